@@ -26,6 +26,8 @@ type Client struct {
 	kinds     atomic.Pointer[map[string]kind]
 	warned    sync.Map // keys of flags that warn has logged
 
+	unknown func(short [shortKey]byte, n int, long string) // counts a key that no flag has, see Person.missed
+
 	closing sync.Once
 	closed  error
 }
@@ -48,6 +50,13 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	c := &Client{config: config, log: config.Log, events: config.Events}
 	if c.log == nil {
 		c.log = slog.Default()
+	}
+	c.unknown = func(short [shortKey]byte, n int, long string) {
+		if n == 0 {
+			c.evaluator.NoteUnknown(long)
+		} else {
+			c.evaluator.NoteUnknown(string(short[:n]))
+		}
 	}
 	from, err := config.definitions()
 	if err == nil && c.events == nil && config.URL != "" && config.ProjectKey != "" {

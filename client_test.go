@@ -1,6 +1,7 @@
 package flagstaff_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -304,7 +305,8 @@ func TestOpenErrors(t *testing.T) {
 		{flagstaff.Config{URL: "http://x", File: "y"}, "exactly one of URL, File and Source"},
 		{flagstaff.Config{URL: "http://x"}, "Config.SecretKey is missing"},
 		{flagstaff.Config{URL: "x", SecretKey: "phs_secret", ProjectKey: "phc_x"}, "URL"},
-		{flagstaff.Config{File: "x", Cache: "y"}, "Config.Cache is for Config.URL"},
+		{flagstaff.Config{Source: source.Static{}, Cache: "y"}, "Config.Cache is for Config.URL"},
+		{flagstaff.Config{File: "x", KeepLast: true}, "Config.KeepLast is for Config.URL"},
 		{flagstaff.Config{File: "x", Ask: true}, "Config.Ask is for Config.URL"},
 		{flagstaff.Config{File: "x", SecretKey: "phs_secret"}, "Config.SecretKey are for Config.URL"},
 		{flagstaff.Config{File: filepath.Join(t.TempDir(), "absent.json")}, "absent.json"},
@@ -453,10 +455,48 @@ func TestPersonAllocations(t *testing.T) {
 			t.Fatal("wrong value")
 		}
 	}
-	for name, ask := range map[string]func(){"a map": ask, "a list made for the call": perCall, "a handle": byHandle, "handles in a context": byContext} {
+	unknown := func() {
+		if client.For(&flags.Request{DistinctID: "ada", PersonProperties: properties}).Bool("no-such-flag", false) {
+			t.Fatal("wrong value")
+		}
+	}
+	for name, ask := range map[string]func(){"a map": ask, "a flag that does not exist": unknown, "a list made for the call": perCall, "a handle": byHandle, "handles in a context": byContext} {
 		ask()
 		if n := testing.AllocsPerRun(1000, ask); n != 0 {
 			t.Errorf("with %s: %v allocations, want none", name, n)
 		}
+	}
+}
+
+// TestUnknownFlag: a key that no flag has is logged once, and counted.
+func TestUnknownFlag(t *testing.T) {
+	var log bytes.Buffer
+	definitions := &flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: "new-checkout", Active: true, EvaluationRuntime: "server"}}}
+	c, err := flagstaff.Open(t.Context(), flagstaff.Config{
+		Source: source.Static{Definitions: definitions}, Log: slog.New(slog.NewTextHandler(&log, nil)), Filter: runtime.Filter{Kind: runtime.Client},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	for range 3 {
+		p := c.For(&flags.Request{DistinctID: "u"})
+		p.Bool("new-chekout", false)
+		p.Variant("new-chekout", "")
+		_, _ = p.Result("new-chekout")
+		p.Bool("new-checkout", false) // which is hidden
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), `did you mean new-checkout?" key=new-chekout`) {
+		t.Errorf("logged %d warnings, want one: %s", n, log.String())
+	}
+	status := c.Status()
+	if got := status.Unknown.Keys; len(got) != 1 || got["new-chekout"] != 9 {
+		t.Errorf("Unknown = %v, want 9 times new-chekout", got)
+	}
+	if text := status.String(); !strings.Contains(text, `no flag "new-chekout", asked for 9 times`) {
+		t.Errorf("the status does not say so: %s", text)
+	}
+	if b, err := json.Marshal(status); err != nil || !strings.Contains(string(b), `"unknown_keys":{"keys":{"new-chekout":9}}`) {
+		t.Errorf("JSON %s, %v", b, err)
 	}
 }

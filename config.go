@@ -32,9 +32,14 @@ type Config struct {
 	// Source is any other source of definitions.
 	Source source.Source
 
-	// Cache is the path of a file that keeps the last definitions of URL, so that
-	// the program can start while the server cannot be reached. Empty: none.
+	// Cache is the path of a file that keeps the last definitions of URL or File, so that
+	// the program can start while the server cannot be reached, and so that what a newer
+	// document breaks stays in force across a restart. Empty: none.
 	Cache string
+
+	// KeepLast keeps the last good definition of a flag in force when URL sends one that
+	// is broken, which always holds for File (see [source.Remote]).
+	KeepLast bool
 
 	// Ask makes [Client.Ask] and [Client.Middleware] ask the server of URL for flags
 	// that depend on what only the server knows (see package flags/source).
@@ -105,23 +110,30 @@ func (c *Config) definitions() (source.Source, error) {
 	}
 	if c.URL == "" {
 		switch {
-		case c.Cache != "":
-			return nil, errors.New("flagstaff: Config.Cache is for Config.URL: definitions of File and Source are not kept; use source.Cached")
+		case c.Cache != "" && c.File == "":
+			return nil, errors.New("flagstaff: Config.Cache is for Config.URL and Config.File: definitions of Source are not kept; use source.Cached")
+		case c.KeepLast:
+			return nil, errors.New("flagstaff: Config.KeepLast is for Config.URL: a File keeps them in any case")
 		case c.Ask:
 			return nil, errors.New("flagstaff: Config.Ask is for Config.URL: nobody else knows the answers")
 		case c.ProjectKey != "" || c.SecretKey != "":
 			return nil, errors.New("flagstaff: Config.ProjectKey and Config.SecretKey are for Config.URL")
 		case c.File != "":
-			return source.File{Path: c.File}, nil
+			return c.cached(source.File{Path: c.File}), nil
 		}
 		return c.Source, nil
 	}
 	if c.SecretKey == "" {
 		return nil, errors.New("flagstaff: Config.SecretKey is missing: the server gives definitions to none without it")
 	}
-	remote := source.Remote{URL: c.URL, ProjectKey: c.ProjectKey, SecretKey: c.SecretKey, Client: c.HTTP, Ask: c.Ask}
+	remote := source.Remote{URL: c.URL, ProjectKey: c.ProjectKey, SecretKey: c.SecretKey, Client: c.HTTP, Ask: c.Ask, KeepLast: c.KeepLast}
+	return c.cached(remote), nil
+}
+
+// cached returns a source with the cache, if there shall be one.
+func (c *Config) cached(s source.DocumentSource) source.Source {
 	if c.Cache == "" {
-		return remote, nil
+		return s
 	}
-	return source.Cached{Source: remote, Path: c.Cache, Log: c.Log}, nil
+	return source.Cached{Source: s, Path: c.Cache, Log: c.Log}
 }

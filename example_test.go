@@ -256,5 +256,5 @@ func ExampleClient_Status() {
 	// Output:
 	// static <nil>
 	// error broken /filters/groups/0/properties/0/operator
-	// warning paused /filters/groups
+	// note paused /filters/groups
 }

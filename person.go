@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -76,7 +77,13 @@ func (p *Person) decide(f flags.Ref, shown bool) (d flags.Brief, ok bool) {
 	default:
 		d, first, ok = p.memory.Brief(p.snapshot, f, &p.request, shown)
 	}
-	if p.client == nil || !shown {
+	if p.client == nil {
+		return d, ok
+	}
+	if !ok {
+		p.missed(f.Key())
+	}
+	if !shown {
 		return d, ok
 	}
 	fresh := false
@@ -90,6 +97,27 @@ func (p *Person) decide(f flags.Ref, shown bool) (d flags.Brief, ok bool) {
 	}
 	return d, ok
 }
+
+// missed counts an evaluation without a value, if the flag does not exist. It calls a
+// function value with a copy, so that neither the Person nor what the caller has escapes; the
+// copy of a short key is on the stack.
+//
+//go:noinline
+func (p *Person) missed(key string) {
+	if p.client.unknown == nil || p.snapshot.Has(key) {
+		return
+	}
+	var short [shortKey]byte
+	if copy(short[:], key) == len(key) {
+		p.client.unknown(short, len(key), "")
+	} else {
+		p.client.unknown(short, 0, strings.Clone(key))
+	}
+}
+
+// shortKey is how many bytes a key has for which no memory is allocated when it is
+// unknown: for a text of so many, the compiler finds a place on the stack.
+const shortKey = 32
 
 // recall is decide without the report, for a Person with an override or a server's answers.
 // First says that the value is shown for the first time.

@@ -125,6 +125,7 @@ func (c *compiler) compile() error {
 		}
 	}
 	c.flag = nil
+	c.tryCohorts()
 	c.renderReasons(found.conditions)
 	if err := c.checkSize(); err != nil {
 		return err

@@ -1,10 +1,8 @@
 package flags
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 )
 
 // cohortFailure puts into words why a cohort cannot be resolved.
@@ -42,7 +40,7 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	outer := c.flag
 	c.flag = nil
 	defer func() { c.flag = outer }()
-	at := &path{up: &path{name: "cohorts"}, name: strconv.FormatInt(id, 10)}
+	at := src.path(id)
 
 	if depth == maxCohortChain {
 		c.problem(Error, at, nil, "flags that need the cohort fail", "a chain of more than %d cohorts", maxCohortChain)
@@ -61,11 +59,12 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 		c.add(Error, &e)
 		b.code = failCohortData
 	case src.Properties != nil:
-		if err := checkTree(src.Properties, 0); err != nil {
-			c.problem(Error, at, nil, "flags that need the cohort fail", "%w", err)
+		if fault := checkTree(src.Properties, src.pathOfTree(id), 0); fault != nil {
+			fault.Hint = "flags that need the cohort fail"
+			c.add(Error, fault)
 			b.code = failCohortData
-		} else if b.code = c.compilePatterns(src.Properties, at, b); b.code == 0 {
-			compiled.root, b.code = c.compileNode(src.Properties, at, b, depth)
+		} else if b.code = c.compilePatterns(src.Properties, src.pathOfTree(id), b); b.code == 0 {
+			compiled.root, b.code = c.compileNode(src.Properties, src.pathOfTree(id), b, depth)
 			if compiled.root.isEmpty() {
 				compiled.root.kind = nodeNever // not everybody (evaluation.md §5.3)
 			}
@@ -84,38 +83,33 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 
 // checkTree says what makes a tree malformed. That comes before any of its leaves
 // is resolved.
-func checkTree(n *CohortNode, depth int) error {
-	if n.Leaf != nil {
-		fl := n.Leaf
-		if fl.fault != nil {
-			return fl.fault.Err
-		}
-		if fl.Operator != "" {
-			if operatorOf[fl.Operator] == nil && fl.Kind() != UnknownFilter {
-				return fmt.Errorf("unknown operator %q", fl.Operator)
-			}
-		}
+func checkTree(n *CohortNode, at *path, depth int) *DefinitionError {
+	fault := func(at *path, format string, args ...any) *DefinitionError {
+		return &DefinitionError{Path: at.String(), Err: fmt.Errorf(format, args...)}
+	}
+	if fl := n.Leaf; fl != nil {
+		_, isCohort := fl.CohortID()
 		switch {
-		case fl.Kind() == CohortFilter:
-			if _, ok := fl.CohortID(); !ok {
-				return fmt.Errorf("a cohort's id must be an integer, not %s", shorten(fl.Value))
-			}
-		case fl.readsPerson():
-			if fl.Key == "" && fl.Value == nil && fl.Operator == "" {
-				return errors.New("an empty leaf")
-			}
+		case fl.fault != nil:
+			return &DefinitionError{Path: fl.fault.Path, Value: fl.fault.Value, Err: fl.fault.Err}
+		case fl.Operator != "" && operatorOf[fl.Operator] == nil && fl.Kind() != UnknownFilter:
+			return fault(&path{up: at, name: "operator"}, "unknown operator %q; %s", fl.Operator, operatorHint(fl.Operator, fl.Kind()))
+		case fl.Kind() == CohortFilter && !isCohort:
+			return fault(&path{up: at, name: "value"}, "a cohort's id must be an integer, not %s", shorten(fl.Value))
+		case fl.readsPerson() && fl.Key == "" && fl.Value == nil && fl.Operator == "":
+			return fault(at, "an empty leaf")
 		}
 		return nil
 	}
 	if _, ok := n.AnyOf(); !ok {
-		return fmt.Errorf("unknown node type %q, want AND or OR", n.Type)
+		return fault(&path{up: at, name: "type"}, "unknown node type %q, want AND or OR", n.Type)
 	}
 	if depth == MaxTreeGroups {
-		return errTreeDepth
+		return fault(at, "%w", errTreeDepth)
 	}
 	for i := range n.Values {
-		if err := checkTree(&n.Values[i], depth+1); err != nil {
-			return err
+		if e := checkTree(&n.Values[i], &path{up: &path{up: at, name: "values"}, n: i}, depth+1); e != nil {
+			return e
 		}
 	}
 	return nil
@@ -170,7 +164,10 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 	n := compiledNode{kind: nodeNever, negated: fl.Negation}
 	switch {
 	case fl.Kind() == UnknownFilter:
-		b.behavioral = true
+		b.behavioral, b.criteria = true, true
+		if fl.Type != "behavioral" {
+			c.problem(Error, &path{up: at, name: "type"}, quote(fl.Type), `use "person", "person_metadata", "cohort" or "behavioral"`, "unknown filter type, it matches nobody")
+		}
 	case fl.Kind() == CohortFilter:
 		id, _ := fl.CohortID()
 		other, code := c.compileCohort(id, depth+1)
@@ -180,11 +177,14 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 		b.slots = append(b.slots, other.slots...)
 		b.readsStored = b.readsStored || other.readsStored
 		b.behavioral = b.behavioral || other.behavioral
+		b.criteria = b.criteria || other.criteria
 		switch fl.Operator {
 		case "", OperatorIn:
 			n.kind = nodeCohort
 		case OperatorNotIn:
 			n.kind, n.negated = nodeCohort, !n.negated
+		default:
+			c.problem(Error, &path{up: at, name: "operator"}, quote(fl.Operator), "use in or not_in", "the leaf can never match: the operator is not for cohorts")
 		}
 		n.id = uint32(other.ord)
 	case fl.readsPerson():
@@ -200,6 +200,8 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 			return n, code
 		}
 		n.kind, n.id = nodeCheck, id
+	default:
+		c.problem(Error, &path{up: at, name: "type"}, quote(fl.Type), `use "person", "person_metadata" or "cohort"`, "the leaf can never match: only persons are members of cohorts")
 	}
 	return n, 0
 }

@@ -31,6 +31,7 @@ func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggreg
 		switch fl.Kind() {
 		case PropertyFilter:
 			owner := c.propertyOwner(fl, aggregation, n, j)
+			c.lintOwner(fl, src, n, j)
 			if fl.Negation {
 				c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
 			}
@@ -64,7 +65,7 @@ func (c *compiler) propertyOwner(fl *Filter, aggregation int32, n, j int) int {
 			owner = int(c.aggregation(ByGroup(*fl.GroupTypeIndex)))
 		}
 		if owner < 0 {
-			c.problem(Warning, filterPath(n, j), nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
+			c.problem(Error, filterPath(n, j), nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
 			return ownerNobody
 		}
 		return owner
@@ -132,7 +133,15 @@ func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failC
 func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
 	const hintFault = "flags that reach the filter fail until this is corrected"
 	if fl.fault != nil {
-		return c.failCheck(failFlagData, at, []byte(fl.fault.Value), hintFault, "%w", fl.fault.Err), failFlagData
+		e := DefinitionError{Path: fl.fault.Path, Value: fl.fault.Value, Err: fl.fault.Err, Hint: hintFault}
+		if e.Path == "" {
+			e.Path = at.String()
+		}
+		if c.flag != nil {
+			e.Flag = c.flag.Key
+		}
+		c.add(Error, &e)
+		return c.addCheck(checkKey{op: opFail, slot: int32(failFlagData)}, func() check { return check{fail: failFlagData} }), failFlagData
 	}
 	name := fl.Operator
 	if name == "" {
@@ -140,19 +149,24 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 	}
 	spec := operatorOf[name]
 	if spec == nil {
-		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use one of the operators of the documentation", "unknown operator"), failFlagData
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operatorHint(name, PropertyFilter), "unknown operator"), failFlagData
 	}
 	slot := c.slot(owner, fl.Key)
 	value := jsonscan.Value(fl.Value)
 	if spec.op != opSet && spec.op != opNever && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
-		c.problem(Warning, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
+		c.problem(Error, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
 		return c.neverCheck(slot, name, fl), 0
 	}
 	if spec.op == opSet {
 		value = nil
 	}
 	p := filterBuild{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
-	return p.compileOperator()
+	before := len(c.problems)
+	id, code := p.compileOperator()
+	if before == len(c.problems) && !spec.Operand.Admits(fl.Value) {
+		c.problem(Error, &path{up: at, name: "value"}, value, "want "+spec.Operand.String(), "wrong value for operator %s", name)
+	}
+	return id, code
 }
 
 // A filterBuild is a property filter that is being compiled.
@@ -169,12 +183,12 @@ type filterBuild struct {
 // useless returns the check of a filter whose value suits no property that is set,
 // and reports what the operator wants. A property that is not set is looked at
 // before the value (evaluation.md §4.3).
-func (p *filterBuild) useless(s Severity, want string) (uint32, failCode) {
+func (p *filterBuild) useless(want string) (uint32, failCode) {
 	effect := "the filter can never match"
 	if p.spec.missing {
 		effect = "the filter matches only where the property is not set"
 	}
-	p.problem(s, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
+	p.problem(Error, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
 	return p.addOperatorCheck(opUseless, func() check { return check{} })
 }
 
@@ -192,7 +206,7 @@ func (p *filterBuild) compileOperator() (uint32, failCode) {
 	plain := func() check { return check{} }
 	switch p.spec.op {
 	case opNever:
-		p.problem(Warning, &path{up: p.at, name: "operator"}, quote(p.name), "use a property operator", "the filter can never match: the operator is not for properties")
+		p.problem(Error, &path{up: p.at, name: "operator"}, quote(p.name), operatorHint(p.name, PropertyFilter), "the filter can never match: the operator is not for properties")
 		return p.neverCheck(p.slot, p.name, p.filter), 0
 	case opSet:
 		return p.addOperatorCheck(opSet, plain)
@@ -216,13 +230,13 @@ func (p *filterBuild) compileOperator() (uint32, failCode) {
 	case opGT, opGTE, opLT, opLTE:
 		n, ok := comparable64(p.value)
 		if !ok {
-			return p.useless(Warning, "a number")
+			return p.useless("a number")
 		}
 		return p.addOperatorCheck(p.spec.op, func() check { return check{num: n} })
 	case opBetween:
 		low, high, ok := betweenBounds(p.value)
 		if !ok {
-			return p.useless(Warning, "two numbers [min, max]")
+			return p.useless("two numbers [min, max]")
 		}
 		return p.addOperatorCheck(opBetween, func() check { return check{num: low, more: &compiledOperand{high: high}} })
 	case opDateExact, opDateBefore, opDateAfter:
@@ -310,15 +324,15 @@ func betweenBounds(v jsonscan.Value) (low, high float64, ok bool) {
 func (p *filterBuild) compileDate() (uint32, failCode) {
 	const want = `a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`
 	if p.value.Kind() != jsonscan.String {
-		return p.useless(Error, want)
+		return p.useless(want)
 	}
 	s, _ := text.Str(p.value)
 	d, ok := reldate.Parse(s, p.s.zone)
 	switch {
 	case !ok && reldate.IsTime(s):
-		return p.useless(Warning, "a time with its day")
+		return p.useless("a time with its day")
 	case !ok:
-		return p.useless(Error, want)
+		return p.useless(want)
 	case d.LacksYear():
 		p.problem(Warning, p.at, p.value, "write the year", "the date has no year and is one of the year of each request")
 	case d.LacksDay():
@@ -364,7 +378,7 @@ func (p *filterBuild) compileVersion() (uint32, failCode) {
 		o.version, ok = semver.Parse(s)
 	}
 	if !ok {
-		return p.useless(Warning, "a version such as 1.2.3")
+		return p.useless("a version such as 1.2.3")
 	}
 	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &o} })
 }
@@ -376,12 +390,19 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		return id
 	}
 	if fl.Operator != "" && operatorOf[fl.Operator] == nil {
-		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), "use flag_evaluates_to", "unknown operator")
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), operatorHint(fl.Operator, FlagFilter), "unknown operator")
 	}
 	r, ok := fl.Target()
 	if !ok || fl.Operator != OperatorFlagEvaluatesTo {
-		c.problem(Warning, at, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
+		member := "operator"
+		if !ok {
+			member = "key"
+		}
+		c.problem(Error, &path{up: at, name: member}, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
+	}
+	if c.tried != nil {
+		return c.tryFlagCheck(fl, r, at)
 	}
 	t := c.target(r) // it exists, or the flag would not be compiled
 	target := &c.s.flags[t]
@@ -402,14 +423,14 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 			c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant of that flag", "flag %q never has this variant", target.key())
 		}
 	default:
-		c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant's key", "the dependency can never match")
+		c.problem(Error, &path{up: at, name: "value"}, v, "want "+OperandFlagValue.String(), "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
 	switch {
 	case target.unreadable:
-		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "correct that flag or remove the filter", "flag %q is inactive and cannot be understood, so this flag fails", target.key())
+		c.problem(Error, &path{up: at, name: "key"}, quote(fl.Key), "correct that flag or remove the filter", "flag %q is inactive and cannot be understood, so this flag fails", target.key())
 	case target.state == dormant:
-		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
+		c.problem(Error, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
 	}
 	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
 	return c.addCheck(key, func() check {
@@ -460,11 +481,14 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 		key := checkKey{op: opCohort, negated: name == OperatorNotIn, slot: b.ord, name: name, value: sharedString(fl.Value)}
 		switch {
 		case operatorOf[name] == nil:
-			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator"))
+			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operatorHint(name, CohortFilter), "unknown operator"))
 			continue
 		case name != OperatorIn && name != OperatorNotIn:
-			c.problem(Warning, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
+			c.problem(Error, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
 			key.op = opCohortNever
+		}
+		if b.criteria {
+			c.problem(Error, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", ErrBehavioral)
 		}
 		c.read = append(c.read, b.slots...)
 		f.readsCohorts = f.readsCohorts || b.readsStored

@@ -35,7 +35,10 @@ func (c *compiler) compileFlag(i int32) {
 		c.compileState(f, m)
 	}
 	f.valueCount = int32(len(c.s.values)) - f.offValue
-	if f.state == normal {
+	switch {
+	case f.state != normal:
+		c.tryFlag(m)
+	case m.Filters.fault == nil: // what is found else may follow from it
 		c.lintFlag(f, m)
 	}
 }
@@ -48,12 +51,6 @@ func (c *compiler) compileState(f *compiledFlag, m *Flag) {
 	case missing:
 		f.fixed = decision{f.offValue, reasonMissing}
 	case faulty:
-		e := m.unusable()
-		hint := e.Hint
-		if hint == "" {
-			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
-		}
-		c.add(Error, &DefinitionError{f.key(), e.Path, e.Value, e.Err, hint})
 		f.failedValue = c.addValue(f, value{failed: true}, nil)
 		f.fixed = f.failWith(failFlagData)
 	}

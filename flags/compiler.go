@@ -24,6 +24,9 @@ type compiler struct {
 
 	compiled []int32 // flags by program order, in a patch
 
+	trial *compiler // of what nothing evaluates, nil until there is any
+	tried *compiler // whose trial this is, or nil
+
 	slotOf   map[slotKey]int32
 	checkOf  map[checkKey]uint32
 	cohortOf map[int64]*cohortBuild
@@ -147,4 +150,5 @@ type cohortBuild struct {
 	slots       []int32  // of all cohorts that it reaches
 	readsStored bool
 	behavioral  bool
+	criteria    bool // a leaf asks what somebody did
 }

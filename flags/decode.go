@@ -28,9 +28,9 @@ const (
 
 // Decode reads a definitions document: JSON of evaluation.md §1.1, in the form
 // of the definitions endpoint, of the server's cache or, for its flags, of the
-// management API. Of duplicate members the last one counts, and legacy forms
-// (super_groups, holdout_groups, old cohorts) are converted, which
-// [Snapshot.Problems] reports as notes. An unknown member is a note, too, unless its
+// management API. Of duplicate members the last one counts, with an error among
+// [Snapshot.Problems], and legacy forms (super_groups, holdout_groups, old cohorts) are
+// converted, which is a note there. An unknown member is a note, too, unless its
 // name stands for a member that is missing, such as "rollout" in a condition set
 // without "rollout_percentage": then the flag cannot be understood
 // (evaluation.md §1.8).
@@ -234,14 +234,23 @@ func (d *decoder) noteCount() int {
 
 // wrong records that v is not what was wanted.
 func (d *decoder) wrong(p *path, v jsonscan.Value, want string) {
-	if d.fault == nil || *d.fault != nil {
-		return
+	if d.fault != nil {
+		d.fail(p, v, wrongType(v, want))
 	}
-	d.fail(p, v, fmt.Errorf("%w: %s, want %s", errType, kindName(v), want))
 }
 
+func wrongType(v jsonscan.Value, want string) error {
+	return fmt.Errorf("%w: %s, want %s", errType, kindName(v), want)
+}
+
+// fail records a fault of what is being read. The first one is why it fails; those after
+// it are only reported.
 func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
-	if d.fault == nil || *d.fault != nil {
+	switch {
+	case d.fault == nil:
+		return
+	case *d.fault != nil:
+		d.note(Error, p, v, "it is not the only fault", err)
 		return
 	}
 	// A fault costs more memory than what it is about.
@@ -250,6 +259,39 @@ func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
 		return
 	}
 	*d.fault = &DefinitionError{Path: p.String(), Value: shorten(v), Err: err}
+}
+
+// ignored reports a value of a wrong type that decides nothing, or that counts as if it
+// were not there, whatever the rest says (evaluation.md §1.7).
+func (d *decoder) ignored(p *path, v jsonscan.Value, want string) {
+	d.note(Error, p, v, "it is ignored", wrongType(v, want))
+}
+
+// expect is ignored for a value that may be null, or of one kind.
+func (d *decoder) expect(kind jsonscan.Kind, p *path, v jsonscan.Value) {
+	if k := v.Kind(); k != kind && k != jsonscan.Null && k != jsonscan.Invalid {
+		d.ignored(p, v, kindNames[kind])
+	}
+}
+
+// expectBool is expect for true and false.
+func (d *decoder) expectBool(p *path, v jsonscan.Value) {
+	switch v.Kind() {
+	case jsonscan.True, jsonscan.False, jsonscan.Null:
+	default:
+		d.ignored(p, v, "true or false")
+	}
+}
+
+// expectTexts is expect for a list of texts.
+func (d *decoder) expectTexts(p *path, v jsonscan.Value) {
+	d.expect(jsonscan.Array, p, v)
+	i := 0
+	for a := v.Array(); a.Next(); i++ {
+		if a.Value().Kind() != jsonscan.String {
+			d.ignored(&path{up: p, n: i}, a.Value(), kindNames[jsonscan.String])
+		}
+	}
 }
 
 var kindNames = [...]string{
@@ -449,7 +491,9 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 	notes := 0
 	d.repeated, d.seen = new(textCache), newSeenFilters(len(root))
 	o := root.ObjectWithin(maxDepth)
+	var names nameSet
 	for o.NextName() {
+		names.add(o.Name())
 		if string(o.Name()) == "flags" && early && !odd {
 			if read || len(d.out.notes) > 0 {
 				return false, nil
@@ -488,24 +532,30 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 				d.out.TimeZone = d.text(v)
 			case jsonscan.Null:
 			default:
-				d.note(Error, at, v, hintZone, fmt.Errorf("%w: %s, want a string", errType, kindName(v)))
+				d.note(Error, at, v, hintZone, wrongType(v, kindNames[jsonscan.String]))
 			}
 		case "group_type_mapping":
 			d.groupTypes(&path{name: "group_type_mapping"}, v)
 		case "property_matching_version":
 			// Anything but the number 2 is version 1 (evaluation.md §4.4).
-			if f, ok := v.Float(); ok && f == 2 {
+			d.out.PropertyMatchingVersion = 1
+			at := &path{name: "property_matching_version"}
+			switch f, ok := v.Float(); {
+			case f == 2:
 				d.out.PropertyMatchingVersion = 2
-			} else {
-				d.out.PropertyMatchingVersion = 1
+			case ok && f != 1:
+				d.note(Warning, at, v, "want 1 or 2", errors.New("unknown version, it counts as 1"))
+			default:
+				d.expect(jsonscan.Number, at, v)
 			}
 		case "minimal_flag_called_events":
 			d.out.MinimalFlagCalledEvents = v.Kind() == jsonscan.True
+			d.expectBool(&path{name: "minimal_flag_called_events"}, v)
 		case "bucketing_hash":
 			if v.Kind() == jsonscan.String {
 				d.out.BucketingHash = d.word(v)
 			} else if v.Kind() != jsonscan.Null {
-				d.note(Error, &path{name: "bucketing_hash"}, v, hintHash, fmt.Errorf("%w: %s, want a string", errType, kindName(v)))
+				d.note(Error, &path{name: "bucketing_hash"}, v, hintHash, wrongType(v, kindNames[jsonscan.String]))
 			}
 		default:
 			odd = odd || !members.Document.Knows(o.Name())
@@ -514,11 +564,12 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 	switch {
 	case o.Err() != nil:
 		return true, noObject(root)
-	case read && (odd || flagList != nil || len(d.out.notes) != notes):
+	case read && (odd || names.doubtful || flagList != nil || len(d.out.notes) != notes):
 		return false, nil
 	case odd:
 		d.checkMembers(members.Document, nil, root)
 	}
+	d.checkNames(&names, nil, root)
 	if !read {
 		if flagList.Kind() != jsonscan.Array {
 			return true, fmt.Errorf("flags: definitions must have an array \"flags\", not %s", kindName(flagList))
@@ -576,7 +627,7 @@ func (d *decoder) element(i int, v jsonscan.Value) error {
 	if v.Kind() == jsonscan.Object {
 		return d.decodeFlag(v, at)
 	}
-	d.note(Error, at, v, "the element is left out", fmt.Errorf("%w: %s, want an object", errType, kindName(v)))
+	d.note(Error, at, v, "the element is left out", wrongType(v, kindNames[jsonscan.Object]))
 	return nil
 }
 
@@ -585,11 +636,13 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 		return
 	}
 	if v.Kind() != jsonscan.Object {
-		d.note(Error, p, v, "group conditions cannot match without it", fmt.Errorf("%w: %s, want an object", errType, kindName(v)))
+		d.note(Error, p, v, "group conditions cannot match without it", wrongType(v, kindNames[jsonscan.Object]))
 		return
 	}
 	d.out.GroupTypes = make(map[int]string)
+	var names nameSet
 	for o := v.Object(); o.Next(); {
+		names.add(o.Name())
 		key := string(o.Name())
 		n, err := strconv.Atoi(key)
 		if err != nil || n < 0 || n > MaxGroupTypeIndex || o.Value().Kind() != jsonscan.String {
@@ -600,6 +653,7 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 			d.out.GroupTypes[n] = d.text(o.Value())
 		}
 	}
+	d.checkNames(&names, p, v)
 }
 
 func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
@@ -609,10 +663,13 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	d.flag, d.fault = f, &f.fault
 	defer func() { d.flag, d.fault = nil, nil }()
 
+	notes := d.noteCount()
 	var filters, contexts, tags, key jsonscan.Value
 	var hasID, remote, odd bool
+	var names nameSet
 	p := new(path) // of each member in turn
 	for o := d.values.Object(v); o.Next(); {
+		names.add(o.Name())
 		v := o.Value()
 		switch string(o.Name()) {
 		case "key":
@@ -623,7 +680,19 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		case "name":
 			if v.Kind() == jsonscan.String {
 				f.Name = d.name(v)
+			} else {
+				p.name = "name"
+				d.expect(jsonscan.String, p, v)
 			}
+		case "archived":
+			p.name = "archived"
+			d.expectBool(p, v)
+		case "tags":
+			p.name = "tags"
+			d.expectTexts(p, v)
+		case "experiment_set":
+			p.name = "experiment_set"
+			d.expect(jsonscan.Array, p, v)
 		case "active":
 			p.name = "active"
 			d.bool(&f.Active, p, v)
@@ -685,9 +754,11 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	if odd {
 		d.checkMembers(members.Flag, nil, v)
 	}
+	d.checkNames(&names, nil, v)
 
 	if key.Kind() != jsonscan.String || len(key) == len(`""`) {
 		d.flag = nil
+		d.nameNotes(notes, "", at.String())
 		if !f.Deleted {
 			d.note(Error, &path{up: at, name: "key"}, key, "the flag is left out; give it a key", errors.New("a flag's key must be a string that is not empty"))
 		}
@@ -696,6 +767,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		return nil
 	}
 	f.Key = d.name(key)
+	d.nameNotes(notes, f.Key, "")
 	if remote {
 		// Continuity is there for SDKs alone, so that they ask the server.
 		f.EnsureExperienceContinuity = false
@@ -707,6 +779,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_contexts"}, contexts); err != nil {
 			return err
 		}
+		d.expectTexts(&path{name: "evaluation_tags"}, tags)
 	} else if tags != nil {
 		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_tags"}, tags); err != nil {
 			return err
@@ -720,11 +793,16 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	if err := d.filters(&f.Filters, f.Key, at, filters); err != nil {
 		return err
 	}
-	if fault := f.unreadable(); fault != nil && !f.evaluated() && errors.Is(fault.Err, errUnknownMember) {
-		// Compile reports what active flags suffer from, but this may be why one is not.
-		d.out.notes = append(d.out.notes, Problem{Error, &DefinitionError{f.Key, fault.Path, fault.Value, fault.Err, "the flag is inactive or encrypted"}})
-	}
 	return nil
+}
+
+// nameNotes says of the notes from the n-th on, which were made before the key of the flag
+// was known, which flag they are about. Their paths are below a place.
+func (d *decoder) nameNotes(n int, key, place string) {
+	for ; n < d.noteCount(); n++ {
+		e := d.out.notes[n].DefinitionError
+		e.Flag, e.Path = key, place+e.Path
+	}
 }
 
 // filters reads the filters of the flag with a key. Their faults are their own.
@@ -738,8 +816,10 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	}
 	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
 	var hasEnrollment, odd bool
+	var names nameSet
 	p := &path{up: at}
 	for o := d.values.Object(v); o.Next(); {
+		names.add(o.Name())
 		v := o.Value()
 		switch string(o.Name()) {
 		case "groups":
@@ -779,6 +859,7 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	if odd && (f.Version == 0 || f.Version == 1) {
 		d.checkMembers(members.Filters, at, v)
 	}
+	d.checkNames(&names, at, v)
 	if err := d.conditions(f, &path{up: at, name: "groups"}, groups); err != nil {
 		return err
 	}
@@ -788,6 +869,8 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	if err := d.payloads(f, &path{up: at, name: "payloads"}, payloads); err != nil {
 		return err
 	}
+	d.expect(jsonscan.Array, &path{up: at, name: "holdout_groups"}, holdoutGroups)
+	d.expect(jsonscan.Array, &path{up: at, name: "super_groups"}, superGroups)
 	if holdout != nil && holdout.Kind() != jsonscan.Null {
 		d.holdout(f, &path{up: at, name: "holdout"}, holdout)
 	} else if holdoutGroups.Kind() == jsonscan.Array {
@@ -833,8 +916,10 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 		list = d.groups.next(list)
 		c := &list[len(list)-1]
 		odd := false
+		var names nameSet
 		p := &path{up: at}
 		for o := d.values.Object(a.Value()); o.Next(); {
+			names.add(o.Name())
 			v := o.Value()
 			switch string(o.Name()) {
 			case "properties":
@@ -871,6 +956,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 		if odd {
 			d.checkMembers(members.Condition, at, a.Value())
 		}
+		d.checkNames(&names, at, a.Value())
 	}
 	f.Groups = d.groups.done(list)
 	return nil
@@ -905,8 +991,8 @@ func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 		if err := d.decodeFilter(f, at, a.Value()); err != nil {
 			return err
 		}
-		if f.Type == "" && f.fault == nil {
-			d.note(Warning, &path{up: at, name: "type"}, nil, `say "person" if that is meant`, errors.New("the filter has no type and counts as one on the person"))
+		if f.Type == "" && f.fault == nil && *d.fault == nil {
+			d.note(Warning, &path{up: at, name: "type"}, nil, hintType, errNoType)
 		}
 		if f.fault == nil && *d.fault == nil && notes == d.noteCount() {
 			keepSeen(f, places, a.Value(), d.elements-elements)
@@ -915,6 +1001,10 @@ func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 	*dst = d.properties.done(list)
 	return nil
 }
+
+const hintType = `say "person" if that is meant`
+
+var errNoType = errors.New("the filter has no type and counts as one on the person")
 
 // decodeFilter reads one filter. Its faults are its own: they fail the flag
 // only where the filter is reached.
@@ -925,8 +1015,10 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 
 	var key jsonscan.Value
 	odd := false
+	var names nameSet
 	p := &path{up: at}
 	for o := d.values.Object(v); o.Next(); {
+		names.add(o.Name())
 		v := o.Value()
 		switch string(o.Name()) {
 		case "key":
@@ -965,6 +1057,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 					return err
 				}
 				f.DependencyChain = &chain
+			} else {
+				p.name = "dependency_chain"
+				d.expect(jsonscan.Array, p, v)
 			}
 		default:
 			odd = odd || !members.Filter.Knows(o.Name())
@@ -975,6 +1070,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		d.checkMembers(members.Filter, at, v)
 		d.fault = &f.fault
 	}
+	d.checkNames(&names, at, v)
 	if name := currentOperator(f.Operator); name != f.Operator {
 		d.note(Note, &path{up: at, name: "operator"}, quote(f.Operator), fmt.Sprintf("replace it by %q", name), errors.New("the legacy operator was converted"))
 		f.Operator = name
@@ -1011,7 +1107,9 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	odd := false
+	var names nameSet
 	for o := d.values.Object(v); o.Next(); {
+		names.add(o.Name())
 		if string(o.Name()) == "variants" {
 			variants = o.Value()
 		} else {
@@ -1021,6 +1119,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 	if odd {
 		d.checkMembers(members.Multivariate, at, v)
 	}
+	d.checkNames(&names, at, v)
 	at = &path{up: at, name: "variants"}
 	if !d.is(jsonscan.Array, at, variants) {
 		return nil
@@ -1040,8 +1139,10 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		list = d.variants.next(list)
 		w := &list[len(list)-1]
 		hasKey, odd := false, false
+		var names nameSet
 		p := &path{up: at}
 		for o := d.values.Object(a.Value()); o.Next(); {
+			names.add(o.Name())
 			v := o.Value()
 			switch string(o.Name()) {
 			case "key":
@@ -1050,6 +1151,8 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 				d.str(&w.Key, p, v)
 			case "name":
 				w.Name = nil
+				p.name = "name"
+				d.expect(jsonscan.String, p, v)
 				if v.Kind() == jsonscan.String {
 					w.Name = new(d.text(v))
 				}
@@ -1063,6 +1166,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		if odd {
 			d.checkMembers(members.Variant, at, a.Value())
 		}
+		d.checkNames(&names, at, a.Value())
 		if !hasKey {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
 		}
@@ -1076,12 +1180,15 @@ func (d *decoder) payloads(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	f.Payloads = make(map[string]json.RawMessage)
+	var names nameSet
 	for o := d.values.Object(v); o.Next(); {
+		names.add(o.Name())
 		if err := d.count(1); err != nil {
 			return err
 		}
 		f.Payloads[string(o.Name())] = d.json(o.Value())
 	}
+	d.checkNames(&names, at, v)
 	return nil
 }
 
@@ -1091,7 +1198,9 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 	}
 	var h Holdout
 	var hasID, hasPct, odd bool
+	var names nameSet
 	for o := d.values.Object(v); o.Next(); {
+		names.add(o.Name())
 		switch string(o.Name()) {
 		case "id":
 			hasID = d.integer(&h.ID, &path{up: at, name: "id"}, o.Value())
@@ -1104,11 +1213,12 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 	if odd {
 		d.checkMembers(members.Holdout, at, v)
 	}
+	d.checkNames(&names, at, v)
 	if hasID && hasPct {
 		f.Holdout = &h
 		return
 	}
-	d.note(Warning, at, v, "no subject is held out", errors.New("a holdout needs an id and an exclusion_percentage"))
+	d.note(Error, at, v, "no subject is held out", errors.New("a holdout needs an id and an exclusion_percentage"))
 }
 
 // holdoutGroups converts the older form of a holdout (evaluation.md §13.3).
@@ -1124,6 +1234,7 @@ func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
 			if n, ok := o.Value().Float(); ok {
 				pct = n
 			} else if o.Value().Kind() != jsonscan.Null {
+				d.ignored(&path{up: &path{up: at, n: 0}, name: "rollout_percentage"}, o.Value(), kindNames[jsonscan.Number])
 				return
 			}
 		case "variant":

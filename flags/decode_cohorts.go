@@ -23,7 +23,9 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 	at := &path{name: "cohorts"}
 	switch v.Kind() {
 	case jsonscan.Object:
+		var names nameSet
 		for o := v.Object(); o.Next(); {
+			names.add(o.Name())
 			key := string(o.Name())
 			id, err := strconv.ParseInt(key, 10, 64)
 			if err != nil {
@@ -34,6 +36,7 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 				return err
 			}
 		}
+		d.checkNames(&names, at, v)
 	case jsonscan.Array:
 		a := v.Array()
 		for i := 0; a.Next(); i++ {
@@ -42,20 +45,24 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 			hasID := false
 			for o := a.Value().Object(); o.Next(); {
 				if string(o.Name()) == "id" {
-					hasID = d.integer(&id, p, o.Value())
+					hasID = d.integer(&id, &path{up: p, name: "id"}, o.Value())
 				}
 			}
 			if !hasID {
-				d.note(Error, p, a.Value(), "the cohort is left out", errors.New("a cohort needs an integer id"))
+				d.note(Error, &path{up: p, name: "id"}, a.Value(), "the cohort is left out", errors.New("a cohort needs an integer id"))
 				continue
 			}
 			if err := d.cohort(id, p, a.Value()); err != nil {
 				return err
 			}
+			if c, ok := d.out.Cohorts[id]; ok {
+				c.place = i + 1
+				d.out.Cohorts[id] = c
+			}
 		}
 	case jsonscan.Null, jsonscan.Invalid:
 	default:
-		d.note(Error, at, v, "flags that need a cohort fail", fmt.Errorf("%w: %s, want an object or an array", errType, kindName(v)))
+		d.note(Error, at, v, "flags that need a cohort fail", wrongType(v, "an object or an array"))
 	}
 	return nil
 }
@@ -69,7 +76,7 @@ func (d *decoder) staticCohorts(v jsonscan.Value) error {
 		return nil
 	}
 	if v.Kind() != jsonscan.Array {
-		d.note(Error, at, v, "flags that need one of them fail", fmt.Errorf("%w: %s, want an array of ids", errType, kindName(v)))
+		d.note(Error, at, v, "flags that need one of them fail", wrongType(v, "an array of ids"))
 		return nil
 	}
 	a := v.Array()
@@ -110,13 +117,19 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 	}
 	var filters, legacy jsonscan.Value
 	record, deleted, odd := false, false, false
+	var names nameSet
 	for o := v.Object(); o.Next(); {
+		names.add(o.Name())
 		v, p := o.Value(), &path{up: at}
 		switch string(o.Name()) {
 		case "filters":
 			record, filters = true, v
+			p.name = "filters"
+			d.expect(jsonscan.Object, p, v)
 		case "groups":
 			record, legacy = true, v
+			p.name = "groups"
+			d.expect(jsonscan.Array, p, v)
 		case "is_static":
 			record = true
 			p.name = "is_static"
@@ -129,6 +142,8 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 			d.bool(&deleted, p, v)
 		case "cohort_type":
 			record = true
+			p.name = "cohort_type"
+			d.expect(jsonscan.String, p, v)
 			if v.Kind() == jsonscan.String {
 				switch d.text(v) {
 				case "behavioral", "realtime", "analytical":
@@ -145,11 +160,15 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 	if record && odd {
 		d.checkMembers(members.Cohort, at, v)
 	}
+	if record {
+		d.checkNames(&names, at, v) // a tree has its own look at them
+	}
 	root, given := v, false
 	if record {
 		given = filters.Kind() == jsonscan.Object
+		d.checkMembersOf(members.Criteria, &path{up: at, name: "filters"}, filters)
 		if root = treeOf(filters); root != nil {
-			at = &path{up: &path{up: at, name: "filters"}, name: "properties"}
+			c.inFilters, at = true, &path{up: &path{up: at, name: "filters"}, name: "properties"}
 		}
 	}
 	if !c.Stored {
@@ -274,7 +293,9 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 	}
 	var values, kind, key, and, or jsonscan.Value
 	odd := false
+	var names nameSet
 	for o := v.Object(); o.Next(); {
+		names.add(o.Name())
 		switch string(o.Name()) {
 		case "values":
 			values = o.Value()
@@ -309,8 +330,12 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		if n.Leaf.Kind() == UnknownFilter {
 			n.Criterion = d.json(v)
 		}
+		if n.Leaf.Type == "" && n.Leaf.fault == nil {
+			d.note(Warning, &path{up: at, name: "type"}, nil, hintType, errNoType)
+		}
 		return nil
 	}
+	d.checkNames(&names, at.up, v)
 	if depth == MaxTreeGroups {
 		d.fail(at, nil, errTreeDepth)
 		return nil
@@ -372,7 +397,7 @@ func (d *decoder) legacyGroup(at *path, v jsonscan.Value) (CohortNode, error) {
 	default:
 		group, err = d.legacyProperties(&path{up: at, name: "properties"}, properties)
 	}
-	if err != nil || checkTree(&group, 1) != nil {
+	if err != nil || checkTree(&group, nil, 1) != nil {
 		return group, err // the whole cohort is malformed
 	}
 	some := false

@@ -28,6 +28,21 @@ func (d *decoder) checkMembers(s *members.Shape, at *path, v jsonscan.Value) {
 	}
 }
 
+// checkMembersOf reports what is wrong with the names in an object of which only one member
+// is read.
+func (d *decoder) checkMembersOf(s *members.Shape, at *path, v jsonscan.Value) {
+	var names nameSet
+	odd := false
+	for o := v.Object(); o.Next(); {
+		names.add(o.Name())
+		odd = odd || !s.Knows(o.Name())
+	}
+	if odd {
+		d.checkMembers(s, at, v)
+	}
+	d.checkNames(&names, at, v)
+}
+
 // errUnknownMember says that an object has a member that nothing knows.
 var errUnknownMember = errors.New("unknown member")
 
@@ -54,3 +69,36 @@ type memberKey struct {
 	shape *members.Shape
 	name  string
 }
+
+// A nameSet has the names of the members of an object, well enough to tell at little cost
+// that none is there twice.
+type nameSet struct {
+	seen     [4]uint64 // by hash
+	doubtful bool      // two names are equal, or have equal hashes
+}
+
+func (n *nameSet) add(name []byte) {
+	h := hashName(name)
+	word, bit := &n.seen[h>>6&3], uint64(1)<<(h&63)
+	n.doubtful = n.doubtful || *word&bit != 0
+	*word |= bit
+}
+
+// checkNames reports the members of an object that are there more than once. The last one
+// counts (evaluation.md §1), which is hardly what the author of two wants.
+func (d *decoder) checkNames(names *nameSet, at *path, v jsonscan.Value) {
+	if !names.doubtful || d.out == nil {
+		return
+	}
+	seen := make(map[string]bool)
+	for o := v.Object(); o.Next(); {
+		name := string(o.Name())
+		if seen[name] {
+			d.note(Error, &path{up: at, name: name}, o.Value(), "the last one counts; remove the others", errRepeated)
+		}
+		seen[name] = true
+	}
+}
+
+// errRepeated says that an object has a member twice.
+var errRepeated = errors.New("the member is there more than once")

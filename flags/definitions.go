@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -297,6 +298,25 @@ type Cohort struct {
 	// fault is the reason why Decode could not understand what is not in the
 	// tree. A flag that reaches such a cohort fails.
 	fault *DefinitionError
+
+	place     int  // in the list of the document, counted from 1; 0 in an object
+	inFilters bool // the tree is in the member filters of a record
+}
+
+// pathOfTree returns the place of the tree of the cohort with an ID in a document.
+func (c *Cohort) pathOfTree(id int64) *path {
+	if c.inFilters {
+		return &path{up: &path{up: c.path(id), name: "filters"}, name: "properties"}
+	}
+	return c.path(id)
+}
+
+// path returns the place of the cohort with an ID in a document.
+func (c *Cohort) path(id int64) *path {
+	if c.place > 0 {
+		id = int64(c.place) - 1
+	}
+	return &path{up: &path{name: "cohorts"}, name: strconv.FormatInt(id, 10)}
 }
 
 // Err returns why [Decode] could not understand the cohort, or nil. Leaves of its

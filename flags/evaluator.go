@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,8 @@ type Evaluator struct {
 	mu      sync.Mutex    // held to change current
 	swapped time.Time     // when current was
 	changed chan struct{} // closed by the next Swap; nil: nobody watches
+
+	unknown missedKeys
 }
 
 // Swap replaces the snapshot and returns the old one, on which evaluations that
@@ -26,6 +29,7 @@ func (e *Evaluator) Swap(s *Snapshot) (old *Snapshot) {
 	defer e.mu.Unlock()
 	old = e.current.Swap(s)
 	e.swapped = time.Now()
+	e.forget(s)
 	if e.changed != nil {
 		close(e.changed)
 		e.changed = nil
@@ -59,15 +63,40 @@ func (e *Evaluator) Snapshot() *Snapshot {
 
 // Bool is [Snapshot.Bool] of the current snapshot.
 func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
-	return e.Snapshot().Bool(key, r, fallback)
+	s := e.Snapshot()
+	if s == nil {
+		return fallback
+	}
+	i, ok := s.find(key)
+	if !ok {
+		e.NoteUnknown(key)
+		return fallback
+	}
+	return s.boolAt(i, r, fallback)
 }
 
 // Variant is [Snapshot.Variant] of the current snapshot.
 func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
-	return e.Snapshot().Variant(key, r, fallback)
+	s := e.Snapshot()
+	if s == nil {
+		return fallback
+	}
+	i, ok := s.find(key)
+	if !ok {
+		e.NoteUnknown(key)
+		return fallback
+	}
+	if v, ok := s.lookupAt(i, r); ok {
+		return v
+	}
+	return fallback
 }
 
 // Payload is [Snapshot.Payload] of the current snapshot.
 func (e *Evaluator) Payload(key string, r *Request, v any) error {
-	return e.Snapshot().Payload(key, r, v)
+	err := e.Snapshot().Payload(key, r, v)
+	if errors.Is(err, ErrUnknownFlag) {
+		e.NoteUnknown(key)
+	}
+	return err
 }

@@ -109,10 +109,11 @@ func ExampleSnapshot_Problems() {
 		log.Fatal(err)
 	}
 	for _, p := range snapshot.Problems() {
-		fmt.Println(p)
+		meant, _, _ := strings.Cut(p.Hint, " use one of") // all operators
+		fmt.Printf("%v: flag %s at %s: %v: %s; %s\n", p.Severity, p.Flag, p.Path, p.Err, p.Value, meant)
 	}
 	// Output:
-	// error: flag "beta" at /filters/groups/0/properties/0/operator: unknown operator: "equals"; use one of the operators of the documentation
+	// error: flag beta at /filters/groups/0/properties/0/operator: unknown operator: "equals"; did you mean exact?
 }
 
 func ExampleDecodeFilters() {

@@ -1,8 +1,16 @@
 package flags
 
 import (
+	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/nearest"
+	"github.com/flagstaff-go/flagstaff/internal/served"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // An Operator is one of the operators that filters can have (evaluation.md §4.2).
@@ -175,6 +183,58 @@ const (
 	OperatorFlagEvaluatesTo = "flag_evaluates_to"
 )
 
+// Admits reports whether a value has the type that an operator needs, null being none of
+// any type. Whether it can be parsed is for [Compile] to say.
+func (o Operand) Admits(value json.RawMessage) bool {
+	v := jsonscan.Value(value)
+	switch kind := v.Kind(); o {
+	case OperandNone:
+		return true
+	case OperandText, OperandDate, OperandVersion:
+		return kind == jsonscan.String
+	case OperandPattern:
+		return kind == jsonscan.String && (len(v) <= served.MaxPattern || lenOf(v) <= served.MaxPattern)
+	case OperandTexts:
+		for a := v.Array(); a.Next(); {
+			if a.Value().Kind() != jsonscan.String {
+				return false
+			}
+		}
+		return kind == jsonscan.Array
+	case OperandNumber:
+		return kind == jsonscan.Number || kind == jsonscan.String
+	case OperandRange:
+		return kind == jsonscan.Array
+	case OperandFlagValue:
+		return kind == jsonscan.True || kind == jsonscan.False || kind == jsonscan.String
+	default:
+		return kind != jsonscan.Null && kind != jsonscan.Invalid
+	}
+}
+
+// lenOf returns how many bytes a text has.
+func lenOf(v jsonscan.Value) int {
+	s, _ := text.Str(v)
+	return len(s)
+}
+
+// String says what a value must be, as in "want a number".
+func (o Operand) String() string { return operandNames[o] }
+
+var operandNames = [...]string{
+	OperandAny:       "any value but null",
+	OperandNone:      "no value",
+	OperandText:      "text",
+	OperandTexts:     "a list of texts",
+	OperandNumber:    "a number, or the text of one",
+	OperandRange:     "a list of two numbers, the smaller one first",
+	OperandDate:      `the text of a date such as "2024-06-01" or "2024-06-01T12:00:00Z", or of a span before now such as "-7d" with the unit h, d, w, m or y`,
+	OperandVersion:   `the text of a version such as "1.2.3"; for semver_wildcard also "1.*"`,
+	OperandPattern:   fmt.Sprintf("a regular expression without look-around and back-references, of at most %d bytes", served.MaxPattern),
+	OperandCohort:    "the ID of a cohort",
+	OperandFlagValue: "true, false or the key of a variant",
+}
+
 // operatorTable has the operators in the order of evaluation.md §4.2, with related
 // operators next to each other. Everything that knows operators reads it: Compile,
 // the documents of package wire, and judges of filters that a user sends. in,
@@ -237,6 +297,42 @@ func OperatorNamed(name string) (o Operator, ok bool) {
 		return *o, true
 	}
 	return Operator{}, false
+}
+
+// operatorHint says which operator an author of a filter of some kind may have meant, and
+// which ones there are.
+func operatorHint(name string, k FilterKind) string {
+	var names []string
+	for i := range operatorTable {
+		if o := &operatorTable[i]; o.For == k {
+			names = append(names, o.Name)
+		}
+	}
+	hint := "use one of " + strings.Join(names, ", ")
+	if len(name) > 2*len(OperatorNotIContainsMulti) {
+		return hint // it is none of them
+	}
+	word := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	if meant := otherOperators[word]; meant != "" && k == PropertyFilter {
+		return "did you mean " + meant + "? " + hint
+	}
+	if near := nearest.Names(names, word); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "? " + hint
+	}
+	return hint
+}
+
+// otherOperators has what operators for properties are called elsewhere.
+var otherOperators = map[string]string{
+	"equals": OperatorExact, "equal": OperatorExact, "eq": OperatorExact, "=": OperatorExact, "==": OperatorExact, "is": OperatorExact,
+	"in": "exact, with a list", "one_of": "exact, with a list", "any_of": "exact, with a list",
+	"not_equals": OperatorIsNot, "not_equal": OperatorIsNot, "neq": OperatorIsNot, "ne": OperatorIsNot, "!=": OperatorIsNot,
+	"not_in": "is_not, with a list", "none_of": "is_not, with a list",
+	"contains": OperatorIContains, "not_contains": OperatorNotIContains, "exists": OperatorIsSet, "not_exists": OperatorIsNotSet,
+	"matches": OperatorRegex, "match": OperatorRegex, "regexp": OperatorRegex, "not_matches": OperatorNotRegex,
+	">": OperatorGT, "greater_than": OperatorGT, ">=": OperatorGTE, "greater_than_or_equal": OperatorGTE,
+	"<": OperatorLT, "less_than": OperatorLT, "<=": OperatorLTE, "less_than_or_equal": OperatorLTE,
+	"before": OperatorIsDateBefore, "after": OperatorIsDateAfter,
 }
 
 // A FilterKind says what a filter compares.

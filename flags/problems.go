@@ -23,6 +23,10 @@ var (
 	// which.
 	ErrFiltered = errors.New("flags: flag is filtered out")
 
+	// ErrBehavioral says of a filter that its cohort, or one to which that refers, asks what
+	// somebody did. Nobody matches such a criterion (evaluation.md §5.6).
+	ErrBehavioral = errors.New("flags: the cohort asks what somebody did, which flags cannot tell")
+
 	// ErrTooLarge says that definitions exceed a limit of this package.
 	ErrTooLarge = errors.New("flags: definitions too large")
 )

@@ -3,10 +3,10 @@ package management
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -53,7 +53,7 @@ const (
 )
 
 var (
-	flagKeyForm      = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	flagKeyForm      = served.FlagKey
 	flagRuntimes     = []string{"server", "client", "all"}
 	flagBucketings   = []string{"distinct_id", "device_id"}
 	contextMatches   = []string{"any", "all"}

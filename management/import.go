@@ -234,11 +234,17 @@ type importFile struct {
 	flags       []importedFlag
 	cohorts     []importedCohort
 	groupTypes  map[int]string
+
+	// The errors that "flagstaff check" reports, by key and by ID.
+	faults       map[string]*flags.DefinitionError
+	cohortFaults map[int64]*flags.DefinitionError
 }
 
 // An importedFlag is a flag of a file: its definition, and what only a file says.
 type importedFlag struct {
 	*flags.Flag `json:"-"` // nil if it has no key, or is deleted
+
+	unread error // why it, or a part of it, could not be read
 
 	Key           string            `json:"key"`
 	Deleted       bool              `json:"deleted"`
@@ -296,6 +302,9 @@ type importReader struct {
 
 // readImport reads a file in any of its forms.
 func readImport(document []byte) (*importFile, error) {
+	if err := checkForeign(document); err != nil {
+		return nil, err
+	}
 	r := &importReader{file: &importFile{groupTypes: make(map[int]string)}, options: make(map[string]json.RawMessage)}
 	d := json.NewDecoder(bytes.NewReader(document))
 	for {
@@ -414,9 +423,10 @@ func (r *importReader) finish() (*importFile, error) {
 		return nil, err
 	}
 	for n, err := range errs {
-		if err != nil {
+		if err != nil && r.flags[n][0] != '{' {
 			return nil, invalid("flags", "invalid_input", "Flag %d cannot be read: %s.", n+1, err)
 		}
+		file.flags[n].unread = err // a part of it
 	}
 	for n, raw := range r.cohorts {
 		var c importedCohort
@@ -435,6 +445,9 @@ func (r *importReader) finish() (*importFile, error) {
 		if !slices.ContainsFunc(file.cohorts, func(c importedCohort) bool { return c.ID == id }) {
 			file.cohorts = append(file.cohorts, importedCohort{ID: id, Static: true})
 		}
+	}
+	if err := file.findFaults(r.cohorts == nil); err != nil {
+		return nil, err
 	}
 	file.index = flags.NewIndex(file.definitions.Flags)
 	for n := range file.flags {
@@ -620,7 +633,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 		made.Count, made.Calculated = new(0), &made.Created
 	} else {
 		raw := rawjson.Or(c.filters(), "{}")
-		tree, err := judge.ReadCohort(raw, judge.Lenient)
+		tree, raw, err := i.treeOf(c, raw)
 		if err == nil {
 			err = i.translateTree(tree)
 		}
@@ -664,6 +677,8 @@ func (i *importer) importFlags(ctx context.Context) error {
 	for _, f := range i.file.flags {
 		switch {
 		case f.Deleted:
+		case f.unread != nil && f.Flag == nil:
+			i.leave(f.String(), f.unread)
 		case f.Flag == nil:
 			i.leave(f.String(), errors.New("it has no key"))
 		case f.HasEncryptedPayloads:
@@ -752,11 +767,13 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 	}
 	for n, err := range judge.JudgeAll(cases, world) {
 		f := &sounds[n]
-		switch broken := f.file.Err(); {
+		switch broken := i.file.faults[f.file.Key]; {
 		case err != nil:
 			f.err = judgeError(err)
 		case broken != nil:
 			f.err = invalid("", "invalid_input", "%s", broken)
+		case f.file.unread != nil:
+			f.err = invalid("", "invalid_input", "%s", f.file.unread)
 		default:
 			f.made.settle(f.filters, f.text)
 		}
@@ -825,7 +842,7 @@ func changed(changes []field.Change) string {
 func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) (flags.Filters, json.RawMessage, error) {
 	patch := FlagPatch{
 		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Filters: optional.Of(rawjson.Or(f.Filters, "{}")), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
-		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(f.EvaluationRuntime), Bucketing: optional.Of(f.BucketingIdentifier),
+		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(strings.ToLower(f.EvaluationRuntime)), Bucketing: optional.Of(f.BucketingIdentifier),
 		BucketingHash: optional.Of(cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash)), Contexts: optional.Of(rawjson.Must(append([]string{}, f.EvaluationContexts...))),
 		ContextMatch: optional.Of(f.EvaluationContextsMatchMode),
 		Tags:         optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.IsRemoteConfiguration),
@@ -837,7 +854,7 @@ func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) 
 	if err != nil {
 		return flags.Filters{}, nil, err
 	}
-	filters, text, err := readFilters(patch.Filters.Value, f.Key, judge.Lenient)
+	filters, text, err := i.filtersOf(f, patch.Filters.Value)
 	if err == nil {
 		err = i.translateFilters(&filters)
 	}

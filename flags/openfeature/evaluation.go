@@ -3,6 +3,7 @@ package openfeature
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -95,6 +96,9 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 		request.Answers = p.ask(ctx, s, flag, request)
 	}
 	r, err := s.Flag(flag, &request)
+	if errors.Is(err, flags.ErrUnknownFlag) {
+		p.evaluator.NoteUnknown(flag)
+	}
 	switch {
 	case err != nil: // the flag is unknown, or hidden by the filter
 		return flags.Result{}, "", new(of.NewFlagNotFoundResolutionError(err.Error()))

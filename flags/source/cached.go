@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,6 +58,9 @@ func (c Cached) Pace() (interval, maxBackoff time.Duration) {
 // the kept definitions.
 func (c Cached) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	a, err := c.answer(ctx, have, decode)
+	if err == nil {
+		a.store(nil, nil)
+	}
 	log := c.Log
 	if log == nil {
 		log = slog.Default()
@@ -89,6 +93,7 @@ func (c Cached) answer(ctx context.Context, have string, decode decoding) (answe
 	a, err := c.fresh(waiting, kept.version, decode)
 	switch {
 	case err == nil:
+		a.onDisk = kept.onDisk
 		return a, nil
 	case errors.Is(err, ErrNotModified):
 		kept.origin, kept.version = a.origin, cmp.Or(a.version, kept.version)
@@ -112,7 +117,9 @@ func (c Cached) fresh(ctx context.Context, have string, decode decoding) (answer
 	if a.definitions, err = decode(document); err != nil {
 		return answer{}, fmt.Errorf("source: %w", err)
 	}
-	a.unwritten = writeCache(c.Path, cacheHeader{c.Source.Identity(), version, a.fetched}, document)
+	a.write = func(kept []KeptPart, d *flags.Definitions) error {
+		return writeCache(c.Path, cacheHeader{c.Source.Identity(), version, a.fetched, keepOnDisk(kept, d)}, document)
+	}
 	return a, nil
 }
 
@@ -129,5 +136,32 @@ func (c Cached) kept(decode decoding) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("source: %s: %w", c.Path, err)
 	}
-	return answer{definitions: d, version: h.Version, origin: "cache", fetched: h.Fetched}, nil
+	a := answer{definitions: d, version: h.Version, origin: "cache", fetched: h.Fetched, onDisk: &diskState{definitions: d}}
+	if h.Kept != nil {
+		older, err := decode(h.Kept.Definitions)
+		if err != nil {
+			return answer{}, fmt.Errorf("source: %s: %w", c.Path, err)
+		}
+		a.onDisk.kept = older
+		for _, k := range h.Kept.List {
+			a.onDisk.list = append(a.onDisk.list, KeptPart{Since: k.Since, Problem: k.Problem})
+		}
+	}
+	return a, nil
+}
+
+// keepOnDisk returns what a file has of what is kept, nil for nothing.
+func keepOnDisk(list []KeptPart, d *flags.Definitions) *cachedKept {
+	if d == nil {
+		return nil
+	}
+	document, err := json.Marshal(d)
+	if err != nil {
+		return nil // what Decode has returned can be written
+	}
+	out := &cachedKept{Definitions: document}
+	for _, k := range list {
+		out.List = append(out.List, keptRecord{k.Since, k.Problem})
+	}
+	return out
 }

@@ -37,6 +37,20 @@ type cacheHeader struct {
 	Identity string    `json:"identity"`
 	Version  string    `json:"version"`
 	Fetched  time.Time `json:"fetched"`
+
+	// Kept is what stays in force of older documents because this one breaks it.
+	Kept *cachedKept `json:"kept,omitempty"`
+}
+
+// A cachedKept is definitions, and why and since when they are kept.
+type cachedKept struct {
+	Definitions json.RawMessage `json:"definitions"`
+	List        []keptRecord    `json:"list"`
+}
+
+type keptRecord struct {
+	Since   time.Time     `json:"since"`
+	Problem flags.Problem `json:"problem"`
 }
 
 // formatCache returns the content of a file.

@@ -57,7 +57,10 @@
 // # Guarantees
 //
 // A failed load keeps the last good snapshot and is reported by
-// [Loader.Status]; the next good one replaces it. Evaluations never wait for a
+// [Loader.Status]; the next good one replaces it. A flag that a newer document of a File
+// breaks keeps its last good definition until it is mended (evaluation.md §1.9); for a
+// [Remote], KeepLast asks for the same. The Status has what is kept, and so has the cache of
+// a [Cached]. Evaluations never wait for a
 // load, and at most one load runs at a time. A change of a File is live within
 // one interval, two seconds by default, whether the file was changed in place,
 // replaced by renaming, or switched by a symbolic link as Kubernetes does.

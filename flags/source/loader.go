@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,11 +10,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/position"
 )
 
 // LoaderConfig configures a Loader. The zero value polls as often as the source
@@ -39,8 +43,9 @@ type LoaderConfig struct {
 	// this Loader.
 	Compile flags.CompileOptions
 
-	// OnDefinitions is called with new definitions before they are compiled,
-	// one call at a time. It must not change them. Nil means no call.
+	// OnDefinitions is called with new definitions before they are swapped in, with what
+	// is kept of older ones (see [Status.Kept]), one call at a time. It must not change
+	// them. Nil means no call.
 	OnDefinitions func(*flags.Definitions)
 
 	// OnSwap is called after each swap, one call at a time, on the goroutine
@@ -54,8 +59,8 @@ type LoaderConfig struct {
 	OnLoad func(err error)
 
 	// Log receives new definitions with their problems, and errors of Run, each
-	// of them only when it changes. Nil means slog.Default(); to log nothing, use
-	// slog.DiscardHandler.
+	// of them when it changes, and again with a count while it goes on. Nil means
+	// slog.Default(); to log nothing, use slog.DiscardHandler.
 	Log *slog.Logger
 }
 
@@ -97,8 +102,10 @@ type Loader struct {
 	loading chan struct{} // holds one token: the right to load
 
 	// Of whoever has the token.
-	decoder flags.DocumentReader
-	last    *flags.Snapshot // that it has compiled
+	decoder  flags.DocumentReader
+	document []byte        // that it has read last, while it is looked at
+	loaded   *flags.Loaded // in use
+	needs    string        // what was logged of stored knowledge
 
 	follower atomic.Pointer[follower] // of the latest Run that has something to follow
 
@@ -143,7 +150,23 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 		loading:  make(chan struct{}, 1),
 	}
 	l.closing, l.close = context.WithCancelCause(context.Background())
+	if e != nil {
+		e.OnUnknown(l.logUnknown)
+	}
 	return l
+}
+
+// logUnknown logs a key for which the program asks and that no flag has.
+func (l *Loader) logUnknown(u flags.UnknownKey) {
+	const message = "the program asks for a flag that does not exist, and gets its fallback"
+	switch {
+	case u.Full:
+		l.config.Log.Warn("the program asks for more flags that do not exist, which are counted and not named")
+	case len(u.Near) > 0:
+		l.config.Log.Warn(message+"; did you mean "+strings.Join(u.Near, " or ")+"?", "key", u.Key)
+	default:
+		l.config.Log.Warn(message, "key", u.Key)
+	}
 }
 
 // Close ends the Loader: Run returns, Refresh and what Ask waits for are broken off, and
@@ -203,7 +226,7 @@ func (l *Loader) Run(ctx context.Context) error {
 	var following sync.WaitGroup
 	defer following.Wait() // ctx has ended by then
 	started := false
-	logged := ""
+	var failure failure
 	for {
 		_ = l.Refresh(follower.in(ctx)) // its error is in the Status, even if there were definitions in a cache
 		if ctx.Err() != nil {
@@ -215,17 +238,7 @@ func (l *Loader) Run(ctx context.Context) error {
 			following.Go(func() { follower.run(ctx) })
 		}
 		status := l.Status()
-		switch {
-		case status.Err == nil:
-			logged = ""
-		case status.Err.Error() != logged:
-			logged = status.Err.Error()
-			message := "flag definitions cannot be loaded; the last good ones stay"
-			if l.evaluator.Snapshot() == nil {
-				message = "flag definitions cannot be loaded; there are no definitions yet"
-			}
-			l.config.Log.ErrorContext(ctx, message, "error", status.Err)
-		}
+		failure.log(ctx, l.config.Log, status.Err, l.evaluator.Snapshot() != nil)
 		news := follower.news
 		if status.Err != nil {
 			news = nil // a source that fails is left alone for as long as without a stream
@@ -301,12 +314,15 @@ func (l *Loader) Refresh(ctx context.Context) error {
 
 func (l *Loader) load(ctx context.Context) (err error) {
 	defer func() {
+		l.document = nil
 		if r := recover(); r != nil {
 			err = fmt.Errorf("source: loading panicked: %v", r)
 		}
 	}()
 	a, err := l.answer(ctx, l.Status().Version)
-	l.noteCache(ctx, a)
+	if err != nil {
+		l.noteCache(ctx, a)
+	}
 	if errors.Is(err, ErrNotModified) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -320,19 +336,26 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.config.OnDefinitions != nil {
-		l.config.OnDefinitions(a.definitions)
-	}
-	o := l.config.Compile
-	o.Previous = l.last
-	s, err := flags.Compile(a.definitions, o)
-	if err != nil {
+	loaded, kept, err := l.next(&a)
+	if err == nil {
+		a.store(kept, loaded.KeptDefinitions())
+	} else {
+		a.store(nil, nil) // another program may be able to compile them
+		l.noteCache(ctx, a)
 		return errors.Join(a.stale, err)
 	}
-	l.last = s
+	if l.config.OnDefinitions != nil {
+		l.config.OnDefinitions(loaded.Definitions)
+	}
+	s := loaded.Snapshot
+	if l.loaded = loaded; !keepsLast(l.source) {
+		l.loaded = &flags.Loaded{Snapshot: s}
+	}
 	old := l.evaluator.Swap(s)
+	l.noteCache(ctx, a)
 	l.mu.Lock()
-	status := Status{Version: a.version, Origin: a.origin, Fetched: a.fetched, Loaded: time.Now(), Problems: s.Problems()}
+	known := l.status.Kept
+	status := Status{Version: a.version, Origin: a.origin, Fetched: a.fetched, Loaded: time.Now(), Problems: s.Problems(), Kept: kept}
 	status.Checked, status.CacheErr = status.Loaded, a.unwritten
 	if r, ok := remoteOf(l.source); ok && !r.Ask {
 		status.Problems = append(slices.Clip(status.Problems), remoteNotes(s)...)
@@ -342,7 +365,7 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	}
 	l.status = status
 	l.mu.Unlock()
-	l.log(ctx, s, status)
+	l.log(ctx, s, status, known)
 	if l.config.OnSwap != nil {
 		l.config.OnSwap(old, s)
 	}
@@ -359,6 +382,16 @@ type answer struct {
 
 	// Why definitions on disk cannot be used, and why they cannot be replaced.
 	unread, unwritten error
+
+	onDisk *diskState                                        // definitions that a cache has, nil for none
+	write  func(kept []KeptPart, d *flags.Definitions) error // puts the definitions into a cache, nil for none
+}
+
+// A diskState is what a cache has: definitions, and what was kept of older ones.
+type diskState struct {
+	definitions *flags.Definitions
+	kept        *flags.Definitions // nil: nothing
+	list        []KeptPart
 }
 
 // warn logs what is wrong with definitions on disk.
@@ -378,7 +411,7 @@ type answerer interface {
 
 func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 	if s, ok := l.source.(answerer); ok {
-		return s.answer(ctx, have, l.decoder.Decode)
+		return s.answer(ctx, have, l.decode)
 	}
 	d, version, err := l.loadSource(ctx, have)
 	return answer{definitions: d, version: version, origin: originOf(l.source), fetched: time.Now()}, err
@@ -390,13 +423,13 @@ func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 func (l *Loader) loadSource(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	switch s := l.source.(type) {
 	case File:
-		return s.load(ctx, have, l.decoder.Decode)
+		return s.load(ctx, have, l.decode)
 	case *File:
-		return s.load(ctx, have, l.decoder.Decode)
+		return s.load(ctx, have, l.decode)
 	case Remote:
-		return s.load(ctx, have, l.decoder.Decode)
+		return s.load(ctx, have, l.decode)
 	case *Remote:
-		return s.load(ctx, have, l.decoder.Decode)
+		return s.load(ctx, have, l.decode)
 	}
 	return l.source.Load(ctx, have)
 }
@@ -443,17 +476,22 @@ func remoteNotes(s *flags.Snapshot) []flags.Problem {
 }
 
 // log logs a swap with the worst problems, so that a broken flag is noticed by
-// the person who has changed it.
-func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
+// the person who has changed it. known is what was kept before.
+func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status, known []KeptPart) {
 	problems := s.Problems()
-	l.config.Log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", status.Version, "origin", status.Origin)
-	if notes := status.Problems[len(problems):]; len(notes) > 0 {
-		l.config.Log.InfoContext(ctx, "flags look at what only the server knows, so their values can differ from the server's", "flags", len(notes), "first", notes[0].DefinitionError.Error())
-	}
+	log := l.config.Log
+	log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", status.Version, "origin", status.Origin)
+	l.logNeeds(ctx, status.Problems[len(problems):])
+	logKept(ctx, log, known, status.Kept)
+	place := l.placesOf(s)
+	told := 0
 	const maxLogged = 20 // problems
-	for i, p := range problems {
-		if i == maxLogged {
-			l.config.Log.WarnContext(ctx, "more problems in flag definitions", "count", len(problems)-maxLogged)
+	for _, p := range problems {
+		if slices.ContainsFunc(status.Kept, func(k KeptPart) bool { return k.Problem.DefinitionError == p.DefinitionError }) {
+			continue
+		}
+		if told++; told > maxLogged {
+			log.WarnContext(ctx, "more problems in flag definitions", "count", len(problems)-len(status.Kept)-maxLogged)
 			return
 		}
 		level := slog.LevelInfo
@@ -463,8 +501,48 @@ func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
 		case flags.Warning:
 			level = slog.LevelWarn
 		}
-		l.config.Log.Log(ctx, level, "problem in flag definitions", "problem", p.DefinitionError.Error())
+		args := []any{"problem", p.DefinitionError.Error()}
+		if at := place(p); at.Line > 0 {
+			args = append(args, "line", at.Line, "column", at.Column)
+		}
+		log.Log(ctx, level, "problem in flag definitions", args...)
 	}
+}
+
+// logNeeds logs which flags look at what only the server knows, when they are others than
+// before.
+func (l *Loader) logNeeds(ctx context.Context, notes []flags.Problem) {
+	var b strings.Builder
+	for _, n := range notes {
+		b.WriteString(n.DefinitionError.Error() + "\n")
+	}
+	if b.String() == l.needs {
+		return
+	}
+	if l.needs = b.String(); len(notes) > 0 {
+		l.config.Log.InfoContext(ctx, "flags look at what only the server knows, so their values can differ from the server's", "flags", len(notes), "first", notes[0].DefinitionError.Error())
+	}
+}
+
+// placesOf returns what finds the places of problems in the document that was read last. A
+// document of one line is for programs, and its places say nothing.
+func (l *Loader) placesOf(s *flags.Snapshot) func(flags.Problem) position.Position {
+	if len(s.Problems()) == 0 || bytes.IndexByte(l.document, '\n') < 0 {
+		return func(flags.Problem) position.Position { return position.Position{} }
+	}
+	return position.New(l.document).Problem
+}
+
+// decode reads a document, and keeps its text while what it says is looked at.
+func (l *Loader) decode(document []byte) (*flags.Definitions, error) {
+	d, err := l.decoder.Decode(document)
+	if err == nil {
+		l.document = document
+	} else if syntax, ok := errors.AsType[*jsonscan.SyntaxError](err); ok && bytes.IndexByte(document, '\n') >= 0 {
+		at := position.New(document).Offset(syntax.Offset)
+		err = fmt.Errorf("line %d, column %d: %w", at.Line, at.Column, err)
+	}
+	return d, err
 }
 
 // Status returns the state of the Loader and the result of its last attempt.
@@ -476,6 +554,7 @@ func (l *Loader) Status() Status {
 	defer l.mu.Unlock()
 	status := l.status
 	status.Following = l.follower.Load().isOpen()
+	status.Unknown = l.evaluator.Unknown()
 	if l.asker != nil {
 		status.Asks = l.asker.status()
 	}

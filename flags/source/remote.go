@@ -77,6 +77,11 @@ type Remote struct {
 	// ten seconds, and less than zero that none is kept.
 	AskTimeout, AskKeep time.Duration
 
+	// KeepLast keeps the last good definition of a flag in force when the server sends one
+	// that is broken, as for a [File] (evaluation.md §1.9). The server evaluates the broken
+	// one, so that values can differ from the server's until it is mended.
+	KeepLast bool
+
 	// Poll makes a Loader learn of changes by polling alone.
 	Poll bool
 }

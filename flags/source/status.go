@@ -3,6 +3,8 @@ package source
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,8 +53,15 @@ type Status struct {
 	// looks at what only the server knows. They must not be changed.
 	Problems []flags.Problem
 
+	// Kept is what stays in force of older definitions because the newer ones break it, as
+	// those of a [File] and of a [Remote] with KeepLast do. It must not be changed.
+	Kept []KeptPart
+
 	// Asks counts what [Loader.Ask] did.
 	Asks Asks
+
+	// Unknown counts the evaluations of flags that do not exist.
+	Unknown flags.UnknownKeys
 }
 
 // MarshalJSON writes the status as an object. Members that say nothing are left out,
@@ -61,6 +70,16 @@ func (s Status) MarshalJSON() ([]byte, error) {
 	type asks struct {
 		Asks
 		Error string `json:"error,omitempty"`
+	}
+	type unknown struct {
+		Keys  map[string]uint64 `json:"keys"`
+		Other uint64            `json:"other,omitempty"`
+	}
+	type kept struct {
+		Since   time.Time     `json:"since"`
+		Problem flags.Problem `json:"problem"`
+		Line    int           `json:"line,omitempty"`
+		Column  int           `json:"column,omitempty"`
 	}
 	out := struct {
 		Version    string          `json:"version"`
@@ -73,9 +92,17 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Following  bool            `json:"following,omitempty"`
 		CacheError string          `json:"cache_error,omitempty"`
 		Problems   []flags.Problem `json:"problems"`
+		Kept       []kept          `json:"kept,omitempty"`
+		Unknown    *unknown        `json:"unknown_keys,omitempty"`
 		Asks       *asks           `json:"asks,omitempty"`
 	}{
-		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil,
+		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil, nil, nil,
+	}
+	if len(s.Unknown.Keys) > 0 || s.Unknown.Other > 0 {
+		out.Unknown = (*unknown)(&s.Unknown)
+	}
+	for _, k := range s.Kept {
+		out.Kept = append(out.Kept, kept(k))
 	}
 	if out.Problems == nil {
 		out.Problems = []flags.Problem{}
@@ -117,6 +144,15 @@ func (s Status) String() string {
 		if a.Err != nil {
 			fmt.Fprintf(&b, ": %v", a.Err)
 		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Unknown.Keys)) {
+		fmt.Fprintf(&b, "\nno flag %q, asked for %d times", key, s.Unknown.Keys[key])
+	}
+	if s.Unknown.Other > 0 {
+		fmt.Fprintf(&b, "\nno flags of more keys, asked for %d times", s.Unknown.Other)
+	}
+	for i := range s.Kept {
+		fmt.Fprintf(&b, "\nkept since %s: %s", s.Kept[i].Since.UTC().Format(time.RFC3339), s.Kept[i].part())
 	}
 	for _, p := range s.Problems {
 		if p.Severity != flags.Note {

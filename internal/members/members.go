@@ -86,23 +86,24 @@ var (
 	Filters = New("filters",
 		"groups multivariate aggregation_group_type_index payloads early_exit feature_enrollment holdout holdout_groups super_groups version", "",
 		"groups conditions conditionsets conditiongroups rules",
-		"multivariate variants variant", "aggregation_group_type_index aggregation grouptypeindex", "feature_enrollment earlyaccess enrollment").
+		"multivariate variants", "aggregation_group_type_index aggregation grouptypeindex", "feature_enrollment earlyaccess enrollment").
 		insteadOf("groups[0].rollout_percentage", "rollout", "rolloutpercentage", "percentage", "rolloutpercent").
-		insteadOf("groups[0].properties", "properties", "property")
+		insteadOf("groups[0].properties", "properties", "property").
+		insteadOf("multivariate", "multivariant", "multivariants", "variant")
 
 	Condition = New("a condition set",
 		"properties rollout_percentage variant aggregation_group_type_index description sort_key", "users_affected name label id",
-		"rollout_percentage rollout percentage percent rolloutpercent rolloutpct",
+		"rollout_percentage rollout percentage percent rolloutpercent rolloutpct pct percentile share weight traffic",
 		"properties property filters filter conditions rules where",
 		"variant variantkey variantoverride override", "aggregation_group_type_index aggregation grouptypeindex")
 
 	Filter = New("a property",
 		"key value operator type group_type_index negation dependency_chain", "cohort_name label name group_key_names id bytecode bytecode_error conditionHash",
-		"operator op comparator comparison matchtype", "value values expected", "type propertytype kind",
+		"operator op comparator comparison matchtype", "value values expected", "type propertytype kind typ",
 		"negation not negate negated isnegated inverted", "group_type_index grouptype groupindex").
 		insteadOf("rollout_percentage beside properties", "rollout", "rolloutpercentage", "percentage")
 
-	Multivariate = New("multivariate", "variants", "", "variants options variations")
+	Multivariate = New("multivariate", "variants", "", "variants options variations variant multivariant multivariants")
 
 	Variant = New("a variant", "key name rollout_percentage", "id description",
 		"rollout_percentage rollout percentage percent weight share")

@@ -40,17 +40,18 @@ var (
 		read: split("groups multivariate aggregation_group_type_index payloads early_exit feature_enrollment holdout holdout_groups super_groups version"),
 		synonyms: map[string]string{
 			"conditions": "groups", "conditionsets": "groups", "conditiongroups": "groups", "rules": "groups",
-			"variants": "multivariate", "variant": "multivariate",
+			"variants":    "multivariate",
 			"aggregation": "aggregation_group_type_index", "grouptypeindex": "aggregation_group_type_index",
 			"earlyaccess": "feature_enrollment", "enrollment": "feature_enrollment",
 		},
-		always: split("rollout rolloutpercentage percentage rolloutpercent properties property"),
+		always: split("rollout rolloutpercentage percentage rolloutpercent properties property multivariant multivariants variant"),
 	}
 	conditionWords = vocabulary{
 		read: split("properties rollout_percentage variant aggregation_group_type_index description sort_key"),
 		kept: split("users_affected name label id"),
 		synonyms: map[string]string{
 			"rollout": "rollout_percentage", "percentage": "rollout_percentage", "percent": "rollout_percentage", "rolloutpercent": "rollout_percentage", "rolloutpct": "rollout_percentage",
+			"pct": "rollout_percentage", "percentile": "rollout_percentage", "share": "rollout_percentage", "weight": "rollout_percentage", "traffic": "rollout_percentage",
 			"property": "properties", "filters": "properties", "filter": "properties", "conditions": "properties", "rules": "properties", "where": "properties",
 			"variantkey": "variant", "variantoverride": "variant", "override": "variant",
 			"aggregation": "aggregation_group_type_index", "grouptypeindex": "aggregation_group_type_index",
@@ -61,14 +62,16 @@ var (
 		kept: split("cohort_name label name group_key_names id"),
 		synonyms: map[string]string{
 			"op": "operator", "comparator": "operator", "comparison": "operator", "matchtype": "operator",
-			"values": "value", "expected": "value", "propertytype": "type", "kind": "type",
+			"values": "value", "expected": "value", "propertytype": "type", "kind": "type", "typ": "type",
 			"negate": "negation", "negated": "negation", "not": "negation", "isnegated": "negation", "inverted": "negation",
 			"grouptype": "group_type_index", "groupindex": "group_type_index",
 		},
 		always: split("rollout rolloutpercentage percentage"),
 	}
-	multivariateWords = vocabulary{read: split("variants"), synonyms: map[string]string{"options": "variants", "variations": "variants"}}
-	variantWords      = vocabulary{
+	multivariateWords = vocabulary{read: split("variants"), synonyms: map[string]string{
+		"options": "variants", "variations": "variants", "variant": "variants", "multivariant": "variants", "multivariants": "variants",
+	}}
+	variantWords = vocabulary{
 		read: split("key name rollout_percentage"), kept: split("id description"),
 		synonyms: map[string]string{"rollout": "rollout_percentage", "percentage": "rollout_percentage", "percent": "rollout_percentage", "weight": "rollout_percentage", "share": "rollout_percentage"},
 	}

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,8 +34,12 @@ func (p *Program) checkCommand() *cli.Command {
 		Usage:     "find faults in definitions documents",
 		UsageText: ProgramName + " check [-json] [-strict] FILE…",
 		Description: `Check reads definitions documents and prints what is wrong with them: errors, by which
-a flag fails or a filter can never match; warnings, which are hardly meant; and notes.
-Each line begins with FILE:LINE:COLUMN, the column in bytes. "-" is standard input.
+a flag fails or cannot do what it says, or is refused by a server; warnings, which are
+hardly meant; and notes. It looks at flags that are off as well. Each line begins with
+FILE:LINE:COLUMN, the column in bytes. "-" is standard input.
+
+It takes all that import takes: lists of flags as management APIs have them, pages of
+lists, and several of these one after the other.
 
 The exit code is 1 if there is an error, or with -strict also a warning.
 
@@ -67,6 +72,11 @@ func (p *Program) check(paths []string, asJSON, strict bool) error {
 	flagCount := 0
 	for _, path := range paths {
 		d, err := files.document(path)
+		if refused, ok := errors.AsType[*refusedFile](err); ok {
+			counts[flags.Error]++
+			findings = append(findings, finding{File: refused.path, Line: 1, Column: 1, Severity: flags.Error, Message: refused.why.Error()})
+			continue
+		}
 		if err != nil {
 			return err
 		}

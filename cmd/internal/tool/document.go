@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/flagstaff-go/flagstaff/cmd/internal/position"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/forms"
+	"github.com/flagstaff-go/flagstaff/internal/position"
 )
 
 // An opener opens files by their names, of which "-" is standard input, once.
@@ -26,12 +27,23 @@ func (o *Opener) Open(path string) (io.ReadCloser, error) {
 	return io.NopCloser(r), nil
 }
 
-// A document is a definitions document in a file.
+// A document is a definitions document in a file, or what was made of the flags in one (see
+// package forms).
 type document struct {
 	path string
 	text []byte
 	find *position.Finder
 }
+
+// A refusedFile is the error for a file that has no flags which could be read.
+type refusedFile struct {
+	path string
+	why  error
+}
+
+func (e *refusedFile) Error() string { return e.path + ": " + e.why.Error() }
+
+func (e *refusedFile) Unwrap() error { return e.why }
 
 // document reads a file.
 func (o *Opener) document(path string) (*document, error) {
@@ -47,7 +59,11 @@ func (o *Opener) document(path string) (*document, error) {
 	if path == "-" {
 		path = "standard input"
 	}
-	return &document{path, text, position.New(text)}, nil
+	made, err := forms.Read(text)
+	if err != nil {
+		return nil, &refusedFile{path, err}
+	}
+	return &document{path, made.Text, position.In(text, made.Text, made.Offset)}, nil
 }
 
 // definitions decodes the document. The error names the place in the file.

@@ -2,12 +2,12 @@ package judge
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // A Subject is the flag that filters are for.
@@ -161,8 +161,7 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 		keys[v.Key] = true
 		sum += v.RolloutPercentage
 	}
-	// Only what float64 makes of 33.33, 33.33 and 33.34 is forgiven.
-	if math.Abs(sum-100) > 1e-6 {
+	if !served.SumsTo100(sum) {
 		return nil, refuse("must have rollout percentages that sum to 100, not %v", sum)
 	}
 	return keys, nil

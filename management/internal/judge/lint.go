@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -28,13 +29,39 @@ type trial struct {
 }
 
 func (w *World) newTrial(f *flags.Filters) *trial {
-	return &trial{
+	t := &trial{
 		definitions: flags.Definitions{
 			Flags:      []flags.Flag{{ID: math.MinInt64, Key: subjectKey, Active: true, Filters: *f}},
 			Cohorts:    make(map[int64]flags.Cohort),
 			GroupTypes: w.definitions.GroupTypes,
 		},
 		numbers: make(map[string]int),
+	}
+	t.suppose(f, w.definitions.GroupTypes)
+	return t
+}
+
+// suppose adds the group types that filters name, if it is not known which ones exist.
+func (t *trial) suppose(f *flags.Filters, known map[int]string) {
+	if known != nil {
+		return
+	}
+	if t.definitions.GroupTypes == nil {
+		t.definitions.GroupTypes = make(map[int]string)
+	}
+	add := func(index int) { t.definitions.GroupTypes[index] = strconv.Itoa(index) }
+	for i := range f.Groups {
+		if index, ok := f.Groups[i].AggregationGroupTypeIndex.Index(); ok {
+			add(index)
+		}
+	}
+	if index, ok := f.AggregationGroupTypeIndex.Index(); ok {
+		add(index)
+	}
+	for _, fl := range f.All() {
+		if fl.GroupTypeIndex != nil {
+			add(*fl.GroupTypeIndex)
+		}
 	}
 }
 
@@ -58,6 +85,7 @@ func (w *World) doubtful(list []verdict) []verdict {
 		key := subjectKey + " " + strconv.Itoa(i)
 		numbers[key] = i + 1
 		t.definitions.Flags = append(t.definitions.Flags, flags.Flag{ID: math.MinInt64 + int64(i) + 1, Key: key, Active: true, Filters: *v.filters})
+		t.suppose(v.filters, w.definitions.GroupTypes)
 	}
 	seen := make(map[*flags.Flag]bool)
 	var cohorts []int64
@@ -186,6 +214,9 @@ func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError
 	unparsed := len(t.watched)
 	var why *flags.DefinitionError
 	for _, p := range problems {
+		if errors.Is(p.Err, flags.ErrBehavioral) {
+			continue // a cohort may be so, and of flags it is judged before
+		}
 		if n, ok := t.numbers[p.Path]; ok && n < unparsed && p.Severity >= flags.Warning {
 			unparsed, why = n, p.DefinitionError
 		}
@@ -206,7 +237,7 @@ func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError
 func unparsedValue(p *flags.Filter, why error) error {
 	o := comparison(p)
 	if o.Operand == flags.OperandPattern {
-		return refuse("must be %s, not %s: %v", wantedOperands[o.Operand], shorten(p.Value), why)
+		return refuse("must be %s, not %s: %v", o.Operand, shorten(p.Value), why)
 	}
 	return unfitFor(o, jsonscan.Value(p.Value))
 }

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,10 +10,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
-
-// maxPattern is how long a regular expression may be, in bytes (management.md
-// §15.2).
-const maxPattern = 1000
 
 // Types of properties (evaluation.md §1.5).
 var (
@@ -37,17 +32,6 @@ var operatorNames = func() string {
 
 // aliases of operators that other parts of the public system use.
 var aliases = map[string]string{"min": flags.OperatorGTE, "max": flags.OperatorLTE}
-
-// wantedOperands says for a message what an operand must be.
-var wantedOperands = map[flags.Operand]string{
-	flags.OperandText:    "text",
-	flags.OperandTexts:   "a list of texts",
-	flags.OperandNumber:  "a number, or the text of one",
-	flags.OperandRange:   "a list of two numbers, the smaller one first",
-	flags.OperandDate:    `the text of a date such as "2024-06-01" or "2024-06-01T12:00:00Z", or of a span before now such as "-7d" with the unit h, d, w, m or y`,
-	flags.OperandVersion: `the text of a version such as "1.2.3"; for semver_wildcard also "1.*"`,
-	flags.OperandPattern: fmt.Sprintf("a regular expression without look-around and back-references, of at most %d bytes", maxPattern),
-}
 
 // readProperty reads a property, an element of a condition set's properties or a
 // leaf of a cohort's tree, whose type is one of types, and not behavioral. What
@@ -195,7 +179,7 @@ func readOperand(p *flags.Filter, v jsonscan.Value) error {
 		return nil
 	case o.Operand != flags.OperandNone && !present(v):
 		return within("value", refuse("is required for operator %s", o.Name))
-	case !admits(o.Operand, v):
+	case !o.Operand.Admits([]byte(v)):
 		return within("value", unfitFor(o, v))
 	}
 	value, err := appendValue(nil, v)
@@ -205,34 +189,7 @@ func readOperand(p *flags.Filter, v jsonscan.Value) error {
 
 // unfitFor refuses a value that does not suit an operator.
 func unfitFor(o flags.Operator, v jsonscan.Value) error {
-	return refuse("must be %s, not %s (operator %s)", wantedOperands[o.Operand], shorten(v), o.Name)
-}
-
-// admits reports whether a value has the right type for an operand. Whether it can be
-// parsed is for the engine to say.
-func admits(o flags.Operand, v jsonscan.Value) bool {
-	switch o {
-	case flags.OperandText, flags.OperandDate, flags.OperandVersion:
-		return v.Kind() == jsonscan.String
-	case flags.OperandPattern:
-		s, ok := str(v)
-		return ok && len(s) <= maxPattern
-	case flags.OperandTexts:
-		if v.Kind() != jsonscan.Array {
-			return false
-		}
-		for a := v.Array(); a.Next(); {
-			if a.Value().Kind() != jsonscan.String {
-				return false
-			}
-		}
-		return true
-	case flags.OperandNumber:
-		return v.Kind() == jsonscan.Number || v.Kind() == jsonscan.String
-	case flags.OperandRange:
-		return v.Kind() == jsonscan.Array
-	}
-	return true
+	return refuse("must be %s, not %s (operator %s)", o.Operand, shorten(v), o.Name)
 }
 
 // isParsed reports whether the engine has to parse an operand, and can fail.

@@ -3,20 +3,12 @@ package judge
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-)
-
-// Limits of the filters of one flag, besides their size.
-const (
-	maxGroups     = 1000 // condition sets
-	maxProperties = 1000 // properties of one condition set
-	maxVariants   = 500  // variants
-	maxVariantKey = 400  // bytes
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // Read reads filters as a client has sent them, for the flag with a key. Members that
@@ -89,8 +81,8 @@ func readGroups(f *flags.Filters, v jsonscan.Value) error {
 	f.Groups = nil
 	for a := v.Array(); a.Next(); {
 		i := len(f.Groups)
-		if i == maxGroups {
-			return refuse("must have at most %d condition sets", maxGroups)
+		if i == served.MaxGroups {
+			return refuse("must have at most %d condition sets", served.MaxGroups)
 		}
 		g, err := readGroup(a.Value())
 		if err != nil {
@@ -157,8 +149,8 @@ func readProperties(v jsonscan.Value) ([]flags.Filter, error) {
 	var list []flags.Filter
 	for a := v.Array(); a.Next(); {
 		i := len(list)
-		if i == maxProperties {
-			return nil, refuse("must have at most %d properties", maxProperties)
+		if i == served.MaxProperties {
+			return nil, refuse("must have at most %d properties", served.MaxProperties)
 		}
 		if a.Value().Kind() != jsonscan.Object {
 			return nil, within(i, unfit(a.Value(), "an object"))
@@ -172,12 +164,8 @@ func readProperties(v jsonscan.Value) ([]flags.Filter, error) {
 	return list, nil
 }
 
-var variantKey = regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`)
-
 // IsVariantKey reports whether a text may be the key of a variant.
-func IsVariantKey(text string) bool {
-	return len(text) <= maxVariantKey && variantKey.MatchString(text)
-}
+func IsVariantKey(text string) bool { return served.IsVariantKey(text) }
 
 func readMultivariate(f *flags.Filters, v jsonscan.Value) error {
 	f.Multivariate = nil
@@ -196,8 +184,8 @@ func readVariants(v jsonscan.Value) ([]flags.Variant, error) {
 	var list []flags.Variant
 	for a := v.Array(); a.Next(); {
 		i := len(list)
-		if i == maxVariants {
-			return nil, refuse("must have at most %d variants", maxVariants)
+		if i == served.MaxVariants {
+			return nil, refuse("must have at most %d variants", served.MaxVariants)
 		}
 		x, err := readVariant(a.Value())
 		if err != nil {

@@ -30,6 +30,8 @@ type Finder struct {
 	flags    map[string][]node // by key, in document order; of duplicate keys all
 	children map[string]map[string]node
 	nameless map[string]int // how many problems of a whole flag were asked for, by key
+	inFile   func(int) int  // where a byte of the document stands in the file; nil: there
+	size     int            // of the file
 }
 
 // A node is a value and where it begins.
@@ -41,9 +43,15 @@ type node struct {
 
 // New returns a Finder for a document, which must not change any more. The document may
 // be anything, also no JSON.
-func New(document []byte) *Finder {
-	f := &Finder{lines: []int{0}, text: document, children: make(map[string]map[string]node), nameless: make(map[string]int)}
-	for i, c := range document {
+func New(document []byte) *Finder { return In(document, document, nil) }
+
+// In returns a Finder for a document that was made of a file, with a function that returns
+// where a byte of the document stands in it.
+func In(file, document []byte, inFile func(int) int) *Finder {
+	f := &Finder{
+		lines: []int{0}, text: document, children: make(map[string]map[string]node), nameless: make(map[string]int), inFile: inFile, size: len(file),
+	}
+	for i, c := range file {
 		if c == '\n' {
 			f.lines = append(f.lines, i+1)
 		}
@@ -51,9 +59,13 @@ func New(document []byte) *Finder {
 	return f
 }
 
-// Offset returns the position of a byte, and of the end if there is no such byte.
+// Offset returns the position of a byte of the document, and of the end if there is no such
+// byte.
 func (f *Finder) Offset(offset int) Position {
-	offset = max(0, min(offset, len(f.text)))
+	if f.inFile != nil {
+		offset = f.inFile(offset)
+	}
+	offset = max(0, min(offset, f.size))
 	line, found := slices.BinarySearch(f.lines, offset)
 	if !found {
 		line--
