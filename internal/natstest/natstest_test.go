@@ -49,7 +49,7 @@ func TestServer(t *testing.T) {
 
 // TestWrongSettings: the error has what the server has logged.
 func TestWrongSettings(t *testing.T) {
-	if _, err := natstest.Installed(); err != nil {
+	if _, err := natstest.Program(); err != nil {
 		t.Skip(err)
 	}
 	s, err := natstest.New(t.TempDir(), "max_payload: many")
