@@ -17,8 +17,11 @@ import (
 	"time"
 )
 
-// startTime is how long a server may take to start.
-const startTime = 30 * time.Second
+const (
+	startTime   = 30 * time.Second // in which a server starts
+	clusterTime = time.Minute      // in which servers become a cluster
+	requestTime = 5 * time.Second
+)
 
 // Program returns the path of the program, or an error that says what to do. The first
 // call on a machine takes as long as it takes to compile nats-server, and others the time
@@ -69,7 +72,6 @@ type Server struct {
 	log          bytes.Buffer // until the process has ended, it belongs to what reads it
 	cmd          *exec.Cmd
 	ended        chan struct{}
-	led          chan struct{} // has a token when the server has found the leader of its cluster
 }
 
 // Start starts a server that lives until the test ends. Settings are lines of its
@@ -108,14 +110,45 @@ func Cluster(tb testing.TB, n int) []*Server {
 	for i, addr := range listen {
 		all = append(all, Start(tb, fmt.Sprintf("server_name: n%d", i), fmt.Sprintf("cluster { name: test, listen: %q, routes: [%s] }", addr, strings.Join(routes, ", "))))
 	}
-	for _, s := range all {
-		select {
-		case <-s.led:
-		case <-time.After(startTime):
-			tb.Fatalf("the servers of NATS have no leader after %v", startTime)
+	deadline := time.Now().Add(clusterTime)
+	for answer := ""; !strings.Contains(answer, `"did_create":true`); {
+		var err error
+		// With as many replicas as there are servers, a stream needs all of them.
+		if answer, err = all[0].request("$JS.API.STREAM.CREATE.probe", fmt.Sprintf(`{"name":"probe","num_replicas":%d}`, n)); err == nil {
+			continue
 		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("the servers of NATS are no cluster after %v: %s, %v", clusterTime, answer, err)
+		}
+		time.Sleep(100 * time.Millisecond) // they connect in their own time
+	}
+	if answer, err := all[0].request("$JS.API.STREAM.DELETE.probe", ""); err != nil {
+		tb.Fatal(answer, err)
 	}
 	return all
+}
+
+// request returns the answer to a request, which must have no error in it.
+func (s *Server) request(subject, body string) (answer string, err error) {
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(requestTime)); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(conn, "CONNECT {\"verbose\":false}\r\nSUB answer 1\r\nPUB %s answer %d\r\n%s\r\n", subject, len(body), body)
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if !strings.HasPrefix(lines.Text(), "MSG answer ") || !lines.Scan() {
+			continue
+		}
+		if answer = lines.Text(); strings.Contains(answer, `"error":`) {
+			return answer, errors.New("the server refuses a request")
+		}
+		return answer, nil
+	}
+	return "", errors.New("the server does not answer a request")
 }
 
 // URLs is for clients of a cluster.
@@ -182,7 +215,7 @@ func (s *Server) start() error {
 		return err
 	}
 	listening := make(chan string, 1)
-	s.ended, s.led = make(chan struct{}), make(chan struct{}, 1)
+	s.ended = make(chan struct{})
 	go func() {
 		defer close(s.ended)
 		for lines := bufio.NewReader(output); ; {
@@ -190,12 +223,6 @@ func (s *Server) start() error {
 			s.log.WriteString(line)
 			if _, addr, ok := strings.Cut(line, "Listening for client connections on "); ok {
 				listening <- strings.TrimSpace(addr)
-			}
-			if strings.Contains(line, "metadata leader") {
-				select {
-				case s.led <- struct{}{}:
-				default:
-				}
 			}
 			if err != nil {
 				break
