@@ -36,7 +36,7 @@ func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 }
 
 // The oldest nats-server that the program in examples/soak passes with (docs/reliability.md).
-const oldestMajor, oldestMinor = 2, 10
+const oldestMajor, oldestMinor = 2, 9
 
 // newContext returns what sends requests over a connection, or an error if the connected
 // server is too old.

@@ -142,8 +142,8 @@ func untilLed(t *testing.T, js natsjs.JetStream) time.Duration {
 func TestOldServer(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{
-		"2.9.10": "is version 2.9.10, want 2.10 or later",
-		"1.4.1":  "is version 1.4.1, want 2.10 or later",
+		"2.8.4": "is version 2.8.4, want 2.9 or later",
+		"1.4.1": "is version 1.4.1, want 2.9 or later",
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

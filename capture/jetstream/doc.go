@@ -103,5 +103,6 @@
 //
 // # Versions
 //
-// It works with nats-server 2.9 and later.
+// It works with nats-server 2.9 and later, and Open refuses older ones. It is tested with
+// 2.15.
 package jetstream
