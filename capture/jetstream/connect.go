@@ -15,7 +15,7 @@ import (
 // within 5 s.
 const (
 	pingInterval = time.Second
-	maxPings     = 2 // that wait for an answer; one more, and the connection counts as dead
+	pingLimit    = 2 // that wait for an answer; one more, and the connection counts as dead
 	flushTimeout = 2 * time.Second
 	dialTimeout  = 2 * time.Second
 	redialPause  = 250 * time.Millisecond // after all servers were tried
@@ -30,7 +30,7 @@ func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 		nats.ReconnectWait(redialPause),
 		nats.Timeout(dialTimeout),
 		nats.PingInterval(pingInterval),
-		nats.MaxPingsOutstanding(maxPings),
+		nats.MaxPingsOutstanding(pingLimit),
 		nats.FlusherTimeout(flushTimeout),
 	}, options...)...)
 }

@@ -26,9 +26,9 @@ const (
 // Program returns the path of the program, or an error that says what to do. The first
 // call on a machine takes as long as it takes to compile nats-server, and others the time
 // in which Go finds out that it has.
-var Program = sync.OnceValues(program)
+var Program = sync.OnceValues(find)
 
-func program() (string, error) {
+func find() (string, error) {
 	if path := os.Getenv("FLAGSTAFF_TEST_NATS"); path != "" {
 		return exec.LookPath(path)
 	}
