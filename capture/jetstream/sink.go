@@ -150,6 +150,8 @@ func (s *Stream) acknowledged(ctx context.Context, f jetstream.PubAckFuture, hea
 			return errOtherLeader
 		case time.Since(*heard) > quietWait-nextLook:
 			return fmt.Errorf("no acknowledgement for %v", quietWait)
+		case led == "": // there is one server, and the connection ends with it
+			continue
 		}
 		asking, cancel := context.WithTimeout(ctx, lookWait)
 		_, err := s.events(asking)

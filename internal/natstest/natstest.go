@@ -51,7 +51,7 @@ func find() (string, error) {
 func build(tools string) (string, error) {
 	cmd := exec.Command("go", "tool", "-n", "nats-server")
 	cmd.Dir = tools
-	cmd.Env = append(os.Environ(), "GOWORK=off", "PWD="+tools)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOEXPERIMENT=", "PWD="+tools) // not the experiments of the tests
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	path, err := cmd.Output()
