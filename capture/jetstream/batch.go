@@ -38,6 +38,8 @@ func (w *worker) store(ctx context.Context, hand []message) (left []message, err
 		return nil, nil
 	}
 	defer w.heartbeats(ctx, hand)()
+	w.stall.storing.Store(time.Now().UnixNano())
+	defer w.stall.storing.Store(0)
 	b := &batch{worker: w}
 	for _, m := range hand {
 		e, err := decodeEvent(m.Data())

@@ -75,6 +75,9 @@ type Stats struct {
 	// Partitions is how many partitions the Consumer has now. Other machines have
 	// the others, or these wait to be taken.
 	Partitions int
+
+	Stalled int    // partitions of these whose events the stream does not deliver
+	Renewed uint64 // how often the consumer of such a partition was made anew in NATS
 }
 
 // A Consumer passes the events of a [Stream] on to a sink. It is safe for
@@ -84,8 +87,8 @@ type Consumer struct {
 	c      ConsumerConfig
 	owner  string // of leases
 
-	delivered, redelivered, stored, setAside, failures atomic.Uint64
-	partitions                                         atomic.Int64
+	delivered, redelivered, stored, setAside, failures, renewed atomic.Uint64
+	partitions, stalled                                         atomic.Int64
 }
 
 // NewConsumer returns a Consumer, or an error if the config makes no sense.
@@ -102,6 +105,7 @@ func (c *Consumer) Stats() Stats {
 	return Stats{
 		Delivered: c.delivered.Load(), Redelivered: c.redelivered.Load(), Stored: c.stored.Load(),
 		SetAside: c.setAside.Load(), Failures: c.failures.Load(), Partitions: int(c.partitions.Load()),
+		Stalled: int(c.stalled.Load()), Renewed: c.renewed.Load(),
 	}
 }
 

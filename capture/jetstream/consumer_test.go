@@ -60,6 +60,24 @@ func TestRuling74FullBatches(t *testing.T) {
 	}
 }
 
+// TestFullBatchesOfReplicas: the same holds for a stream with replicas. There, the end of a
+// request may be said before the last messages come.
+func TestFullBatchesOfReplicas(t *testing.T) {
+	t.Parallel()
+	s := open(t, connect(t, natstest.URLs(natstest.Cluster(t, 3))), func(c *jetstream.Config) { c.Replicas = 3 })
+	const backlog, batch = 6000, 300
+	write(t, s, events("p", 0, backlog)...)
+	st := newStore()
+	c, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: batch})
+	st.await(t, backlog)
+	waiting(t, s, 0)
+	stop()
+	inOrder(t, st.stored())
+	if got := c.Stats(); st.writes > backlog/batch || st.again > 0 || got.Redelivered > 0 {
+		t.Errorf("%d writes, %d events written again, %d redelivered; want %d writes of %d events, none again", st.writes, st.again, got.Redelivered, backlog/batch, batch)
+	}
+}
+
 // TestUnavailableSink: nothing is lost, set aside or put out of order while the
 // sink does not work.
 func TestUnavailableSink(t *testing.T) {

@@ -65,9 +65,9 @@ func OpenDefinitions(ctx context.Context, c DefinitionsConfig) (*Definitions, er
 	case c.Replicas < 0 || c.Replicas > 5:
 		return nil, fmt.Errorf("jetstream: DefinitionsConfig.Replicas is %d, want 1 to 5, or 0 for the default", c.Replicas)
 	}
-	js, err := jetstream.New(c.Conn)
+	js, err := newContext(c.Conn)
 	if err != nil {
-		return nil, fmt.Errorf("jetstream: %w", err)
+		return nil, err
 	}
 	bucket, err := openBucket(ctx, js, jetstream.KeyValueConfig{
 		Bucket:      c.Bucket,

@@ -10,7 +10,7 @@
 // event, and only then do clients get the answer 200. A [Consumer] passes the events
 // on to the next sink, usually a database, which may be slow or down meanwhile.
 //
-//	conn, err := nats.Connect(url, nats.MaxReconnects(-1))
+//	conn, err := jetstream.Connect(url)
 //	stream, err := jetstream.Open(ctx, jetstream.Config{Conn: conn})
 //	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: stream})
 //
@@ -54,6 +54,19 @@
 // The order depends neither on leases nor on clocks: a Consumer writes an event only
 // when it knows that all earlier ones of the partition were written.
 //
+// # Clusters
+//
+// With replicas, an event is on a majority of the servers before it counts as written.
+// When the server dies or freezes that leads the stream, the others choose another leader,
+// within 4 to 9 s. Meanwhile Write fails with capture.ErrUnavailable. A connection of
+// [Connect] leaves a server that does not answer within 5 s.
+//
+// After such faults, replicas of a durable consumer may disagree for good, and deliver
+// nothing more. A Consumer notices within 15 s that the oldest event of a partition stays
+// where it is, says so ([Consumer.Ready], [Stats]), and makes the durable consumer anew. That
+// one delivers all that the stream has, and the sink knows what was stored before. So do
+// not pause a durable consumer: stop the Consumer.
+//
 // # What cannot be stored
 //
 // While a sink does not work, a Consumer waits and tries again; nothing is lost and
@@ -90,5 +103,6 @@
 //
 // # Versions
 //
-// It works with nats-server 2.9 and later.
+// It works with nats-server 2.9 and later, and Open refuses older ones. It is tested with
+// 2.15.
 package jetstream

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
@@ -47,7 +46,7 @@ func (s screen) Write(_ context.Context, events []capture.Event) error {
 func Example() {
 	url, stop := exampleServer()
 	defer stop()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1))
+	conn, err := jetstream.Connect(url)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +88,7 @@ func Example() {
 func ExampleStream_SetAside() {
 	url, stop := exampleServer()
 	defer stop()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1))
+	conn, err := jetstream.Connect(url)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -115,7 +114,7 @@ func ExampleStream_SetAside() {
 func ExampleDefinitions() {
 	url, stop := exampleServer()
 	defer stop()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1))
+	conn, err := jetstream.Connect(url)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // TestMain looks for goroutines that outlive all tests. Examples cannot skip themselves
 // if there is no server.
 func TestMain(m *testing.M) {
-	if _, err := natstest.Installed(); err != nil && os.Getenv("CI") == "" {
+	if _, err := natstest.Program(); err != nil && os.Getenv("CI") == "" {
 		flag.Parse()
 		skip := flag.Lookup("test.skip").Value
 		if err := skip.Set(strings.TrimPrefix(skip.String()+"|^Example", "|")); err != nil {

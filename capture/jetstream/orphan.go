@@ -50,7 +50,7 @@ func (w *worker) storeOrphans(ctx context.Context, hand []message) error {
 
 // findOrphans stores the messages that had been delivered and are not in hand.
 func (w *worker) findOrphans(ctx context.Context, hand []message) error {
-	stream, err := w.stream.js.Stream(ctx, w.stream.c.Name)
+	stream, err := w.stream.events(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -97,13 +98,20 @@ func (w *worker) pull(ctx context.Context, n, bytes int, wait time.Duration) (ha
 	}
 	patience := time.NewTimer(wait + answerWait)
 	defer patience.Stop()
-	for len(hand) < r.Batch {
+	for want := r.Batch; len(hand) < want; {
 		select {
 		case m := <-arrived:
 			end, err := endOf(m)
-			if end || err != nil {
+			if err != nil {
+				return hand, err
+			}
+			if end {
+				if want = r.Batch - undelivered(m, r.Batch-len(hand)); want > len(hand) {
+					patience.Reset(answerWait)
+					continue
+				}
 				w.huge = m.Header.Get("Description") == tooManyBytes && len(hand) == 0
-				if err == nil && !w.huge && len(hand) == 0 && time.Since(begin) < wait/2 {
+				if !w.huge && len(hand) == 0 && time.Since(begin) < wait/2 {
 					err = sleep(ctx, refusedPause)
 				}
 				return hand, err
@@ -149,6 +157,18 @@ func endOf(m *nats.Msg) (end bool, err error) {
 		}
 	}
 	return true, fmt.Errorf("the server refuses a request for messages: %s %s", status, m.Header.Get("Description"))
+}
+
+// undelivered returns how many messages a request has not got that a status has ended. A
+// consumer with replicas delivers a message when a majority of them knows, and may say
+// before that the request has ended; then the rest comes behind the status. Without a
+// number, there are so many as have not come.
+func undelivered(m *nats.Msg, missing int) int {
+	n, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
+	if err != nil || n < 0 || n > missing {
+		return missing
+	}
+	return n
 }
 
 // add appends a message that came to hand.

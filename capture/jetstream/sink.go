@@ -16,9 +16,22 @@ import (
 // sent behind it. Clients of capturing repeat all of them.
 var once = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
 
-// quietWait is how long the stream may acknowledge nothing. It never acknowledges a
-// message that it got just before its leader died, and all other events wait meanwhile.
-const quietWait = 5 * time.Second
+// A stream with replicas has a leader, which acknowledges messages. It never acknowledges
+// one that it got just before it died, or while it is frozen, and all other events wait
+// meanwhile. So a Write that waits looks who leads: as soon as there is another leader, the
+// Write is given up, and the next one goes there.
+const (
+	// quietWait is how long the stream may acknowledge nothing.
+	quietWait = 5 * time.Second
+
+	// firstLook is how long it may before a Write looks for another leader, and nextLook
+	// the time between two looks. lookWait is how long a leader may take to answer.
+	firstLook = 500 * time.Millisecond
+	nextLook  = 250 * time.Millisecond
+	lookWait  = 500 * time.Millisecond
+)
+
+var errOtherLeader = errors.New("the stream has got another leader, which does not acknowledge events that went to the one before")
 
 // headroom is how many bytes the headers of a message take at most, also after it
 // is set aside.
@@ -66,6 +79,7 @@ func (s *Stream) Write(ctx context.Context, events []capture.Event) error {
 // known about any event. buffer is memory, which it returns for the next time.
 func (s *Stream) publish(ctx context.Context, events []capture.Event, first int, buffer []byte) (_ []byte, faults []error, err error) {
 	futures := make([]jetstream.PubAckFuture, len(events))
+	led := s.leader.Load()
 	maxMessage := int(s.c.Conn.MaxPayload()) - headroom
 	var room [24]byte
 	for i := range events {
@@ -88,26 +102,62 @@ func (s *Stream) publish(ctx context.Context, events []capture.Event, first int,
 			return buffer, nil, unavailable(err)
 		}
 	}
-	quiet := time.NewTimer(quietWait)
-	defer quiet.Stop()
+	heard := time.Now()
 	for i, f := range futures {
 		if f == nil {
 			continue
 		}
-		select {
-		case <-f.Ok():
-			quiet.Reset(quietWait)
-			continue
-		case err = <-f.Err():
-		case <-quiet.C:
-			err = fmt.Errorf("no acknowledgement for %v", quietWait)
-		case <-ctx.Done():
-			return buffer, nil, ctx.Err()
-		}
-		if !errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum) {
+		switch err := s.acknowledged(ctx, f, &heard, led); {
+		case err == nil:
+		case err == ctx.Err():
+			return buffer, nil, err
+		case !errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum):
 			return buffer, nil, unavailable(err)
+		default:
+			faults = append(faults, &capture.EventError{Index: first + i, Err: fmt.Errorf("jetstream: %w of stream %q", err, s.c.Name)})
 		}
-		faults = append(faults, &capture.EventError{Index: first + i, Err: fmt.Errorf("jetstream: %w of stream %q", err, s.c.Name)})
 	}
 	return buffer, faults, nil
+}
+
+// acknowledged waits for an acknowledgement, and returns nil when it has come. heard is
+// when the last one came for which somebody had to wait, led the leader of the stream when
+// the events were sent.
+func (s *Stream) acknowledged(ctx context.Context, f jetstream.PubAckFuture, heard *time.Time, led any) error {
+	select {
+	case <-f.Ok():
+		return nil
+	default:
+	}
+	silent, other := false, false // the leader did not answer; there is another one
+	for wait := firstLook; ; wait = nextLook {
+		look := time.NewTimer(wait)
+		select {
+		case <-f.Ok():
+			look.Stop()
+			*heard = time.Now()
+			return nil
+		case err := <-f.Err():
+			look.Stop()
+			return err
+		case <-ctx.Done():
+			look.Stop()
+			return ctx.Err()
+		case <-look.C:
+		}
+		switch {
+		case other: // what it did acknowledge has come meanwhile
+			return errOtherLeader
+		case time.Since(*heard) > quietWait-nextLook:
+			return fmt.Errorf("no acknowledgement for %v", quietWait)
+		case led == "": // there is one server, and the connection ends with it
+			continue
+		}
+		asking, cancel := context.WithTimeout(ctx, lookWait)
+		_, err := s.events(asking)
+		cancel()
+		// A process that answers again may have the same name, and have started anew.
+		other = err == nil && (silent || s.leader.Load() != led)
+		silent = silent || err != nil
+	}
 }

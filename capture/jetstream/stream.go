@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,8 +21,8 @@ import (
 // Config configures a [Stream]. Only Conn is required. Partitions and the fields
 // after it configure what Open creates; Open changes nothing that exists.
 type Config struct {
-	// Conn is the connection to NATS. The caller closes it, last of all. It should
-	// try to reconnect for ever (nats.MaxReconnects(-1)).
+	// Conn is the connection to NATS, as Connect makes it. The caller closes it, last of
+	// all.
 	Conn *nats.Conn
 
 	// Name is the name of the stream, and the beginning of all other names. Zero:
@@ -100,6 +101,8 @@ type Stream struct {
 	leases     jetstream.KeyValue
 	lease      time.Duration // how long a lease lasts
 	partitions int
+	consumers  []jetstream.ConsumerConfig // of the partitions, as they were found or made
+	leader     atomic.Value               // string: the server of NATS that led the stream when it was last asked, "" for one alone
 
 	publishing chan struct{} // has a token for each window that is being published
 }
@@ -126,9 +129,9 @@ func Open(ctx context.Context, c Config) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	js, err := jetstream.New(c.Conn, jetstream.WithPublishAsyncMaxPending(window*windows), jetstream.WithPublishAsyncTimeout(ackTimeout))
+	js, err := newContext(c.Conn, jetstream.WithPublishAsyncMaxPending(window*windows), jetstream.WithPublishAsyncTimeout(ackTimeout))
 	if err != nil {
-		return nil, fmt.Errorf("jetstream: %w", err)
+		return nil, err
 	}
 	s := &Stream{c: c, js: js, publishing: make(chan struct{}, windows)}
 	for _, step := range []func(context.Context) error{s.openEvents, s.openAside, s.openConsumers, s.openLeases} {
@@ -206,6 +209,9 @@ func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig) (jetst
 		return want, fmt.Errorf("jetstream: stream %q: %w%s", want.Name, err, hint(err))
 	}
 	got := stream.CachedInfo().Config
+	if want.Name == s.c.Name {
+		s.noteLeader(stream)
+	}
 	return got, checkStream(got, want)
 }
 
@@ -251,7 +257,7 @@ func (s *Stream) keeps(ctx context.Context, what string, got, want any) {
 // openConsumers creates or checks the durable consumers.
 func (s *Stream) openConsumers(ctx context.Context) error {
 	for p := range s.partitions {
-		want := jetstream.ConsumerConfig{
+		s.consumers = append(s.consumers, jetstream.ConsumerConfig{
 			Durable:       consumerName(p),
 			Description:   "Stores the events of one partition",
 			FilterSubject: s.partitionSubject(p),
@@ -259,31 +265,43 @@ func (s *Stream) openConsumers(ctx context.Context) error {
 			AckWait:       cmp.Or(s.c.AckWait, 1500*time.Millisecond),
 			MaxDeliver:    -1,
 			MaxAckPending: cmp.Or(s.c.MaxPending, 2000),
-		}
-		consumer, err := s.js.Consumer(ctx, s.c.Name, want.Durable)
-		if errors.Is(err, jetstream.ErrConsumerNotFound) {
-			if s.c.MustExist {
-				return fmt.Errorf("%w: its consumer %q is missing", ErrNoStream, want.Durable)
-			}
-			consumer, err = s.js.CreateConsumer(ctx, s.c.Name, want)
-			if errors.Is(err, jetstream.ErrConsumerExists) { // created a moment ago
-				consumer, err = s.js.Consumer(ctx, s.c.Name, want.Durable)
-			}
-		}
+		})
+		consumer, err := s.openConsumer(ctx, p)
 		if err != nil {
-			return fmt.Errorf("jetstream: consumer %q of stream %q: %w", want.Durable, s.c.Name, err)
+			return err
 		}
 		got := consumer.CachedInfo().Config
-		if got.FilterSubject != want.FilterSubject || got.AckPolicy != want.AckPolicy || got.MaxDeliver > 0 || got.MaxAckPending < 1 || got.HeadersOnly {
-			return fmt.Errorf("jetstream: consumer %q of stream %q exists and could lose events; want explicit acknowledgement, no limit of deliveries, a limit of pending acknowledgements, and the filter %s",
-				want.Durable, s.c.Name, want.FilterSubject)
+		got.PauseUntil = nil
+		s.consumers[p] = got
+	}
+	s.keeps(ctx, "wait for acknowledgements", s.consumers[0].AckWait, s.c.AckWait)
+	s.keeps(ctx, "maximum of pending acknowledgements", s.consumers[0].MaxAckPending, s.c.MaxPending)
+	return nil
+}
+
+// openConsumer returns the durable consumer of a partition, and creates it if it is
+// missing, as it was when the stream was opened.
+func (s *Stream) openConsumer(ctx context.Context, partition int) (jetstream.Consumer, error) {
+	want := s.consumers[partition]
+	consumer, err := s.js.Consumer(ctx, s.c.Name, want.Durable)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		if s.c.MustExist {
+			return nil, fmt.Errorf("%w: its consumer %q is missing", ErrNoStream, want.Durable)
 		}
-		if p == 0 {
-			s.keeps(ctx, "wait for acknowledgements", got.AckWait, s.c.AckWait)
-			s.keeps(ctx, "maximum of pending acknowledgements", got.MaxAckPending, s.c.MaxPending)
+		consumer, err = s.js.CreateConsumer(ctx, s.c.Name, want)
+		if errors.Is(err, jetstream.ErrConsumerExists) { // created a moment ago
+			consumer, err = s.js.Consumer(ctx, s.c.Name, want.Durable)
 		}
 	}
-	return nil
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: consumer %q of stream %q: %w", want.Durable, s.c.Name, err)
+	}
+	got := consumer.CachedInfo().Config
+	if got.FilterSubject != want.FilterSubject || got.AckPolicy != want.AckPolicy || got.MaxDeliver > 0 || got.MaxAckPending < 1 || got.HeadersOnly {
+		return nil, fmt.Errorf("jetstream: consumer %q of stream %q exists and could lose events; want explicit acknowledgement, no limit of deliveries, a limit of pending acknowledgements, and the filter %s",
+			want.Durable, s.c.Name, want.FilterSubject)
+	}
+	return consumer, nil
 }
 
 // openLeases creates the bucket of leases unless it exists.
@@ -334,10 +352,27 @@ func openBucket(ctx context.Context, js jetstream.JetStream, c jetstream.KeyValu
 func (s *Stream) Ready(ctx context.Context) error {
 	ctx, stop := whileConnected(ctx, s.c.Conn)
 	defer stop()
-	if _, err := s.js.Stream(ctx, s.c.Name); err != nil {
+	if _, err := s.events(ctx); err != nil {
 		return unavailable(causeOf(ctx, err))
 	}
 	return nil
+}
+
+// events returns the stream of events. Its leader answers.
+func (s *Stream) events(ctx context.Context) (jetstream.Stream, error) {
+	stream, err := s.js.Stream(ctx, s.c.Name)
+	if err == nil {
+		s.noteLeader(stream)
+	}
+	return stream, err
+}
+
+func (s *Stream) noteLeader(stream jetstream.Stream) {
+	name := ""
+	if c := stream.CachedInfo().Cluster; c != nil {
+		name = c.Leader
+	}
+	s.leader.Store(name)
 }
 
 // CanWrite returns nil if the stream has room and its server can write to its disk.
@@ -345,7 +380,7 @@ func (s *Stream) Ready(ctx context.Context) error {
 func (s *Stream) CanWrite(ctx context.Context) error {
 	ctx, stop := whileConnected(ctx, s.c.Conn)
 	defer stop()
-	stream, err := s.js.Stream(ctx, s.c.Name)
+	stream, err := s.events(ctx)
 	if err == nil {
 		most, used := stream.CachedInfo().Config.MaxBytes, stream.CachedInfo().State.Bytes
 		if most > 0 && used > uint64(most)/100*99 {

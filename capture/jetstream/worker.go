@@ -33,6 +33,7 @@ type worker struct {
 	consumer  jetstream.Consumer
 	answers   sync.WaitGroup // to acknowledgements
 	huge      bool           // the next message has more bytes than the server takes now
+	stall     stall
 
 	last uint64 // number of the last delivery
 	seen uint64 // all messages up to this sequence had been delivered when the worker gathered
@@ -105,13 +106,18 @@ func (w *worker) lead(ctx context.Context) error {
 	}()
 	w.partitions.Add(1)
 	defer func() {
+		w.tell(false)
 		stop(nil)
 		release()
 		<-kept
 		w.lease.release(context.WithoutCancel(ctx))
 		w.partitions.Add(-1)
 	}()
-	err = w.work(work)
+	for err = errStalled; errors.Is(err, errStalled); {
+		if err = w.watched(work); errors.Is(err, errStalled) {
+			err = cmp.Or(w.renew(work), err)
+		}
+	}
 	if cause := context.Cause(work); errors.Is(cause, errLeaseLost) {
 		return cause
 	}
@@ -124,8 +130,7 @@ var errLeaseLost = errors.New("the lease was lost")
 // returns.
 func (w *worker) work(ctx context.Context) (err error) {
 	defer w.answers.Wait()
-	w.consumer, err = w.stream.js.Consumer(ctx, w.stream.c.Name, consumerName(w.partition))
-	if err != nil {
+	if w.consumer, err = w.stream.openConsumer(ctx, w.partition); err != nil {
 		return err
 	}
 	connection := w.stream.c.Conn.Stats().Reconnects

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 const (
@@ -38,7 +38,7 @@ type node struct {
 // newNode starts a server. The arguments lack the address.
 func newNode(t *testing.T, program, folder, name string, args ...string) *node {
 	t.Helper()
-	addr := freeAddress(t)
+	addr := natstest.FreeAddress(t)
 	n := &node{
 		url: "http://" + addr, program: program, log: filepath.Join(folder, name+".log"),
 		args: append([]string{"serve", "-addr", addr, "-project-key", projectKey, "-log-level", "warn", "-trusted-proxies", "none"}, args...),
@@ -53,21 +53,6 @@ func newNode(t *testing.T, program, folder, name string, args ...string) *node {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// freeAddress returns an address on which nobody listens. Connections of others do not
-// get its port while what listens there starts again: systems take higher ones.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for {
-		addr := fmt.Sprint("127.0.0.1:", 15_000+rand.IntN(15_000))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return addr
-		}
-	}
 }
 
 // tail returns the last lines of a file.

@@ -21,8 +21,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/flagstaff-go/flagstaff/internal/natstest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -38,6 +36,7 @@ var (
 
 const (
 	paused        = 2 * time.Second  // time that a process is stopped
+	pausedNATS    = 12 * time.Second // the same of a server of NATS; others take over meanwhile
 	betweenFaults = 20 * time.Second // at most
 	moreRoutines  = 20               // goroutines that a process may have at rest more than at its start
 	moreMemory    = 96 << 20         // bytes that a process may have grown by
@@ -125,19 +124,23 @@ func TestSoak(t *testing.T) {
 		folder := t.TempDir()
 		database := postgrestest.Start(t)
 		standby := database.Standby(t)
-		streams := cluster(t)
-		var urls []string
+		streams := natstest.Cluster(t, 3)
 		var faults []fault
 		for i, s := range streams {
-			urls = append(urls, s.URL())
 			faults = append(faults, fault{name: fmt.Sprintf("server %d of NATS is killed", i+1), hurt: func(context.Context) error {
 				s.Kill()
 				s.Run(t)
 				return nil
 			}})
+			faults = append(faults, fault{name: fmt.Sprintf("server %d of NATS is paused", i+1), hurt: func(ctx context.Context) error {
+				s.Pause(t)
+				pass(ctx, pausedNATS)
+				s.Resume(t)
+				return nil
+			}})
 		}
 		keys, store := filepath.Join(folder, "keys"), database.Either(standby)
-		args := []string{"-store", store, "-stream", strings.Join(urls, ","), "-stream-replicas", "3", "-first-keys", keys, "-secret-key-file", secretKeys(t, folder)}
+		args := []string{"-store", store, "-stream", natstest.URLs(streams), "-stream-replicas", "3", "-first-keys", keys, "-secret-key-file", secretKeys(t, folder)}
 		first := newNode(t, older, folder, "first", args...)
 		second := newNode(t, older, folder, "second", args...)
 		w := newWorld(t, keys, first, second)
@@ -150,36 +153,6 @@ func TestSoak(t *testing.T) {
 		w.run(*soakTime/3, faults)
 		w.finish(store)
 	})
-}
-
-// cluster starts three servers of NATS that know each other.
-func cluster(t *testing.T) []*natstest.Server {
-	t.Helper()
-	var listen, routes []string
-	for range 3 {
-		addr := freeAddress(t)
-		listen, routes = append(listen, addr), append(routes, "nats://"+addr)
-	}
-	var all []*natstest.Server
-	for i, addr := range listen {
-		all = append(all, natstest.Start(t, fmt.Sprintf("server_name: n%d", i), fmt.Sprintf("cluster { name: soak, listen: %q, routes: [%s] }", addr, strings.Join(routes, ", "))))
-	}
-	conn, err := nats.Connect(all[0].URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := await(t.Context(), "NATS to have a leader", func() bool {
-		_, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "probe", Replicas: len(all)})
-		return err == nil && js.DeleteStream(t.Context(), "probe") == nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // finish waits for the stream, ends the servers and compares.

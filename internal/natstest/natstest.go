@@ -3,27 +3,62 @@ package natstest
 import (
 	"bufio"
 	"bytes"
-	"cmp"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// startTime is how long a server may take to start.
-const startTime = 30 * time.Second
+const (
+	startTime   = 30 * time.Second // in which a server starts
+	clusterTime = time.Minute      // in which servers become a cluster
+	requestTime = 5 * time.Second
+)
 
-// Installed returns the path of the program, or an error that says what to do.
-func Installed() (string, error) {
-	path, err := exec.LookPath(cmp.Or(os.Getenv("FLAGSTAFF_TEST_NATS"), "nats-server"))
-	if err != nil {
-		return "", fmt.Errorf("there is no nats-server: install it, or set FLAGSTAFF_TEST_NATS to its path: %w", err)
+// Program returns the path of the program, or an error that says what to do. The first
+// call on a machine takes as long as it takes to compile nats-server, and others the time
+// in which Go finds out that it has.
+var Program = sync.OnceValues(find)
+
+func find() (string, error) {
+	if path := os.Getenv("FLAGSTAFF_TEST_NATS"); path != "" {
+		return exec.LookPath(path)
 	}
-	return path, nil
+	folder, err := os.Getwd()
+	for err == nil {
+		tools := filepath.Join(folder, ".ci")
+		if _, missing := os.Stat(filepath.Join(tools, "go.mod")); missing == nil {
+			return build(tools)
+		}
+		if folder == filepath.Dir(folder) {
+			err = errors.New("the tests are not in a checkout, whose .ci/go.mod has nats-server: set FLAGSTAFF_TEST_NATS to its path")
+		}
+		folder = filepath.Dir(folder)
+	}
+	return "", err
+}
+
+// build returns the path of nats-server at the version that the module of tools pins. Go
+// keeps the program in its cache.
+func build(tools string) (string, error) {
+	cmd := exec.Command("go", "tool", "-n", "nats-server")
+	cmd.Dir = tools
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOEXPERIMENT=", "PWD="+tools) // not the experiments of the tests
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	path, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("nats-server cannot be built: set FLAGSTAFF_TEST_NATS to its path, or mend: %w\n%s", err, errs.Bytes())
+	}
+	return strings.TrimSpace(string(path)), nil
 }
 
 // A Server is a NATS server with JetStream on a folder and a port of its own. Its
@@ -43,7 +78,7 @@ type Server struct {
 // configuration.
 func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
-	if _, err := Installed(); err != nil {
+	if _, err := Program(); err != nil {
 		if os.Getenv("CI") != "" {
 			tb.Fatal(err)
 		}
@@ -62,9 +97,87 @@ func Start(tb testing.TB, settings ...string) *Server {
 	return s
 }
 
+// Cluster starts n servers that know each other, and live until the test ends. The ith one
+// has the name n<i>.
+func Cluster(tb testing.TB, n int) []*Server {
+	tb.Helper()
+	var listen, routes []string
+	for range n {
+		addr := FreeAddress(tb)
+		listen, routes = append(listen, addr), append(routes, "nats://"+addr)
+	}
+	var all []*Server
+	for i, addr := range listen {
+		all = append(all, Start(tb, fmt.Sprintf("server_name: n%d", i), fmt.Sprintf("cluster { name: test, listen: %q, routes: [%s] }", addr, strings.Join(routes, ", "))))
+	}
+	deadline := time.Now().Add(clusterTime)
+	for answer := ""; !strings.Contains(answer, `"did_create":true`); {
+		var err error
+		// With as many replicas as there are servers, a stream needs all of them.
+		if answer, err = all[0].request("$JS.API.STREAM.CREATE.probe", fmt.Sprintf(`{"name":"probe","num_replicas":%d}`, n)); err == nil {
+			continue
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("the servers of NATS are no cluster after %v: %s, %v", clusterTime, answer, err)
+		}
+		time.Sleep(100 * time.Millisecond) // they connect in their own time
+	}
+	if answer, err := all[0].request("$JS.API.STREAM.DELETE.probe", ""); err != nil {
+		tb.Fatal(answer, err)
+	}
+	return all
+}
+
+// request returns the answer to a request, which must have no error in it.
+func (s *Server) request(subject, body string) (answer string, err error) {
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(requestTime)); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(conn, "CONNECT {\"verbose\":false}\r\nSUB answer 1\r\nPUB %s answer %d\r\n%s\r\n", subject, len(body), body)
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if !strings.HasPrefix(lines.Text(), "MSG answer ") || !lines.Scan() {
+			continue
+		}
+		if answer = lines.Text(); strings.Contains(answer, `"error":`) {
+			return answer, errors.New("the server refuses a request")
+		}
+		return answer, nil
+	}
+	return "", errors.New("the server does not answer a request")
+}
+
+// URLs is for clients of a cluster.
+func URLs(servers []*Server) string {
+	var all []string
+	for _, s := range servers {
+		all = append(all, s.URL())
+	}
+	return strings.Join(all, ",")
+}
+
+// FreeAddress returns an address on which nobody listens. Connections of others do not get
+// its port while what listens there starts again: systems take higher ones.
+func FreeAddress(tb testing.TB) string {
+	tb.Helper()
+	for {
+		addr := fmt.Sprint("127.0.0.1:", 15_000+rand.IntN(15_000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			if err := l.Close(); err != nil {
+				tb.Fatal(err)
+			}
+			return addr
+		}
+	}
+}
+
 // New starts a server that keeps everything in a folder and lives until Kill or Stop.
 func New(folder string, settings ...string) (*Server, error) {
-	path, err := Installed()
+	path, err := Program()
 	if err != nil {
 		return nil, err
 	}
@@ -140,4 +253,18 @@ func (s *Server) Kill() {
 func (s *Server) Stop() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	<-s.ended
+}
+
+// Pause stops the process until Resume, as SIGSTOP does: its connections stay, and it says
+// nothing.
+func (s *Server) Pause(tb testing.TB) { s.signal(tb, syscall.SIGSTOP) }
+
+// Resume lets the process go on.
+func (s *Server) Resume(tb testing.TB) { s.signal(tb, syscall.SIGCONT) }
+
+func (s *Server) signal(tb testing.TB, signal syscall.Signal) {
+	tb.Helper()
+	if err := s.cmd.Process.Signal(signal); err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -72,10 +72,8 @@ func (c *stream) name() string {
 
 // connect returns a connection that reconnects whenever it is lost.
 func (c *stream) connect(log *slog.Logger) (*nats.Conn, error) {
-	conn, err := nats.Connect(c.url,
+	conn, err := jetstream.Connect(c.url,
 		nats.Name("flagstaff"),
-		nats.MaxReconnects(-1),
-		nats.ReconnectWait(250*time.Millisecond),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil if the connection was closed on purpose
 				log.Error("the connection to the stream is lost; events are refused until it is back", "stream", c.name(), "error", err)
@@ -152,7 +150,11 @@ func (e *eventStream) readiness(store sqlstore.Storage) *readiness {
 	if e == nil {
 		return newReadiness(store.CanWrite, part{"the store does not answer", store.Ready})
 	}
-	return newReadiness(e.stream.CanWrite, part{"the store does not answer", store.Ready}, part{"the stream does not answer", e.stream.Ready})
+	parts := []part{{"the store does not answer", store.Ready}, {"the stream does not answer", e.stream.Ready}}
+	if e.consumer != nil {
+		parts = append(parts, part{"the stream does not deliver its events", e.consumer.Ready})
+	}
+	return newReadiness(e.stream.CanWrite, parts...)
 }
 
 // metrics returns the metrics of the stream for /metrics.
@@ -176,13 +178,17 @@ var (
 		"Messages of the stream that could not be stored and were set aside.", nil, nil)
 	descFailures = prometheus.NewDesc("flagstaff_stream_failures_total",
 		"Attempts to store events of the stream that failed, if only for some of them.", nil, nil)
+	descRenewed = prometheus.NewDesc("flagstaff_stream_renewals_total",
+		"How often this server has made a consumer of NATS anew that did not deliver what the stream had.", nil, nil)
+	descStalled = prometheus.NewDesc("flagstaff_stream_stalled_partitions",
+		"Partitions of the stream that this server stores, and whose events NATS does not deliver.", nil, nil)
 	descPartitions = prometheus.NewDesc("flagstaff_stream_partitions",
 		"Partitions of the stream that this server stores now.", nil, nil)
 )
 
 // Describe implements [prometheus.Collector].
 func (e *eventStream) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descWaiting, descDelivered, descRedelivered, descStored, descAside, descFailures, descPartitions} {
+	for _, d := range []*prometheus.Desc{descWaiting, descDelivered, descRedelivered, descStored, descAside, descFailures, descRenewed, descPartitions, descStalled} {
 		ch <- d
 	}
 }
@@ -211,10 +217,12 @@ func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
 		{descStored, s.Stored},
 		{descAside, s.SetAside},
 		{descFailures, s.Failures},
+		{descRenewed, s.Renewed},
 	} {
 		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value))
 	}
 	ch <- prometheus.MustNewConstMetric(descPartitions, prometheus.GaugeValue, float64(s.Partitions))
+	ch <- prometheus.MustNewConstMetric(descStalled, prometheus.GaugeValue, float64(s.Stalled))
 }
 
 // replay puts the events back that were set aside, and lists them.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
@@ -240,6 +241,45 @@ func TestStream(t *testing.T) {
 		t.Errorf("exit code %d without NATS, want 1:\n%s", code, stderr)
 	}
 	b.Run(t)
+}
+
+// TestStreamStalled: NATS does not deliver what the stream has. The server says so, and
+// stores it all the same (wire.md §2.11).
+func TestStreamStalled(t *testing.T) {
+	b := startBroker(t)
+	stream := b.open()
+	url, stderr, stop := start(t, nil, "-demo", "-stream", b.url(), "-addr", "127.0.0.1:0")
+	conn, err := jetstream.Connect(b.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := natsjs.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.PauseConsumer(t.Context(), "flagstaff", "writer-0", time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	post(t, url+"/i/v0/e/", `{"api_key":"phc_demo","event":"e","distinct_id":"u"}`)
+	eventually(t, "that it is not ready", func() bool {
+		status, text := get(t, url+"/readyz")
+		return status == http.StatusServiceUnavailable && text == "not ready: the stream does not deliver its events"
+	})
+	drained(t, stream)
+	eventually(t, "that it is ready again", func() bool {
+		status, _ := get(t, url+"/readyz")
+		return status == http.StatusOK
+	})
+	_, metrics := get(t, url+"/metrics")
+	for _, want := range []string{"flagstaff_stream_renewals_total 1", "flagstaff_stream_stalled_partitions 0", "flagstaff_stream_stored_total 1"} {
+		if !strings.Contains(metrics, "\n"+want+"\n") {
+			t.Errorf("no %s in\n%s", want, metrics)
+		}
+	}
+	if code := stop(); code != 0 || !strings.Contains(stderr.String(), "making the consumer anew") {
+		t.Errorf("exit code %d, want 0, and a log that says what happened:\n%s", code, stderr)
+	}
 }
 
 // TestStreamOutages kills the server and restarts NATS under load. What was

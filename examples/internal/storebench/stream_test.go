@@ -2,12 +2,11 @@ package storebench
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
@@ -57,6 +56,11 @@ func (c *counting) Write(ctx context.Context, events []capture.Event) error {
 // stream is stored in PostgreSQL, where an operation is one event. The floor
 // writes the same rows to the same store without a stream. NATS shares the cores.
 func BenchmarkC5(b *testing.B) {
+	b.Run("one server of NATS", func(b *testing.B) { benchmarkBacklog(b, 1, natstest.Start(b).URL()) })
+	b.Run("three servers of NATS", func(b *testing.B) { benchmarkBacklog(b, 3, natstest.URLs(natstest.Cluster(b, 3))) })
+}
+
+func benchmarkBacklog(b *testing.B, replicas int, url string) {
 	open := func(b *testing.B) sqlstore.Storage {
 		db, err := postgres.Open(b.Context(), postgrestest.Open(b), sqlstore.Options{})
 		if err != nil {
@@ -83,7 +87,15 @@ func BenchmarkC5(b *testing.B) {
 	})
 	b.Run("flagstaff", func(b *testing.B) {
 		sink := &counting{Sink: open(b), left: b.N, done: make(chan struct{})}
-		stream := startStream(b)
+		conn, err := jetstream.Connect(url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(conn.Close)
+		stream, err := jetstream.Open(b.Context(), jetstream.Config{Conn: conn, Name: rand.Text(), Replicas: replicas})
+		if err != nil {
+			b.Fatal(err)
+		}
 		if err := stream.Write(b.Context(), storedEvents(b.N)); err != nil {
 			b.Fatal(err)
 		}
@@ -101,19 +113,4 @@ func BenchmarkC5(b *testing.B) {
 		stop()
 		wg.Wait()
 	})
-}
-
-// startStream returns a stream in a NATS server of its own.
-func startStream(b *testing.B) *jetstream.Stream {
-	b.Helper()
-	conn, err := nats.Connect(natstest.Start(b).URL())
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(conn.Close)
-	stream, err := jetstream.Open(b.Context(), jetstream.Config{Conn: conn})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return stream
 }
