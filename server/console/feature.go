@@ -360,12 +360,9 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 	}
 	v.layout = q.layout
 	if v.New && status != http.StatusServiceUnavailable {
-		flags, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{Order: "key"}, maxOffered, 0)
-		if err != nil {
+		var err error
+		if v.Flags, err = q.flagKeys(); err != nil {
 			return q.keepFeature(err, form)
-		}
-		for _, flag := range flags.Items {
-			v.Flags = append(v.Flags, flag.Key)
 		}
 	}
 	if f != nil {
