@@ -70,12 +70,7 @@ func (v *FlagVersion) summary() string {
 func detailed(changes []field.Change) (list []FlagChange, more int) {
 	d := &flagDiffer{list: []FlagChange{}}
 	for _, c := range changes {
-		before, after := writtenValue(rawjson.Must(c.Before)), writtenValue(rawjson.Must(c.After))
-		if c.Field == "filters" {
-			d.compare(c.Field, before, after)
-			continue
-		}
-		d.add(c.Field, before, after)
+		d.field(c.Field, rawjson.Must(c.Before), rawjson.Must(c.After))
 	}
 	return d.list, d.more
 }
@@ -84,6 +79,17 @@ func detailed(changes []field.Change) (list []FlagChange, more int) {
 type flagDiffer struct {
 	list []FlagChange
 	more int
+}
+
+// field adds the differences between two values of a field. A field of which no value may
+// be shown has changed.
+func (d *flagDiffer) field(name string, before, after json.RawMessage) {
+	was, is := writtenValue(before), writtenValue(after)
+	if was == nil && is == nil {
+		d.add(name, nil, nil)
+		return
+	}
+	d.compare(name, was, is)
 }
 
 func (d *flagDiffer) add(place string, before, after any) {

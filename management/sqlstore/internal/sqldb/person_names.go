@@ -50,10 +50,13 @@ func (db *DB) IndexPersons(ctx context.Context) (more bool, err error) {
 	return err == nil, wrap("index persons", err)
 }
 
-// within returns a condition that a part is in the text of a column, for a pattern that
-// LIKE takes. On SQLite the case of English letters does not count.
-func within(column, part string) (condition, pattern string) {
-	return column + ` LIKE ? ESCAPE '\'`, "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part) + "%"
+// within returns a condition that a part is in a text, whatever the case of English
+// letters, and its parameter.
+func (d *Dialect) within(text, part string) (condition, pattern string) {
+	if d.Postgres { // LIKE of SQLite does that by itself
+		text, part = `lower(`+text+` COLLATE "C")`, strings.Map(smallLetter, part)
+	}
+	return text + ` LIKE ? ESCAPE '\'`, "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part) + "%"
 }
 
 // smallLetter returns the small letter of an English one, and others as they are.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -85,15 +84,11 @@ func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail 
 		// The plus sign keeps databases from reading the distinct IDs in another order, and
 		// then sorting all that match.
 		id, tail = "p.person_id", "FROM person_distinct_id p WHERE +p.project_id = ?"
-		column := "p.distinct_id"
-		if d.Postgres {
-			column = `lower(p.distinct_id COLLATE "C")`
-		}
-		condition, pattern := within(column, strings.Map(smallLetter, f.Within))
+		condition, pattern := d.within("p.distinct_id", f.Within)
 		and(condition, pattern)
 	}
 	if f.Named != "" {
-		condition, pattern := within("p.names", f.Named)
+		condition, pattern := d.within("p.names", f.Named)
 		and("p.names <> '' AND "+condition, pattern)
 	}
 	if f.DistinctID != "" {
