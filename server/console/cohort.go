@@ -302,11 +302,7 @@ func (q *request) historyOf(scope, item string) ([]activityEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []activityEntry
-	for i := range list.Items {
-		out = append(out, q.activityEntry(&list.Items[i]))
-	}
-	return out, nil
+	return q.activityEntries(list.Items)
 }
 
 // nodeView returns a node with what its fields offer.

@@ -227,11 +227,22 @@ func cohortChanges(words *vocabulary, a, b originalCohort) []changeLine {
 	add("name", a.Name, b.Name)
 	add("description", a.Description, b.Description)
 	if !sameText(a.Filters, b.Filters) {
-		before, after := words.cohort(a.Filters), words.cohort(b.Filters)
-		if before == after {
-			before, after = shorten(text(a.Filters), 2000), shorten(text(b.Filters), 2000)
-		}
-		add("who is in it", before, after)
+		out = append(out, words.cohortChange(a.Filters, b.Filters))
 	}
 	return out
+}
+
+// cohortChange says in words how who is in a cohort has changed.
+func (v *vocabulary) cohortChange(before, after json.RawMessage) changeLine {
+	line := changeLine{Place: "who is in it"}
+	if text(before) != "" {
+		line.Before = v.cohort(before)
+	}
+	if text(after) != "" {
+		line.After = v.cohort(after)
+	}
+	if line.Before == line.After {
+		line.Before, line.After = shorten(text(before), 2000), shorten(text(after), 2000)
+	}
+	return line
 }

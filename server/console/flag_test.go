@@ -172,7 +172,7 @@ func TestReview(t *testing.T) {
 	s := newSite(t)
 	path := s.flagPath("new-dashboard")
 	form := s.get(path).form("form")
-	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are", "condition 2, share 50 → 100", "dashboard-tour")
+	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are", "condition 2, rollout 50 % → 100 %", "dashboard-tour")
 	a.checkPage()
 	back := s.post(path, with(a.form(""), "do", "edit")).want(200).form("form")
 	if got := back.Get("c1.share"); got != "100" {

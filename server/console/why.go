@@ -103,8 +103,8 @@ type scaleView struct {
 }
 
 const (
-	whyListed     = 500 // flags of one person
-	whySuggested  = 50  // persons
+	whyListed    = 500 // flags of one person
+	whySuggested = 50  // persons
 )
 
 // outcomeWords says what happened to a condition set.

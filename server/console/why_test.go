@@ -64,9 +64,9 @@ func TestRuling101Why(t *testing.T) {
 		"Nothing is stored about Charles: this is what somebody new with that distinct ID gets.")
 	anew.checkPage()
 	s.get(page+"?flag=new-dashboard&key=plan&type=text&value=team").want(200, "No person is named", "Shares are drawn for the distinct ID nobody.", "Typed in, in place of what is stored: plan team.")
-	s.get(page + "?person=Charles&flag=new-dashboard&key=plan&type=text&value=team").want(200, "Nobody with the distinct ID, address or name Charles is known.")
-	s.get(page + "?person=" + strings.Repeat("x", 300)).want(200, "is known.").checkPage()
-	s.get(page + "?person=%00").want(200, "is known.").checkPage()
+	s.get(page+"?person=Charles&flag=new-dashboard&key=plan&type=text&value=team").want(200, "Nobody with the distinct ID, address or name Charles is known.")
+	s.get(page+"?person="+strings.Repeat("x", 300)).want(200, "is known.").checkPage()
+	s.get(page+"?person=%00").want(200, "is known.").checkPage()
 }
 
 // create makes a flag that is on.
