@@ -70,7 +70,7 @@ func TestRuling102Filters(t *testing.T) {
 		{"to=2001-01-01", "Nothing is like that", "updated the"},
 		{"q=" + url.QueryEscape(`"`), "Nothing is like that", "updated the"},
 	} {
-		a := s.get(page + "?" + tt.query).want(200, tt.want, "Show everything")
+		a := s.get(page+"?"+tt.query).want(200, tt.want, "Show everything")
 		a.checkPage()
 		if strings.Contains(words(a.body), tt.not) {
 			t.Errorf("%s: the page says %q:\n%s", tt.query, tt.not, words(a.body))
@@ -87,7 +87,7 @@ func TestRuling102Filters(t *testing.T) {
 		s.update("retired", `{"active":true}`)
 		s.update("retired", `{"active":false}`)
 	}
-	a := s.get(page + "?name=retired&by=" + fmt.Sprint(s.owner.User.ID)).want(200, "121 entries")
+	a := s.get(page+"?name=retired&by="+fmt.Sprint(s.owner.User.ID)).want(200, "121 entries")
 	if older := a.link("Older"); !strings.Contains(older, "name=retired") {
 		t.Errorf("the next page is %q", older)
 	}

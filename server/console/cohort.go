@@ -133,6 +133,11 @@ func postCohort(q *request) error {
 			return errForm
 		}
 		return q.switchCohort(c, verb == "delete")
+	case "add-member":
+		if c == nil {
+			return errForm
+		}
+		return q.addMember(c, target)
 	case "remove-person":
 		if c == nil {
 			return errForm

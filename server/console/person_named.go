@@ -8,7 +8,8 @@ import (
 type namesake struct {
 	ID, Name   string
 	DistinctID string // "" if it is the name
-	URL        string // where the person is chosen; "" if a button does it
+	URL        string // where the person is chosen, or
+	Do         string // what the button says that does it
 }
 
 // A personChoice says why it is not known whom somebody has named, and who may be meant.
@@ -47,4 +48,13 @@ func (q *request) namedPerson(text string) (*management.PersonView, *personChoic
 		choice.Words += " There may be more: type more of the name."
 	}
 	return nil, choice, nil
+}
+
+// choose gives the persons of a choice the buttons of a form, each of which does something
+// with one of them.
+func (c *personChoice) choose(verb string) []namesake {
+	for i := range c.Others {
+		c.Others[i].Do = verb + " " + c.Others[i].ID
+	}
+	return c.Others
 }
