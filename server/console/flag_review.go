@@ -158,33 +158,35 @@ const examplesShown = 12 // persons that a page lists
 // effectOf says in words what a preview has found.
 func effectOf(p *management.FlagPreview, words *vocabulary, since string) *effectView {
 	v := &effectView{Known: true, Cut: p.MoreDefinition}
-	share := func(n int) float64 {
-		if p.Subjects == 0 {
-			return 0
-		}
-		return float64(n) * 100 / float64(p.Subjects)
+	parts := make([]int, len(p.Transitions), len(p.Transitions)+1)
+	same := p.Subjects
+	for i, t := range p.Transitions {
+		parts[i] = t.Count
+		same -= t.Count
 	}
+	share := shares(p.Subjects, append(parts, same))
 	var gain, lose, other int
-	for _, t := range p.Transitions {
+	var gains, losses, others float64
+	for i, t := range p.Transitions {
 		class := "other"
 		switch {
 		case !has(t.From) && has(t.To):
-			gain += t.Count
+			gain, gains = gain+t.Count, gains+share[i]
 			class = "gain"
 		case has(t.From) && !has(t.To):
-			lose += t.Count
+			lose, losses = lose+t.Count, losses+share[i]
 			class = "lose"
 		default:
-			other += t.Count
+			other, others = other+t.Count, others+share[i]
 		}
 		v.Moves = append(v.Moves, move{
-			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(round(share(t.Count))), Width: decimal(share(t.Count)), Class: class,
+			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(share[i]), Width: decimal(share[i]), Class: class,
 		})
 	}
-	x := v.Bar.add(0, share(gain), "gain", "gain it")
-	x = v.Bar.add(x, share(lose), "lose", "lose it")
-	x = v.Bar.add(x, share(other), "other", "get another value")
-	v.Bar.add(x, 100-x, "same", "stay as they are")
+	x := v.Bar.add(0, gains, "gain", "gain it")
+	x = v.Bar.add(x, losses, "lose", "lose it")
+	x = v.Bar.add(x, others, "other", "get another value")
+	v.Bar.add(x, share[len(parts)], "same", "stay as they are")
 	for i, c := range p.Changes {
 		if i == examplesShown {
 			break

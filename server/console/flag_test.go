@@ -271,7 +271,7 @@ func TestFlagUsage(t *testing.T) {
 		}))
 	}
 	fatal(t, events.Close(t.Context()))
-	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3 %", "on 1 16.7 %", "off 1 16.7 %", "no value 1 16.7 %", "posthog-ruby 6 100 %")
+	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3 %", "off 1 16.7 %", "no value 1 16.7 %", "on 1 16.6 %", "posthog-ruby 6 100 %")
 	if strings.Contains(page.body, "<control>") {
 		t.Error("a value is markup")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -452,18 +453,33 @@ func drawOf(d *management.ExplainedDraw) *scaleView {
 	if d.In {
 		verdict, class = "which is within", "gain"
 	}
-	s.Words = strconv.Quote(d.Subject) + " is drawn at " + percent(round(d.Bucket*100)) + ", " + verdict + " the share of " + percent(round(share)) + "."
-	x := s.Bar.add(0, share, class, "share")
-	s.Bar.add(x, 100-x, "same", "the others")
+	drawn, limit := apart(d.Bucket*100, share)
+	s.Words = strconv.Quote(d.Subject) + " is drawn at " + drawn + ", " + verdict + " the share of " + limit + "."
+	shown := shares(100, []float64{share, 100 - share})
+	s.Bar.add(s.Bar.add(0, shown[0], class, "share"), shown[1], "same", "the others")
 	return s
+}
+
+// apart returns two percentages with as few decimals as tell them apart.
+func apart(a, b float64) (string, string) {
+	for decimals := 10.0; ; decimals *= 10 {
+		x, y := math.Round(a*decimals)/decimals, math.Round(b*decimals)/decimals
+		if x != y || a == b || decimals > 1e12 {
+			return percent(x), percent(y)
+		}
+	}
 }
 
 // variantScale shows which variant a draw falls to.
 func variantScale(v *management.ExplainedVariant) *scaleView {
 	s := &scaleView{Marker: decimal(v.Bucket * 100), Words: "The variant is drawn at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + "."}
-	x := 0.0
+	parts, below := make([]float64, len(v.Bounds)), 0.0
 	for i, b := range v.Bounds {
-		x = s.Bar.add(x, b.Below*100-x, "hue-"+strconv.Itoa(i%hues), b.Variant)
+		parts[i], below = b.Below*100-below, b.Below*100
+	}
+	x := 0.0
+	for i, share := range shares(100, parts) {
+		x = s.Bar.add(x, share, "hue-"+strconv.Itoa(i%hues), v.Bounds[i].Variant)
 	}
 	return s
 }
