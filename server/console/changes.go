@@ -60,7 +60,7 @@ func placeWords(place string) string {
 }
 
 // changes says in words what has changed about a thing of a scope of the activity log, on
-// every page that lists changes (Ruling 102).
+// every page that lists changes (management.md §17.2).
 func (v *vocabulary) changes(scope string, list []management.FlagChange) []changeLine {
 	var out []changeLine
 	for _, c := range list {

@@ -78,27 +78,45 @@ func (q *request) review(f *management.FlagView, form *flagForm) error {
 	return nil
 }
 
-// previewForm answers a script that asks who changes while a form is edited: with a part of
-// a page, or with nothing while the form is not complete.
+// A flagPreviewView is what a form that is being edited would do, and the sentences about its
+// conditions (management.md §17.3).
+type flagPreviewView struct {
+	Effect *effectView // nil: it cannot be told yet
+	Sets   []conditionView
+}
+
+// previewForm answers with what a form would do that is being edited.
 func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
-	patch, ok := form.patch(f)
-	if !ok {
-		q.w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	if f != nil {
-		patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}
-	}
-	effect, err := q.effect(patch)
-	if isRefusal(err) {
-		q.w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
+	sets, err := q.sentences(form)
 	if err != nil {
 		return err
 	}
-	q.renderPart(http.StatusOK, "flag_review", "effect", effect)
+	v := &flagPreviewView{Sets: sets}
+	if patch, ok := form.patch(f); ok {
+		if f != nil {
+			patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}
+		}
+		effect, err := q.effect(patch)
+		if err != nil && !isRefusal(err) {
+			return err
+		}
+		if err == nil {
+			v.Effect = effect
+		}
+	}
+	q.renderPart(http.StatusOK, "flag_review", "preview", v)
 	return nil
+}
+
+// sentences returns the conditions of a form with what they say.
+func (q *request) sentences(form *flagForm) ([]conditionView, error) {
+	v := &flagView{flagForm: form}
+	var err error
+	if v.offered, err = q.offers(0, 0); err != nil {
+		return nil, err
+	}
+	v.fields()
+	return v.Sets, nil
 }
 
 // hiddenFields returns all fields of a form but its buttons.

@@ -189,8 +189,11 @@ func TestReview(t *testing.T) {
 	if a := s.post(path, with(form, "do", "preview", "c1.share", "0")); a.status != 200 || !strings.Contains(a.body, "lose it") || strings.Contains(a.body, "<html") {
 		t.Errorf("preview: %d %s", a.status, a.body)
 	}
-	if a := s.post(path, with(form, "do", "preview", "c1.share", "x")); a.status != 204 {
-		t.Errorf("preview of what cannot be read: %d", a.status)
+	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "7")); !strings.Contains(a.body, `data-words="c0">100 % where plan is gold<`) || !strings.Contains(a.body, `data-words="c1">7 % of everyone<`) {
+		t.Errorf("the sentences of conditions do not follow their fields: %s", a.body)
+	}
+	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "x")); a.status != 200 || !strings.Contains(a.body, "plan is gold") || strings.Contains(a.body, "lead") {
+		t.Errorf("preview of what cannot be read: %d %s", a.status, a.body)
 	}
 }
 

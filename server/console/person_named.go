@@ -19,7 +19,7 @@ type personChoice struct {
 }
 
 // namedPerson returns the person whom a text names, on every page where a person can be
-// named: by a distinct ID, an address or a name (Ruling 101). If nobody or several are
+// named: by a distinct ID, an address or a name (management.md §17.1). If nobody or several are
 // named so, the person is nil and the choice is not.
 func (q *request) namedPerson(text string) (*management.PersonView, *personChoice, error) {
 	found, err := q.c.Service.FindPerson(q.Context(), q.by, q.ref, text)
