@@ -181,7 +181,7 @@ func TestListActivity(t *testing.T) {
 		{management.ActivityQuery{Page: -1, Limit: 10}, "invalid invalid_input page"},
 		{management.ActivityQuery{Page: 1, Limit: 0}, "invalid invalid_input limit"},
 
-		// Ruling 102: by time, name and text.
+		// management.md §3.2: by time, name and text.
 		{management.ActivityQuery{Name: "K1", Page: 1, Limit: 10}, "1: FeatureFlag 2"},
 		{management.ActivityQuery{Name: "k", Page: 1, Limit: 10}, "3: FeatureFlag 3, FeatureFlag 2, FeatureFlag 1"},
 		{management.ActivityQuery{Name: "k_", Page: 1, Limit: 10}, "0: "},
