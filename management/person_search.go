@@ -40,13 +40,13 @@ type FoundPersons struct {
 	Next string `json:"next"`
 
 	// Looked is the number of persons that were looked at one by one. A search stops
-	// at 20,000, also if it has found fewer than were asked for; the next page goes
+	// at 10,000, also if it has found fewer than were asked for; the next page goes
 	// on from there.
 	Looked int `json:"looked"`
 }
 
 const (
-	maxPersonsLooked = 20_000 // persons, by a page of a search
+	maxPersonsLooked = 10_000 // persons, by a page of a search
 	personsLooked    = 1000   // persons that are read at once
 )
 
