@@ -74,7 +74,13 @@ func TestPersonQueryPlans(t *testing.T) {
 	}
 	ids := []uuid.UUID{p.ID}
 	for _, f := range []management.PersonFilter{
-		{}, {DistinctID: "u"}, {IDs: ids}, {Cohort: 7}, {Search: "u"}, {Cohort: 7, Search: "u"}, {DistinctID: "u", IDs: ids, Cohort: 7, Search: "u"},
+		{},
+		{DistinctID: "u"},
+		{IDs: ids},
+		{Cohort: 7},
+		{Search: "u"},
+		{Cohort: 7, Search: "u"},
+		{DistinctID: "u", IDs: ids, Cohort: 7, Search: "u"},
 		{Named: "ad"},
 	} {
 		if list, total, err := db.Persons(ctx, 1, f, 10, 0); len(list) != 1 || total != 1 || err != nil {
