@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,10 @@ type ActivityQuery struct {
 	Scope  string // the kind of thing that entries are about, such as Survey; "": any
 	ItemID string // ID of the thing, or the key of a FeatureFlag; "": any
 	User   string // the ID of the user who did it, or "system"; "": anybody
+	Since  string // a time, or a day in the time zone of the project, which belongs to the list; "": from the beginning
+	Until  string // in the same way; "": up to now
+	Name   string // a part of the name of the thing; "": any
+	Search string // a part of the name of the thing, or of what has changed and its values; "": any
 	Page   int    // from 1
 	Before string // only entries older than the one with this ID, whatever Page is; "": all
 	Limit  int    // on a page, 1 to 100
@@ -65,6 +70,17 @@ type ActivityChange struct {
 	After  json.RawMessage `json:"after"`
 }
 
+// FieldChanges returns the changes of an entry with their places within fields that are
+// JSON, such as the filters of a flag, as [FlagVersion] has them: at most MaxFlagChanges, and
+// how many are left out. What may not be shown has neither Before nor After.
+func (v *ActivityView) FieldChanges() (list []FlagChange, more int) {
+	d := new(flagDiffer)
+	for _, c := range v.Detail.Changes {
+		d.field(c.Field, c.Before, c.After)
+	}
+	return d.list, d.more
+}
+
 // ListActivity returns a page of the activity log of a project, newest first. It needs
 // scope activity_log:read. The error is ErrNotFound for a page behind the last one, and
 // for a thing that never existed. The first page always exists.
@@ -87,7 +103,15 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 			return nil, err
 		}
 	}
-	f := ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID, System: q.User == "system"}
+	f := ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID, System: q.User == "system", Name: q.Name, Text: q.Search}
+	zone, err := time.LoadLocation(w.at.Project.Timezone)
+	if err != nil { // of what was checked when it was set
+		return nil, err
+	}
+	f.From, f.To, err = check.Window(zone, "since", q.Since, "until", q.Until)
+	if err := judgeError(cmp.Or(err, check.SearchBy("name", q.Name), check.Search(q.Search))); err != nil {
+		return nil, err
+	}
 	if q.User != "" && !f.System {
 		user, err := strconv.ParseInt(q.User, 10, 64)
 		if err != nil {
@@ -108,7 +132,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 		return nil, err
 	}
 	switch {
-	case total == 0 && q.ItemID != "" && q.User == "":
+	case total == 0 && q.ItemID != "" && q.User+q.Since+q.Until+q.Name+q.Search == "":
 		return nil, plainNotFound // every thing that ever existed has an entry
 	case len(list) == 0 && page > 1:
 		return nil, notFound("Invalid page.")

@@ -95,12 +95,15 @@ func (e *EventExpiry) Of(project int64) time.Time {
 	return e.Before
 }
 
-// A PersonFilter selects persons. Empty fields select nothing away.
+// A PersonFilter selects persons. Empty fields select nothing away. Of Cohort, Named and
+// Within at most one is set.
 type PersonFilter struct {
 	DistinctID string
 	IDs        []uuid.UUID // nil: all
 	Cohort     int64       // members of a static cohort
 	Search     string      // beginning of a distinct ID
+	Named      string      // part of the text that package names makes of the names
+	Within     string      // part of a distinct ID, whatever the case of English letters
 }
 
 // A PersonStore has the persons and groups that events have made. It is safe for
@@ -118,6 +121,10 @@ type PersonStore interface {
 	// and that come after a person in the order of Persons, which goes by
 	// descending ID; uuid.Max is before all of them. The person need not exist.
 	PersonsBefore(ctx context.Context, project int64, f PersonFilter, before uuid.UUID, limit int) ([]Person, error)
+
+	// IndexPersons prepares some of the persons that an earlier release has stored to be
+	// found by their names, and reports whether there may be more.
+	IndexPersons(ctx context.Context) (more bool, err error)
 
 	// AllPersons iterates over all persons of a project by ascending ID, each
 	// once and with only the first of its distinct IDs. It reads them in parts

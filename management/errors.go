@@ -3,6 +3,7 @@ package management
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
@@ -81,18 +82,29 @@ var (
 	plainForbidden = forbidden("You do not have permission to perform this action.")
 )
 
-// throttledError returns an Error about a limit that was reached.
+// throttledError returns an Error about a limit that was reached. It says so to people;
+// clients of the API get the words of §2.3 for the same (management.md).
 func throttledError(wait time.Duration) *Error {
 	seconds := max(1, int64((wait+time.Second-1)/time.Second))
-	plural := "s"
-	if seconds == 1 {
-		plural = ""
-	}
 	return &Error{
-		Kind: ErrThrottled, Code: "throttled",
-		Detail:     fmt.Sprintf("Request was throttled. Expected available in %d second%s.", seconds, plural),
+		Kind: ErrThrottled, Code: "throttled", Detail: "There were too many attempts. Try again in " + waitWords(seconds) + ".",
 		RetryAfter: time.Duration(seconds) * time.Second,
 	}
+}
+
+// waitWords says how long to wait, rounded up.
+func waitWords(seconds int64) string {
+	n, unit := seconds, "second"
+	switch {
+	case seconds > 3600:
+		n, unit = (seconds+3599)/3600, "hour"
+	case seconds > 60:
+		n, unit = (seconds+59)/60, "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + unit
 }
 
 // storeError turns ErrNotFound of a Store into what a Service answers.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -151,6 +152,11 @@ func TestFlagActivity(t *testing.T) {
 // management.md §3.2 and §11.7: pages of the activity log.
 func TestListActivity(t *testing.T) {
 	w := newWorld(t, withData)
+	begun := w.clock.Now()
+	second := func(n int) string { return begun.Add(time.Duration(n) * time.Second).UTC().Format(time.RFC3339Nano) }
+	zurich, err := time.LoadLocation("Europe/Zurich")
+	w.ok(err)
+	today := begun.In(zurich).Format(time.DateOnly)
 	for i := range 3 {
 		w.flag(w.web, fmt.Sprintf(`{"key":"k%d","filters":%s}`, i, everybody))
 		w.clock.advance(1e9)
@@ -174,6 +180,27 @@ func TestListActivity(t *testing.T) {
 		{management.ActivityQuery{Page: 0, Limit: 10}, "invalid invalid_input page"},
 		{management.ActivityQuery{Page: -1, Limit: 10}, "invalid invalid_input page"},
 		{management.ActivityQuery{Page: 1, Limit: 0}, "invalid invalid_input limit"},
+
+		// management.md §3.2: by time, name and text.
+		{management.ActivityQuery{Name: "K1", Page: 1, Limit: 10}, "1: FeatureFlag 2"},
+		{management.ActivityQuery{Name: "k", Page: 1, Limit: 10}, "3: FeatureFlag 3, FeatureFlag 2, FeatureFlag 1"},
+		{management.ActivityQuery{Name: "k_", Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Name: "zurich", Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Name: "\x00", Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Search: "zurich", Page: 1, Limit: 10}, "1: Project 1"},
+		{management.ActivityQuery{Search: "europe/", Page: 1, Limit: 10}, "1: Project 1"},
+		{management.ActivityQuery{Search: `"`, Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Search: "before", Page: 1, Limit: 10}, "0: "}, // the name of a member
+		{management.ActivityQuery{Search: "\x00", Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Scope: "FeatureFlag", ItemID: "2", Search: "none", Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Since: second(1), Until: second(2), Page: 1, Limit: 10}, "2: FeatureFlag 3, FeatureFlag 2"},
+		{management.ActivityQuery{Until: second(0), Page: 1, Limit: 10}, "1: FeatureFlag 1"},
+		{management.ActivityQuery{Since: second(9), Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Since: today, Until: today, Page: 1, Limit: 10}, "5: Project 1, Cohort 1, FeatureFlag 3, FeatureFlag 2, FeatureFlag 1"},
+		{management.ActivityQuery{Since: second(2), Until: second(1), Page: 1, Limit: 10}, "invalid invalid_input"},
+		{management.ActivityQuery{Since: "yesterday", Page: 1, Limit: 10}, "invalid invalid_input"},
+		{management.ActivityQuery{Name: strings.Repeat("x", 201), Page: 1, Limit: 10}, "invalid max_length name"},
+		{management.ActivityQuery{Search: strings.Repeat("x", 201), Page: 1, Limit: 10}, "invalid max_length search"},
 	} {
 		page, err := w.ListActivity(t.Context(), w.as(w.cyd), ref(w.web), tt.q)
 		got := fault(err)

@@ -31,15 +31,28 @@ type FlagChange struct {
 
 // String returns the change in words.
 func (c FlagChange) String() string {
+	const maxTold = 80 // bytes
+	before, after := shorten(c.Before, maxTold), shorten(c.After, maxTold)
 	switch {
-	case c.Before == "" && c.After == "":
+	case before == "" && after == "":
 		return c.Field + " changed"
-	case c.Before == "":
-		return c.Field + ": " + c.After + " added"
-	case c.After == "":
-		return c.Field + ": " + c.Before + " removed"
+	case before == "":
+		return c.Field + ": " + after + " added"
+	case after == "":
+		return c.Field + ": " + before + " removed"
 	}
-	return c.Field + ": " + c.Before + " → " + c.After
+	return c.Field + ": " + before + " → " + after
+}
+
+// shorten cuts a text that is longer than so many bytes.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
 }
 
 // summary says in words what a version has changed.
@@ -70,12 +83,7 @@ func (v *FlagVersion) summary() string {
 func detailed(changes []field.Change) (list []FlagChange, more int) {
 	d := &flagDiffer{list: []FlagChange{}}
 	for _, c := range changes {
-		before, after := writtenValue(rawjson.Must(c.Before)), writtenValue(rawjson.Must(c.After))
-		if c.Field == "filters" {
-			d.compare(c.Field, before, after)
-			continue
-		}
-		d.add(c.Field, before, after)
+		d.field(c.Field, rawjson.Must(c.Before), rawjson.Must(c.After))
 	}
 	return d.list, d.more
 }
@@ -84,6 +92,17 @@ func detailed(changes []field.Change) (list []FlagChange, more int) {
 type flagDiffer struct {
 	list []FlagChange
 	more int
+}
+
+// field adds the differences between two values of a field. A field of which no value may
+// be shown has changed.
+func (d *flagDiffer) field(name string, before, after json.RawMessage) {
+	was, is := writtenValue(before), writtenValue(after)
+	if was == nil && is == nil {
+		d.add(name, nil, nil)
+		return
+	}
+	d.compare(name, was, is)
 }
 
 func (d *flagDiffer) add(place string, before, after any) {
@@ -105,16 +124,8 @@ func excerpt(v any) string {
 	if err := e.Encode(v); err != nil { // it was decoded from JSON
 		panic(err)
 	}
-	const maxShown = 80 // bytes
-	raw := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if len(raw) <= maxShown {
-		return string(raw)
-	}
-	cut := maxShown
-	for !utf8.RuneStart(raw[cut]) {
-		cut--
-	}
-	return string(raw[:cut]) + "…"
+	const maxShown = 400 // bytes, which most condition sets have
+	return shorten(strings.TrimSuffix(b.String(), "\n"), maxShown)
 }
 
 // compare adds the differences between two values as writtenValue returns them; nil is

@@ -67,6 +67,33 @@ func (s *Service) MatchingFlags(ctx context.Context, p *Principal, ref string, q
 	return ids, nil
 }
 
+// A FlagName is what a flag is called.
+type FlagName struct {
+	ID  int64
+	Key string
+}
+
+// FlagNames returns the newest flags of a project that people have made and that are not
+// archived, at most limit, to choose from. Of flags that have not changed since they were
+// read last, nothing is read. It needs scope feature_flag:read.
+func (s *Service) FlagNames(ctx context.Context, p *Principal, ref string, limit int) ([]FlagName, error) {
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	list, err := w.store.FlagDefinitions(ctx, w.at.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	var newest []FlagName
+	for i := len(list) - 1; i >= 0 && len(newest) < limit; i-- { // by ascending ID
+		if f := &list[i]; f.Kind == FlagOrdinary && !f.Archived {
+			newest = append(newest, FlagName{f.ID, f.Key})
+		}
+	}
+	return newest, nil
+}
+
 // findFlags leaves to the store what it can select by itself, so that a page costs
 // the same however many flags there are.
 func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([]FeatureFlag, int, error) {

@@ -114,7 +114,7 @@ func TestPasswordsAreThrottled(t *testing.T) {
 			checkFault(t, "UpdateUser "+body, err, "throttled throttled")
 			want := &management.Error{
 				Kind: management.ErrThrottled, Code: "throttled", RetryAfter: 12 * time.Second,
-				Detail: "Request was throttled. Expected available in 12 seconds.",
+				Detail: "There were too many attempts. Try again in 12 seconds.",
 			}
 			if diff := cmp.Diff(error(want), err, equalKinds); diff != "" {
 				t.Errorf("error (-want +got)\n%s", diff)
@@ -131,7 +131,7 @@ func TestPasswordsAreThrottled(t *testing.T) {
 
 	w.clock.advance(11 * time.Second)
 	err = try(passwords(staple, goodPassword))
-	if got := err.Error(); got != "management: Request was throttled. Expected available in 1 second." {
+	if got := err.Error(); got != "management: There were too many attempts. Try again in 1 second." {
 		t.Errorf("after 11 seconds: %s", got)
 	}
 	w.clock.advance(time.Second)

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/names"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -19,9 +19,9 @@ import (
 // A PersonSearch says whom [Service.SearchPersons] looks for. An empty field excludes
 // nobody.
 type PersonSearch struct {
-	// Text is a UUID, or a part of a distinct ID or of a property that may name a
-	// person, such as an address, whatever its case. Persons with a distinct ID that
-	// begins with it come first.
+	// Text is a UUID, or a part of a distinct ID, of an address or of a name, whatever
+	// the case; of distinct IDs only that of English letters does not count. Persons
+	// with a distinct ID that begins with it come first, and those with a name second.
 	Text string
 
 	// Properties is a JSON list of filters about persons (evaluation.md §1.5), all
@@ -40,22 +40,40 @@ type FoundPersons struct {
 	Next string `json:"next"`
 
 	// Looked is the number of persons that were looked at one by one. A search stops
-	// at 20,000, also if it has found fewer than were asked for; the next page goes
+	// at 10,000, also if it has found fewer than were asked for; the next page goes
 	// on from there.
 	Looked int `json:"looked"`
 }
 
 const (
-	maxPersonsLooked = 20_000 // persons, by a page of a search
+	maxPersonsLooked = 10_000 // persons, by a page of a search
 	personsLooked    = 1000   // persons that are read at once
 )
 
-// Stages of a search. All persons that one stage finds come before the persons that the
-// next stage finds.
-const (
-	stageBegins   = "a" // a distinct ID begins with the text, which an index finds
-	stageContains = "b"
-)
+// A stage is a part of a search. All persons that one stage finds come before the persons
+// that the next stage finds.
+type stage struct {
+	name   string // in FoundPersons.Next
+	filter PersonFilter
+	has    func(*Person) bool // whether a person is one of the stage
+}
+
+// stagesOf returns the stages of a search for a text. A database finds the persons of each
+// by itself: those whose distinct ID begins with the text by a tree, the others by reading
+// an index.
+func stagesOf(text string) []stage {
+	if text == "" {
+		return []stage{{"a", PersonFilter{}, nil}}
+	}
+	part := names.Part(text)
+	return []stage{
+		{"a", PersonFilter{Search: text}, func(p *Person) bool {
+			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return strings.HasPrefix(id, text) })
+		}},
+		{"b", PersonFilter{Named: part}, func(p *Person) bool { return strings.Contains(names.Index(p.Properties), part) }},
+		{"c", PersonFilter{Within: text}, nil},
+	}
+}
 
 // SearchPersons looks for persons of a project and returns at most limit of them, those
 // of each stage newest first. It needs scope person:read.
@@ -67,30 +85,27 @@ func (s *Service) SearchPersons(ctx context.Context, p *Principal, ref string, q
 	if err := judgeError(check.Search(q.Text)); err != nil {
 		return nil, err
 	}
-	search := &searching{work: w, text: strings.ToLower(q.Text), begin: q.Text, limit: max(limit, 1), found: &FoundPersons{Items: []*PersonView{}}}
+	search := &searching{work: w, limit: max(limit, 1), stages: stagesOf(q.Text), found: &FoundPersons{Items: []*PersonView{}}}
 	if search.snapshot, err = w.propertyFilter(ctx, q.Properties); err != nil {
 		return nil, err
 	}
-	stage, before := stageBegins, uuid.Max
+	first, before := 0, uuid.Max
 	if q.After != "" {
-		var id string
-		stage, id, _ = strings.Cut(q.After, "-")
-		if before, err = check.ParseID(id); err != nil || stage != stageBegins && stage != stageContains {
+		name, id, _ := strings.Cut(q.After, "-")
+		first = slices.IndexFunc(search.stages, func(s stage) bool { return s.name == name })
+		if before, err = check.ParseID(id); err != nil || first < 0 {
 			return nil, invalid("after", "invalid_input", "%q is no place in a list.", check.Excerpt(q.After))
 		}
-	} else if err := search.exact(ctx); err != nil {
+	} else if err := search.exact(ctx, q.Text); err != nil {
 		return nil, err
 	}
-	if stage == stageBegins && q.Text != "" {
-		if err := search.look(ctx, stageBegins, PersonFilter{Search: q.Text}, before); err != nil {
+	for i := first; i < len(search.stages) && !search.full; i++ {
+		if err := search.look(ctx, i, before); err != nil {
 			return nil, err
 		}
 		before = uuid.Max
 	}
-	if !search.full {
-		err = search.look(ctx, stageContains, PersonFilter{}, before)
-	}
-	return search.found, err
+	return search.found, nil
 }
 
 // propertyFilter returns a Snapshot in which those have the flag audienceKey who have
@@ -127,9 +142,8 @@ func (w *work) propertyFilter(ctx context.Context, properties string) (*flags.Sn
 // A searching is a search under way.
 type searching struct {
 	*work
-	begin    string // as it was typed
-	text     string // in lower case
-	snapshot *flags.Snapshot
+	stages   []stage
+	snapshot *flags.Snapshot // nil: everybody has the properties
 	limit    int
 	in       flags.Input
 
@@ -140,8 +154,8 @@ type searching struct {
 }
 
 // exact finds the person whose UUID the text is.
-func (search *searching) exact(ctx context.Context) error {
-	id, err := check.ParseID(search.begin)
+func (search *searching) exact(ctx context.Context, text string) error {
+	id, err := check.ParseID(text)
 	if err != nil {
 		return nil
 	}
@@ -156,7 +170,7 @@ func (search *searching) exact(ctx context.Context) error {
 	if ok {
 		search.same = p.ID
 		search.found.Items = append(search.found.Items, showPerson(p))
-		search.last = stageBegins + "-" + uuid.Max.String()
+		search.last = search.stages[0].name + "-" + uuid.Max.String()
 	}
 	return err
 }
@@ -170,44 +184,23 @@ func (search *searching) has(ctx context.Context, p *Person) (bool, error) {
 	return err == nil && flagValue(results, audienceKey) == true, err
 }
 
-// named reports whether a person has the text somewhere, but in no distinct ID at its
-// beginning.
-func (search *searching) named(p *Person) bool {
-	if search.text == "" {
-		return true
-	}
-	contains := func(s string) bool { return strings.Contains(strings.ToLower(s), search.text) }
-	if slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return strings.HasPrefix(id, search.begin) }) {
-		return false
-	}
-	if slices.ContainsFunc(p.DistinctIDs, contains) {
-		return true
-	}
-	// Most persons that a search looks at do not match: nothing else of them is decoded.
-	for m := jsonscan.Value(p.Properties).Object(); m.Next(); {
-		if slices.Contains(personNames, string(m.Name())) && contains(rawjson.Text(json.RawMessage(m.Value()))) {
-			return true
-		}
-	}
-	return false
-}
-
 // look adds the persons of a stage to the page, until it is full or enough were looked
 // at.
-func (search *searching) look(ctx context.Context, stage string, f PersonFilter, before uuid.UUID) error {
-	every := search.snapshot == nil && (search.text == "" || stage == stageBegins) // is found
+func (search *searching) look(ctx context.Context, number int, before uuid.UUID) error {
+	s := &search.stages[number]
+	every := search.snapshot == nil && number == 0 // is found
 	for !search.full {
 		part := personsLooked
 		if every {
 			part = search.limit + 1 - len(search.found.Items)
 		}
 		part = min(part, maxPersonsLooked-search.found.Looked)
-		list, err := search.c.Data.PersonsBefore(ctx, search.at.Project.ID, f, before, part)
+		list, err := search.c.Data.PersonsBefore(ctx, search.at.Project.ID, s.filter, before, part)
 		if err != nil {
 			return err
 		}
 		for i := range list {
-			if err := search.visit(ctx, stage, &list[i]); err != nil || search.full {
+			if err := search.visit(ctx, number, &list[i]); err != nil || search.full {
 				return err
 			}
 		}
@@ -216,16 +209,17 @@ func (search *searching) look(ctx context.Context, stage string, f PersonFilter,
 		}
 		before = list[len(list)-1].ID
 		if search.found.Looked >= maxPersonsLooked {
-			search.found.Next, search.full = stage+"-"+before.String(), true
+			search.found.Next, search.full = s.name+"-"+before.String(), true
 		}
 	}
 	return ctx.Err()
 }
 
-// visit adds a person to the page if the search is about that person.
-func (search *searching) visit(ctx context.Context, stage string, p *Person) error {
+// visit adds a person to the page unless an earlier stage has found that person, or the
+// person lacks the properties.
+func (search *searching) visit(ctx context.Context, number int, p *Person) error {
 	search.found.Looked++
-	if p.ID == search.same || stage == stageContains && !search.named(p) {
+	if p.ID == search.same || slices.ContainsFunc(search.stages[:number], func(s stage) bool { return s.has(p) }) {
 		return nil
 	}
 	ok, err := search.has(ctx, p)
@@ -237,6 +231,76 @@ func (search *searching) visit(ctx context.Context, stage string, p *Person) err
 		return nil
 	}
 	search.found.Items = append(search.found.Items, showPerson(p))
-	search.last = stage + "-" + p.ID.String()
+	search.last = search.stages[number].name + "-" + p.ID.String()
 	return nil
+}
+
+// A NamedPerson is whom somebody means who names a person.
+type NamedPerson struct {
+	Person *PersonView // nil: nobody has the distinct ID or the name, or several have the name
+
+	// Others may be meant if Person is nil, at most MaxNamesakes. If Namesakes is true,
+	// each of them has the name; else a distinct ID that begins with it, or a name of
+	// which it is a part.
+	Others    []*PersonView
+	Namesakes bool
+}
+
+// MaxNamesakes is how many persons [Service.FindPerson] offers at most.
+const MaxNamesakes = 20
+
+// FindPerson returns the person whom a text means: the one with that UUID or distinct ID
+// or, if there is none, the only one with that address or name, whatever the case. It needs
+// scope person:read.
+func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string) (*NamedPerson, error) {
+	w, err := s.capturedAt(ctx, p, ref, "person:read")
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return nil, invalid("person", "required", "This field is required.")
+	}
+	found, err := w.findPerson(ctx, text)
+	if err == nil {
+		return &NamedPerson{Person: showPerson(found)}, nil
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	if check.Search(text) != nil {
+		return new(NamedPerson), nil // it is longer than a name
+	}
+	look := func(f PersonFilter) ([]Person, error) {
+		return s.c.Data.PersonsBefore(ctx, w.at.Project.ID, f, uuid.Max, MaxNamesakes)
+	}
+	similar, err := look(PersonFilter{Named: names.Part(text)})
+	if err != nil {
+		return nil, err
+	}
+	var same []Person
+	if len(similar) < MaxNamesakes {
+		for _, p := range similar {
+			if strings.Contains(names.Index(p.Properties), names.Whole(text)) {
+				same = append(same, p)
+			}
+		}
+	} else if same, err = look(PersonFilter{Named: names.Whole(text)}); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(same) == 1:
+		return &NamedPerson{Person: showPerson(&same[0])}, nil
+	case len(same) > 1:
+		return &NamedPerson{Others: showPersons(same), Namesakes: true}, nil
+	}
+	begins, err := look(PersonFilter{Search: text})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range similar {
+		if !slices.ContainsFunc(begins, func(other Person) bool { return other.ID == p.ID }) {
+			begins = append(begins, p)
+		}
+	}
+	return &NamedPerson{Others: showPersons(begins[:min(len(begins), MaxNamesakes)])}, nil
 }

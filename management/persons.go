@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/names"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
@@ -25,10 +26,6 @@ type PersonView struct {
 	CreatedAt    time.Time       `json:"created_at"`
 	IsIdentified bool            `json:"is_identified"`
 }
-
-// personNames are the properties that may name a person. The first one whose value is a
-// text that is not empty is the name.
-var personNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
 
 func showPerson(p *Person) *PersonView {
 	v := &PersonView{
@@ -44,13 +41,9 @@ func showPerson(p *Person) *PersonView {
 		}
 		return -1
 	})
-	properties, _ := rawjson.Object(p.Properties)
-	for _, name := range personNames {
-		if json.Unmarshal(rawjson.Or(properties[name], `""`), &v.Name) == nil && v.Name != "" {
-			return v
-		}
-	}
-	if len(v.DistinctIDs) > 0 {
+	if list := names.Of(v.Properties); len(list) > 0 {
+		v.Name = list[0]
+	} else if len(v.DistinctIDs) > 0 {
 		v.Name = v.DistinctIDs[0]
 	}
 	return v

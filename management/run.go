@@ -9,11 +9,11 @@ import (
 // mailers is how many messages are sent at once.
 const mailers = 4
 
-// Run sends mail, counts cohorts, indexes events, reads their names and properties, and
-// deletes old events and what projects and persons leave behind, until ctx ends. Then it
-// sends the messages that wait, once each, for at most ten seconds, and returns nil. It must
-// be called once: without it mail waits, cohorts have no count, events are found slowly and
-// their names are not listed, and data of deleted projects and persons stays.
+// Run sends mail, counts cohorts, indexes events and persons, reads the names and properties
+// of events, and deletes old events and what projects and persons leave behind, until ctx
+// ends. Then it sends the messages that wait, once each, for at most ten seconds, and returns
+// nil. It must be called once: without it mail waits, cohorts have no count, events are found
+// slowly and their names are not listed, and data of deleted projects and persons stays.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range mailers {
@@ -49,6 +49,9 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 		wg.Go(func() {
 			s.again(ctx, indexEvery, "names of new events and properties are not listed", func() (bool, error) { return data.DefineEvents(ctx) })
+		})
+		wg.Go(func() {
+			s.again(ctx, indexEvery, "persons of an earlier release are not found by their names", func() (bool, error) { return data.IndexPersons(ctx) })
 		})
 	}
 	wg.Go(func() { s.keepCohorts(ctx) })

@@ -359,8 +359,11 @@ type ActivityFilter struct {
 	Scope        string
 	ItemID       string
 	User         *int64
-	System       bool      // only what the system did
-	Before       uuid.UUID // only what comes after this entry in the list
+	System       bool       // only what the system did
+	From, To     *time.Time // only what was done from the one to the other, both included; nil: no bound
+	Name         string     // part of the name of the thing; the case of English letters does not count
+	Text         string     // part of the detail without the names of its members, in the same way
+	Before       uuid.UUID  // only what comes after this entry in the list
 }
 
 // An ActivityStore keeps the activity log.

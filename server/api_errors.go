@@ -84,9 +84,9 @@ func apiProblem(x *exchange, err error) (*apiAnswer, *management.Error) {
 		if limit, ok := errors.AsType[*rateLimitError](err); ok {
 			h["Ratelimit-Limit"] = []string{strconv.Itoa(limit.burst)}
 			e.RetryAfter = time.Duration(limit.retryAfter) * time.Second
-			e.Detail = throttledDetail(limit.retryAfter)
 		}
 		if e.RetryAfter > 0 {
+			e.Detail = throttledDetail(seconds(e.RetryAfter)) // a Service has words for people
 			wait := []string{strconv.Itoa(seconds(e.RetryAfter))}
 			h["Retry-After"], h["Ratelimit-Reset"] = wait, wait
 		}

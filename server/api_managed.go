@@ -91,7 +91,10 @@ func listEnrollments(a *apiRequest) error {
 // names one (management.md §3.2, §11.7).
 func listActivity(scope string) operation {
 	return func(a *apiRequest) error {
-		q := management.ActivityQuery{Scope: scope, ItemID: a.segment("id"), User: a.param("user"), Before: a.param("before"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10)}
+		q := management.ActivityQuery{
+			Scope: scope, ItemID: a.segment("id"), User: a.param("user"), Since: a.param("since"), Until: a.param("until"), Name: a.param("name"), Search: a.param("search"),
+			Before: a.param("before"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10),
+		}
 		page, err := a.service().ListActivity(a.context(), a.principal, a.segment("project"), q)
 		if err != nil {
 			return err

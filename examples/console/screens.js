@@ -92,7 +92,7 @@ export const member = [
 		const { results } = await t.api.get('/cohorts/?limit=1000')
 		const made = results.find((c) => c.is_static) ?? await t.api.post('/cohorts/', { name: 'Readers of the letter', is_static: true })
 		await t.open(`/cohorts/${made.id}`)
-		await t.field('Distinct IDs').fill('user-001\nuser-002\nnobody-at-all')
+		await t.field('Or many, by their distinct IDs').fill('user-001\nuser-002\nnobody-at-all')
 		await t.button('Add them').click()
 		await t.main.locator('p[role=status]').waitFor()
 	}],

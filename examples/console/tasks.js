@@ -242,7 +242,8 @@ async function why(t) {
 	t.checks.ok('Y05', 'a link to it can be sent', new URL(t.page.url()).searchParams.get('person') === who, t.page.url())
 	await hand.write(t.field('Person'), 'user-00')
 	await hand.press(t.button('Explain'))
-	await t.sees('Y06', 'somebody unknown is said to be unknown', 'Nothing is stored about')
+	await t.sees('Y06', 'somebody unknown is said to be unknown', 'Nobody with the distinct ID, address or name user-00 is known.')
+	t.checks.equal('Y07', 'and has no flags', await t.main.locator('.trace, tbody').count(), 0)
 }
 
 async function signOut(t) {
@@ -373,7 +374,7 @@ async function enrol(t) {
 	const key = await t.main.locator('.facts code').first().innerText()
 	const on = async () => (await t.api.flags({ distinct_id: who, flag_keys: [key] })).flags[key]?.enabled ?? false
 	t.checks.equal('N01', 'a feature has a flag, which is off for who has not enrolled', await on(), false)
-	await hand.write(t.field('Distinct ID'), who)
+	await hand.write(t.field('Person'), who)
 	await hand.press(t.button('Enrol'))
 	await t.sees('N02', 'the person is listed', t.main.locator('tbody').getByText(who).first())
 	t.checks.equal('N03', 'and has the flag', await poll(on), true)

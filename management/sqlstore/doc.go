@@ -91,6 +91,12 @@
 // that 100,000 take some ten milliseconds, and twenty times as much for each
 // distinct ID that a search matches. Only the properties of a page are read.
 //
+// PersonsBefore finds persons by a part of a name in an index that has nothing but
+// the persons with names, and those by a part of a distinct ID in the index of
+// distinct IDs. Each takes about half a microsecond for each entry, so that 100,000
+// persons take some fifty milliseconds. A tree of all parts would take none, and
+// several times as much room and writing for each person.
+//
 // DeletePerson deletes everything at once except events. Events have no
 // exact index by distinct ID, which would slow down every write. So PurgeEvents
 // looks through all events, for all persons together that were deleted before

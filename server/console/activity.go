@@ -19,6 +19,8 @@ type activityView struct {
 	Item         string // the ID of a thing, "" for all
 	Scopes       []option
 	Users        []option // who can have done it
+	Query        activityQuery
+	Errors       map[string]string
 	Entries      []activityEntry
 	Range        string
 	Older, First string // the next page, and the first one; "" if there is none
@@ -32,6 +34,28 @@ type activityEntry struct {
 	Only                   string // the entries about it alone
 	At                     moment
 	Changes                []changeLine
+	Cut                    int // changes that are not listed
+}
+
+// activityQuery is what the URL of the list says.
+type activityQuery struct{ Scope, Item, By, Name, Text, From, To, Before string }
+
+func readActivityQuery(v url.Values) activityQuery {
+	get := func(name string) string { return strings.TrimSpace(v.Get(name)) }
+	return activityQuery{get("scope"), get("item"), get("by"), get("name"), get("q"), get("from"), get("to"), get("before")}
+}
+
+// encode returns the query of a URL, with what is not empty.
+func (q activityQuery) encode() string {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"scope": q.Scope, "item": q.Item, "by": q.By, "name": q.Name, "q": q.Text, "from": q.From, "to": q.To, "before": q.Before,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v.Encode()
 }
 
 // activityScopes are the kinds of things that have entries, in words.
@@ -53,33 +77,43 @@ var scopeWords = map[string]string{
 var thingPaths = map[string]string{"FeatureFlag": "/flags/", "Cohort": "/cohorts/", "EarlyAccessFeature": "/features/", "Person": "/persons/", "Survey": "/surveys/"}
 
 func activity(q *request) error {
-	asked := management.ActivityQuery{
-		Scope: q.Form.Get("scope"), ItemID: q.Form.Get("item"), User: q.Form.Get("by"), Before: q.Form.Get("before"), Page: 1, Limit: pageSize,
+	asked := readActivityQuery(q.Form)
+	q.layout.Title = "Activity"
+	v := &activityView{layout: q.layout, Action: q.projectPath("/activity"), Item: asked.Item, Query: asked, Errors: make(map[string]string)}
+	v.Scopes = selected(append([]option{{Value: "", Label: "Everything"}}, activityScopes...), asked.Scope)
+	if asked != (activityQuery{Before: asked.Before}) {
+		v.Clear = v.Action
 	}
-	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, asked)
-	if errors.Is(err, management.ErrInvalid) {
-		return errNoPage // a user or a place in the list was made up
+	var err error
+	if v.Users, err = q.authors(asked.By); err != nil {
+		return err
+	}
+	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{
+		Scope: asked.Scope, ItemID: asked.Item, User: asked.By, Name: asked.Name, Search: asked.Text, Since: asked.From, Until: asked.To,
+		Before: asked.Before, Page: 1, Limit: pageSize,
+	})
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
+		field, known := map[string]string{"name": "name", "search": "q", "": "from"}[e.Attr]
+		if !known {
+			return errNoPage // a user or a place in the list was made up
+		}
+		v.Errors[field] = e.Detail
+		if field == "from" {
+			v.Errors[field] = "Type two days such as 2026-03-01, of which the first one is not the later one."
+		}
+		q.render(http.StatusUnprocessableEntity, "activity", v)
+		return nil
 	}
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Activity"
-	v := &activityView{layout: q.layout, Action: q.projectPath("/activity"), Item: asked.ItemID}
-	v.Scopes = selected(append([]option{{Value: "", Label: "Everything"}}, activityScopes...), asked.Scope)
-	if v.Users, err = q.authors(asked.User); err != nil {
+	if v.Entries, err = q.activityEntries(list.Items); err != nil {
 		return err
 	}
-	for i := range list.Items {
-		v.Entries = append(v.Entries, q.activityEntry(&list.Items[i]))
-	}
 	link := func(before string) string {
-		values := url.Values{}
-		for name, value := range map[string]string{"scope": asked.Scope, "item": asked.ItemID, "by": asked.User, "before": before} {
-			if value != "" {
-				values.Set(name, value)
-			}
-		}
-		return strings.TrimSuffix(v.Action+"?"+values.Encode(), "?")
+		to := asked
+		to.Before = before
+		return strings.TrimSuffix(v.Action+"?"+to.encode(), "?")
 	}
 	v.Range = count(list.Total, "entry", "entries")
 	if n := len(list.Items); n == pageSize {
@@ -87,9 +121,6 @@ func activity(q *request) error {
 	}
 	if asked.Before != "" {
 		v.First = link("")
-	}
-	if asked.Scope != "" || asked.ItemID != "" || asked.User != "" {
-		v.Clear = v.Action
 	}
 	q.render(http.StatusOK, "activity", v)
 	return nil
@@ -127,6 +158,49 @@ func (q *request) thingPath(scope, id string) string {
 	return ""
 }
 
+// activityEntries says in words what was done.
+func (q *request) activityEntries(list []management.ActivityView) ([]activityEntry, error) {
+	changes, entries := make([][]management.FlagChange, len(list)), make([]activityEntry, len(list))
+	for i := range list {
+		entries[i] = q.activityEntry(&list[i])
+		changes[i], entries[i].Cut = list[i].FieldChanges()
+	}
+	words, err := q.changeVocabulary(changes...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		entries[i].Changes = words.activityChanges(&list[i], changes[i])
+	}
+	return entries, nil
+}
+
+// actionWords says of what may not be shown what was done with it.
+var actionWords = map[string]string{"created": "set", "changed": "changed", "deleted": "removed"}
+
+// activityChanges says in words what an entry has changed. Who is in a cohort is said as a
+// whole, as on its page.
+func (v *vocabulary) activityChanges(a *management.ActivityView, changes []management.FlagChange) []changeLine {
+	action := make(map[string]string)
+	var out []changeLine
+	for _, c := range a.Detail.Changes {
+		action[c.Field] = c.Action
+		if a.Scope == "Cohort" && c.Field == "filters" {
+			changes = slices.DeleteFunc(slices.Clone(changes), func(c management.FlagChange) bool {
+				return c.Field == "filters" || strings.HasPrefix(c.Field, "filters/")
+			})
+			out = append(out, v.cohortChange(c.Before, c.After))
+		}
+	}
+	for i, line := range v.changes(a.Scope, changes) {
+		if c := changes[i]; c.Before == "" && c.After == "" && a.Scope != "FeatureFlag" && actionWords[action[c.Field]] != "" {
+			line.After = actionWords[action[c.Field]]
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
 func (q *request) activityEntry(a *management.ActivityView) activityEntry {
 	e := activityEntry{Who: a.User.FirstName, What: a.Activity, Kind: scopeWords[a.Scope], Thing: a.Detail.Name, At: q.c.moment(a.CreatedAt)}
 	if e.Kind == "" {
@@ -148,9 +222,6 @@ func (q *request) activityEntry(a *management.ActivityView) activityEntry {
 	}
 	if a.Activity != "deleted" || a.Scope != "Person" && a.Scope != "Group" && a.Scope != "Survey" { // of which nothing is left
 		e.URL = q.thingPath(a.Scope, a.ItemID)
-	}
-	for _, c := range a.Detail.Changes {
-		e.Changes = append(e.Changes, changeLine{placeWords(c.Field), excerpt(c.Before), excerpt(c.After)})
 	}
 	return e
 }

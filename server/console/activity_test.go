@@ -15,13 +15,89 @@ func TestActivity(t *testing.T) {
 	s := newSite(t)
 	s.get("/projects/1/activity").want(200, "Activity").checkPage()
 	s.update("retired", `{"name":"Other words","active":true}`)
-	a := s.get("/projects/1/activity").want(200, address+" updated the flag retired", "description", "Other words", "on false → true")
+	a := s.get("/projects/1/activity").want(200, address+" updated the flag retired", "description", "Other words", "state off → on")
 	a.checkPage()
 	s.get("/projects/1/activity?scope=Cohort").want(200, "Show everything").checkPage()
 	s.get("/projects/1/activity?scope=FeatureFlag&item=retired").want(200, "2 entries").checkPage()
 	for _, query := range []string{"before=x", "by=x"} {
 		s.get("/projects/1/activity?" + query).want(404).checkPage()
 	}
+}
+
+// TestRuling102Words has the same words for a change on every page that lists it.
+func TestRuling102Words(t *testing.T) {
+	s := newSite(t)
+	s.update("new-dashboard", `{"tags":["one","two"],"filters":{"groups":[
+		{"properties":[{"key":"plan","type":"person","value":["pro","team"]}],"rollout_percentage":75},
+		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20}]}}`)
+	want := []string{"condition 1, rollout", "→ 75 %", "condition 2, filters in Imported cohort 2", "condition 2, rollout 50 % → 20 %", "tags one, two"}
+	s.get(s.flagPath("new-dashboard")+"/history").want(200, want...).checkPage()
+	s.get("/projects/1/activity?scope=FeatureFlag&item=new-dashboard").want(200, want...).checkPage()
+	s.get("/projects/1/activity").want(200, want...)
+
+	s.update("new-dashboard", `{"filters":{"groups":[
+		{"properties":[{"key":"plan","type":"person","value":["pro","team"]}],"rollout_percentage":75},
+		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20},
+		{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@example.org"}],"rollout_percentage":5,"variant":null}]}}`)
+	s.get("/projects/1/activity").want(200, "condition 3 5 % where email contains @example.org")
+
+	cohort := "/projects/1/cohorts/1"
+	before := s.get(cohort).want(200)
+	form := with(before.form("form"), "name", "Ours")
+	s.post(cohort, with(form, "do", "save"))
+	s.get("/projects/1/activity?scope=Cohort").want(200, "updated the cohort Ours", "name Imported cohort 2 → Ours")
+	p, page := s.person("user-001")
+	s.post(page, url.Values{"do": {"set"}, "was": {""}, "name": {"name"}, "type": {"text"}, "value": {"Ada"}}).want(303)
+	a := s.get("/projects/1/activity?scope=Person").want(200, "updated the person "+p.ID.String(), "name set")
+	if strings.Contains(words(a.body), "Ada") {
+		t.Error("the log shows a property of a person")
+	}
+}
+
+// TestRuling102Filters looks for entries by who did it, when, the name of the thing and text.
+func TestRuling102Filters(t *testing.T) {
+	s := newSite(t)
+	s.update("retired", `{"name":"Other words"}`)
+	s.update("new-dashboard", `{"name":"Faster"}`)
+	const page = "/projects/1/activity"
+	today := time.Now().UTC().Format(time.DateOnly)
+	for _, tt := range []struct{ query, want, not string }{
+		{"name=RETIRED", "2 entries", "new-dashboard"},
+		{"q=faster", "1 entry", "Other words"},
+		{"q=faster&name=retired", "Nothing is like that", "Faster"},
+		{"q=other+words&by=system", "Nothing is like that", "updated the"},
+		{"from=" + today + "&to=" + today + "&q=faster", "1 entry", "Other words"},
+		{"to=2001-01-01", "Nothing is like that", "updated the"},
+		{"q=" + url.QueryEscape(`"`), "Nothing is like that", "updated the"},
+	} {
+		a := s.get(page+"?"+tt.query).want(200, tt.want, "Show everything")
+		a.checkPage()
+		if strings.Contains(words(a.body), tt.not) {
+			t.Errorf("%s: the page says %q:\n%s", tt.query, tt.not, words(a.body))
+		}
+		if form := a.getForm("/activity"); form.Get("q") != readQuery(t, tt.query).Get("q") || form.Get("name") != readQuery(t, tt.query).Get("name") {
+			t.Errorf("%s: the form has %v", tt.query, form)
+		}
+	}
+	s.get(page+"?from=2026-03-02&to=2026-03-01").want(422, "Type two days such as 2026-03-01").checkPage()
+	s.get(page+"?from=yesterday").want(422, "Type two days").checkPage()
+	s.get(page+"?q="+strings.Repeat("x", 201)).want(422, "no more than 200 characters").checkPage()
+	s.get(page+"?name="+strings.Repeat("x", 201)).want(422, "no more than 200 characters").checkPage()
+	for range 60 {
+		s.update("retired", `{"active":true}`)
+		s.update("retired", `{"active":false}`)
+	}
+	a := s.get(page+"?name=retired&by="+fmt.Sprint(s.owner.User.ID)).want(200, "121 entries")
+	if older := a.link("Older"); !strings.Contains(older, "name=retired") {
+		t.Errorf("the next page is %q", older)
+	}
+}
+
+func readQuery(t *testing.T, query string) url.Values {
+	t.Helper()
+	v, err := url.ParseQuery(query)
+	fatal(t, err)
+	return v
 }
 
 // TestActivityFilters walks through what a user has done with things of each kind.

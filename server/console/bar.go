@@ -17,7 +17,8 @@ type barPart struct {
 	Share    string
 }
 
-// add appends a share that begins at x percent, and returns where the next one does.
+// add appends a share that begins at x percent, and returns where the next one does. Shares
+// of a whole come from the function shares.
 func (b *bar) add(x, share float64, class, name string) float64 {
 	if share <= 0 {
 		return x
@@ -45,9 +46,13 @@ func variantBar(f *rawFilters) (b bar) {
 	if f.Multivariate == nil {
 		return b
 	}
-	x := 0.0
+	parts := make([]float64, len(f.Multivariate.Variants))
 	for i, v := range f.Multivariate.Variants {
-		x = b.add(x, v.Share, "hue-"+strconv.Itoa(i%hues), v.Key)
+		parts[i] = v.Share
+	}
+	x := 0.0
+	for i, share := range shares(100, parts) {
+		x = b.add(x, share, "hue-"+strconv.Itoa(i%hues), f.Multivariate.Variants[i].Key)
 	}
 	return b
 }

@@ -15,20 +15,30 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+
 // newLargeSite returns a site whose project has 10,000 flags more, 100,000 persons and
 // 1,000,000 events of a survey, whose ID it returns; with -short it is a five-hundredth of
 // all.
-func newLargeSite(b *testing.B) (*site, string) {
+func newLargeSite(b *testing.B, database string) (*site, string) {
 	b.Helper()
 	share := 1
 	if testing.Short() {
 		share = 500
 	}
-	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "large.db"), sqlstore.Options{})
+	var store sqlstore.Storage
+	var err error
+	if database == "PostgreSQL" {
+		store, err = postgres.Open(b.Context(), postgrestest.Open(b), sqlstore.Options{})
+	} else {
+		store, err = sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "large.db"), sqlstore.Options{})
+	}
 	fatal(b, err)
 	b.Cleanup(func() { fatal(b, store.Close()) })
 	fill(b, store)
@@ -69,7 +79,7 @@ func newLargeSite(b *testing.B) (*site, string) {
 		}
 	}
 	for n := range persons {
-		event(n, "signed up", fmt.Sprintf(`{"$set":{"plan":%q,"logins":%d,"email":"person-%06d@example.org"}}`, []string{"free", "pro", "team", "trial"}[n%4], n%300, n))
+		event(n, "signed up", fmt.Sprintf(`{"$set":{"plan":%q,"logins":%d,"email":"person-%06d@example.org","name":"Ada Number %d"}}`, []string{"free", "pro", "team", "trial"}[n%4], n%300, n, n))
 	}
 	answers := []string{"Faster exports.", "A dark mode.", "Fewer mails.", "Nothing, it is fine."}
 	for n := range 1_000_000 / share {
@@ -91,7 +101,13 @@ func newLargeSite(b *testing.B) (*site, string) {
 // BenchmarkPages is the time of each page of a large project, as the median and the 99th
 // percentile of the times.
 func BenchmarkPages(b *testing.B) {
-	s, id := newLargeSite(b)
+	for _, database := range []string{"SQLite", "PostgreSQL"} {
+		b.Run(database, func(b *testing.B) { benchmarkPages(b, database) })
+	}
+}
+
+func benchmarkPages(b *testing.B, database string) {
+	s, id := newLargeSite(b, database)
 	survey := "/projects/1/surveys/" + id
 	flag := s.flagPath("flag-00007")
 	found, err := s.service.ListPersons(b.Context(), s.owner, "1", management.PersonQuery{DistinctID: "person-000042"}, 1, 0)
@@ -108,6 +124,11 @@ func BenchmarkPages(b *testing.B) {
 		{"switch", s.flagPath("checkout-button") + "/switch?to=off"},
 		{"persons", "/projects/1/persons"},
 		{"persons searched", "/projects/1/persons?q=person-000042"},
+		{"persons searched by name", "/projects/1/persons?q=ada+number+4711"},
+		{"persons searched in vain", "/projects/1/persons?q=nobody+is+called+so"},
+		{"persons searched by many", "/projects/1/persons?q=e"},
+		{"persons searched by a property", "/projects/1/persons?property=plan&operator=exact&value=pro"},
+		{"persons searched by a property in vain", "/projects/1/persons?property=plan&operator=exact&value=none"},
 		{"person", fmt.Sprintf("/projects/1/persons/%s", found.Items[0].UUID)},
 		{"cohorts", "/projects/1/cohorts"},
 		{"new cohort", "/projects/1/cohorts/new"},
@@ -120,6 +141,7 @@ func BenchmarkPages(b *testing.B) {
 		{"survey answers searched", survey + "/answers?question=0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa&q=dark"},
 		{"why, all flags", "/projects/1/why?person=person-000042"},
 		{"why, one flag", "/projects/1/why?person=person-000042&flag=flag-00007"},
+		{"why, nobody", "/projects/1/why?person=nobody+is+called+so&flag=flag-00007"},
 		{"activity", "/projects/1/activity"},
 		{"problems", "/projects/1/problems"},
 		{"import", importPath},

@@ -1,6 +1,11 @@
 package console
 
-import "strconv"
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+)
 
 // A chart is columns over an axis, drawn as SVG whose widths are percent, so that it fits
 // every page and its texts keep their size.
@@ -100,11 +105,50 @@ func roundUp(n int) int {
 }
 
 // shareOf returns a part of a whole in words, such as 12.5 %.
-func shareOf(part, whole int) string {
-	if whole == 0 {
-		return percent(0)
+func shareOf(part, whole int) string { return percent(shares(whole, []int{part})[0]) }
+
+// shares returns how many percent of a whole some parts are, with one decimal. Parts that
+// are the whole add up to 100: those with the largest remainders are rounded up.
+func shares[N int | float64](whole N, parts []N) []float64 {
+	out, rest := make([]float64, len(parts)), make([]float64, len(parts))
+	if whole <= 0 {
+		return out
 	}
-	return percent(round(float64(part) * 100 / float64(whole)))
+	all, tenths := N(0), 0
+	for i, part := range parts {
+		all += part
+		exact := float64(part) * 1000 / float64(whole)
+		out[i] = math.Floor(exact + 1e-9) // so that a share that was typed stays as it is
+		rest[i] = exact - out[i]
+		tenths += int(out[i])
+	}
+	if math.Abs(float64(all-whole)) > 1e-6*float64(whole) {
+		for i := range out {
+			out[i] = math.Floor(out[i]+rest[i]+0.5) / 10
+		}
+		return out
+	}
+	order := make([]int, len(parts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
+	for _, i := range order[:min(max(1000-tenths, 0), len(order))] {
+		out[i]++
+	}
+	for i := range out {
+		out[i] /= 10
+	}
+	return out
+}
+
+// pointShares is shares of values of a chart.
+func pointShares(points []point, whole int) []float64 {
+	values := make([]int, len(points))
+	for i, p := range points {
+		values[i] = p.Value
+	}
+	return shares(whole, values)
 }
 
 // shareWidth returns the same as a width.

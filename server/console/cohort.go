@@ -133,6 +133,11 @@ func postCohort(q *request) error {
 			return errForm
 		}
 		return q.switchCohort(c, verb == "delete")
+	case "add-member":
+		if c == nil {
+			return errForm
+		}
+		return q.addMember(c, target)
 	case "remove-person":
 		if c == nil {
 			return errForm
@@ -302,11 +307,7 @@ func (q *request) historyOf(scope, item string) ([]activityEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []activityEntry
-	for i := range list.Items {
-		out = append(out, q.activityEntry(&list.Items[i]))
-	}
-	return out, nil
+	return q.activityEntries(list.Items)
 }
 
 // nodeView returns a node with what its fields offer.

@@ -31,7 +31,9 @@ type cohortForm struct {
 	AsJSON bool   // the filters are edited as JSON
 	JSON   string // as typed
 
-	IDs string // distinct IDs as they were typed, for a list
+	IDs       string     // distinct IDs as they were typed, for a list
+	Person    string     // a person who is to be added to it
+	Namesakes []namesake // who may be meant
 
 	checked
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -177,6 +178,34 @@ func (q *request) showMembersForm(c *management.CohortView, in *formUpload, mess
 func (q *request) showUpload(status int, c *management.CohortView, form *cohortForm, in *formUpload) error {
 	form.IDs = in.typed
 	return q.showCohortForm(status, c, form, "Not all of the list is in the cohort.")
+}
+
+// addMember adds a person to a static cohort: the one whose name was typed, or the target of
+// a button.
+func (q *request) addMember(c *management.CohortView, target string) error {
+	form := cohortFormOf(c)
+	if target == "" {
+		form.Person = strings.TrimSpace(q.PostForm.Get("person"))
+		if form.Person == "" {
+			form.fail("person", "Name a person: by a distinct ID, an address or a name.")
+			return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
+		}
+		found, choice, err := q.namedPerson(form.Person)
+		switch {
+		case err != nil:
+			return q.refusedCohort(err, c, form)
+		case choice != nil:
+			form.fail("person", "%s", choice.Words)
+			form.Namesakes = choice.choose("add-member")
+			return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
+		}
+		target = found.ID.String()
+	}
+	persons := management.CohortPersons{IDs: optional.Of(must(json.Marshal([]string{target})))}
+	if err := q.c.Service.AddCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), persons); err != nil {
+		return q.refusedCohort(err, c, form)
+	}
+	return q.redirect(q.cohortPath(c.ID) + "?done=members-added")
 }
 
 // removeMember takes a person out of a static cohort.

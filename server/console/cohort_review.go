@@ -105,24 +105,21 @@ func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effec
 	if p.Subjects == 0 {
 		return v
 	}
-	share := func(n int) float64 { return float64(n) * 100 / float64(p.Subjects) }
+	share := shares(p.Subjects, []int{p.Members - p.Joining, p.Joining, p.Leaving, p.Subjects - p.Members - p.Leaving})
 	x := 0.0
-	for _, part := range []struct {
-		n           int
-		class, name string
-	}{
-		{p.Members - p.Joining, "other", "stay in it"},
-		{p.Joining, "gain", map[bool]string{true: "in it", false: "come in"}[isNew]},
-		{p.Leaving, "lose", "leave"},
+	for i, part := range []struct{ class, name string }{
+		{"other", "stay in it"},
+		{"gain", map[bool]string{true: "in it", false: "come in"}[isNew]},
+		{"lose", "leave"},
+		{"same", map[bool]string{true: "not in it", false: "stay out"}[isNew]},
 	} {
-		x = v.Bar.add(x, share(part.n), part.class, part.name)
+		x = v.Bar.add(x, share[i], part.class, part.name)
 	}
-	v.Bar.add(x, 100-x, "same", map[bool]string{true: "not in it", false: "stay out"}[isNew])
 	if p.Joining > 0 {
-		v.Moves = append(v.Moves, move{From: "not in it", To: "in it", Count: number(p.Joining), Share: percent(round(share(p.Joining)))})
+		v.Moves = append(v.Moves, move{From: "not in it", To: "in it", Count: number(p.Joining), Share: percent(share[1])})
 	}
 	if p.Leaving > 0 {
-		v.Moves = append(v.Moves, move{From: "in it", To: "not in it", Count: number(p.Leaving), Share: percent(round(share(p.Leaving)))})
+		v.Moves = append(v.Moves, move{From: "in it", To: "not in it", Count: number(p.Leaving), Share: percent(share[2])})
 	}
 	for i, change := range p.Changes {
 		if i == examplesShown {
@@ -227,11 +224,22 @@ func cohortChanges(words *vocabulary, a, b originalCohort) []changeLine {
 	add("name", a.Name, b.Name)
 	add("description", a.Description, b.Description)
 	if !sameText(a.Filters, b.Filters) {
-		before, after := words.cohort(a.Filters), words.cohort(b.Filters)
-		if before == after {
-			before, after = shorten(text(a.Filters), 2000), shorten(text(b.Filters), 2000)
-		}
-		add("who is in it", before, after)
+		out = append(out, words.cohortChange(a.Filters, b.Filters))
 	}
 	return out
+}
+
+// cohortChange says in words how who is in a cohort has changed.
+func (v *vocabulary) cohortChange(before, after json.RawMessage) changeLine {
+	line := changeLine{Place: "who is in it"}
+	if text(before) != "" {
+		line.Before = v.cohort(before)
+	}
+	if text(after) != "" {
+		line.After = v.cohort(after)
+	}
+	if line.Before == line.After {
+		line.Before, line.After = shorten(text(before), 2000), shorten(text(after), 2000)
+	}
+	return line
 }

@@ -262,6 +262,9 @@ func (c *console) inProject(p page) http.HandlerFunc {
 			return errNoPage
 		}
 		at, err := c.Service.Access(q.Context(), q.by, q.ref, "feature_flag:read")
+		if errors.Is(err, management.ErrForbidden) || errors.Is(err, management.ErrNotFound) {
+			return errNoPage // whether there is such a project is nobody's business (management.md §17.4)
+		}
 		if err != nil {
 			return err
 		}

@@ -57,5 +57,7 @@
 //   - features.go, feature.go: early access features
 //   - settings.go with confirm.go, members.go: a project and its organization
 //   - account.go, keys.go: the user; invitation.go: how people become members
-//   - words.go, cohort_words.go: definitions in words; bar.go: shares as pictures
+//   - person_named.go: whom somebody names, wherever a person is asked for
+//   - words.go, cohort_words.go: definitions in words; changes.go: what has changed in them
+//   - bar.go: shares as pictures, chart.go: shares of a whole
 package console

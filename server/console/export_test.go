@@ -32,3 +32,12 @@ func ImportSteps(what string, done, total int) (words []string) {
 	}
 	return words
 }
+
+// Shares is shares of counts.
+func Shares(whole int, parts []int) []float64 { return shares(whole, parts) }
+
+// FloatShares is shares of 100.
+func FloatShares(parts []float64) []float64 { return shares(100, parts) }
+
+// StateWords is what the console says of the state of a flag.
+var StateWords = stateWords

@@ -23,9 +23,10 @@ type featureForm struct {
 	Stage             string
 	Documentation     string
 	Payload           string
-	Flag              string // the key of the flag of a new feature; "" to make one
-	Person            string // a distinct ID that is to be enrolled
-	Typed             string // the name, before it is deleted
+	Flag              string     // the key of the flag of a new feature; "" to make one
+	Person            string     // a person who is to be enrolled
+	Namesakes         []namesake // who may be meant
+	Typed             string     // the name, before it is deleted
 
 	checked
 }
@@ -279,14 +280,26 @@ func (q *request) deleteFeature(f *management.EarlyAccessView, form *featureForm
 }
 
 // enrol writes down what a person has chosen, as a program of the person would, or takes
-// the choice back. The person is a distinct ID that was typed, or the target of a button.
+// the choice back. The person is the one whose name was typed, or the target of a button.
 func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, target string) error {
 	shown := featureFormOf(f)
 	shown.Person = form.Person
-	person := cmp.Or(target, form.Person)
+	person := target
 	if person == "" {
-		shown.fail("person", "Type a distinct ID of a person.")
-		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+		if form.Person == "" {
+			shown.fail("person", "Name a person: by a distinct ID, an address or a name.")
+			return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+		}
+		found, choice, err := q.namedPerson(form.Person)
+		switch {
+		case err != nil:
+			return q.refusedFeature(err, f, shown)
+		case choice != nil:
+			shown.fail("person", "%s", choice.Words)
+			shown.Namesakes = choice.choose(verb)
+			return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+		}
+		person = found.ID.String()
 	}
 	e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), false, 0, 0)
 	if err == nil {
@@ -300,7 +313,7 @@ func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, 
 	}
 	switch refusal, refused := errors.AsType[*management.Error](err); {
 	case errors.Is(err, management.ErrNotFound):
-		shown.fail("person", "Nobody has been seen with the distinct ID %s.", person)
+		shown.fail("person", "The person is gone.")
 		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
 	case refused && (errors.Is(refusal, management.ErrInvalid) || errors.Is(refusal, management.ErrConflict)):
 		shown.fail("person", "%s", refusal.Detail)
@@ -360,12 +373,9 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 	}
 	v.layout = q.layout
 	if v.New && status != http.StatusServiceUnavailable {
-		flags, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{Order: "key"}, maxOffered, 0)
-		if err != nil {
+		var err error
+		if v.Flags, err = q.flagKeys(); err != nil {
 			return q.keepFeature(err, form)
-		}
-		for _, flag := range flags.Items {
-			v.Flags = append(v.Flags, flag.Key)
 		}
 	}
 	if f != nil {

@@ -104,8 +104,8 @@ func TestEnrollments(t *testing.T) {
 	s := newSite(t)
 	path, stored := s.feature("name", "Dark mode", "stage", "beta")
 	post := func(pairs ...string) *answer { t.Helper(); return s.post(path, with(url.Values{}, pairs...)) }
-	post("do", "enrol", "person", "").want(422, "Type a distinct ID of a person.").checkPage()
-	post("do", "enrol", "person", "nobody").want(422, "Nobody has been seen with the distinct ID nobody.").checkPage()
+	post("do", "enrol", "person", "").want(422, "Name a person: by a distinct ID, an address or a name.").checkPage()
+	post("do", "enrol", "person", "nobody").want(422, "Nobody with the distinct ID, address or name nobody is known.").checkPage()
 	post("do", "enrol", "person", "user-001").leads(path + "?done=enrolled")
 	post("do", "enrol", "person", "user-002").leads(path + "?done=enrolled")
 	s.get(path).want(200, "Enrolled 2 Chosen against it 0", "user-001@example.org", "user-002@example.org", "$feature_enrollment/dark-mode").checkPage()

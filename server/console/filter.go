@@ -217,11 +217,11 @@ func (q *request) offers(flag, cohort int64) (v offered, err error) {
 			v.cohorts = append(v.cohorts, option{id, c.Name, false})
 		}
 	}
-	others, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{}, maxOffered, 0)
+	others, err := q.c.Service.FlagNames(q.Context(), q.by, q.ref, maxOffered)
 	if err != nil {
 		return v, err
 	}
-	for _, o := range others.Items {
+	for _, o := range others {
 		words.flags[strconv.FormatInt(o.ID, 10)] = o.Key
 		if o.ID != flag {
 			v.Flags = append(v.Flags, o.Key)
@@ -257,15 +257,12 @@ func (q *request) groupTypes() ([]option, error) {
 
 // samples fills in properties and values that some persons have.
 func (q *request) samples(v *offered) error {
-	persons, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{}, maxSampled, 0)
-	if isRefusal(err) {
-		return nil
-	}
+	persons, err := q.newestPersons(maxSampled)
 	if err != nil {
 		return err
 	}
 	values := make(map[string][]string)
-	for _, p := range persons.Items {
+	for _, p := range persons {
 		for name, raw := range readObject(string(p.Properties)) {
 			if _, known := values[name]; !known && len(values) >= namesOffered {
 				continue

@@ -26,14 +26,13 @@ type flagView struct {
 	List     string // the list of flags
 	Switch   string
 	History  string
-	Status   string // in words, with the reason
+	flagState
 	Reach    string
 	Shares   bar
 	Created  moment
 	Author   string
 	Changed  moment
 	Changer  string
-	Called   moment
 	Usage    *flagUsageView
 	Problems []string
 	UsedBy   []usedBy // what else uses the flag
@@ -262,14 +261,10 @@ func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) 
 	v.Reach, v.Shares = words.reach(raw), variantBar(raw)
 	v.Created, v.Author = q.c.moment(f.CreatedAt), authorName(f.CreatedBy)
 	v.Changed, v.Changer = q.c.moment(f.UpdatedAt), authorName(f.LastModifiedBy)
-	v.Called = q.c.momentOf(f.LastCalledAt)
+	v.flagState = q.stateOf(f)
 	v.Problems = q.problems()[f.Key]
 	v.Enrolled, v.Locked = raw.Enrollment, f.EncryptedPayloads
-	status, err := q.c.Service.FlagStatus(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10))
-	if err != nil {
-		return err
-	}
-	v.Status = status.Reason
+	var err error
 	if v.Usage, err = q.usage(f, raw); err != nil {
 		return err
 	}

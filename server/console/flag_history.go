@@ -33,13 +33,27 @@ type versionView struct {
 	Current  bool
 }
 
-func (q *request) versionView(v *management.FlagVersion) versionView {
-	out := versionView{Version: v.Version, Author: authorName(v.CreatedBy), At: q.c.moment(v.CreatedAt), Cut: v.MoreChanges, First: v.Changes == nil}
+// versionViews shows versions with what they have changed.
+func (q *request) versionViews(list []*management.FlagVersion) ([]versionView, error) {
+	var changes []management.FlagChange
+	for _, v := range list {
+		changes = append(changes, v.Changes...)
+	}
+	words, err := q.changeVocabulary(changes)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]versionView, len(list))
+	for i, v := range list {
+		views[i] = q.versionView(v, words)
+	}
+	return views, nil
+}
+
+func (q *request) versionView(v *management.FlagVersion, words *vocabulary) versionView {
+	out := versionView{Changes: words.changes("FeatureFlag", v.Changes), Version: v.Version, Author: authorName(v.CreatedBy), At: q.c.moment(v.CreatedAt), Cut: v.MoreChanges, First: v.Changes == nil}
 	if v.RevertedTo != nil {
 		out.Reverted = "back to version " + strconv.Itoa(*v.RevertedTo)
-	}
-	for _, c := range v.Changes {
-		out.Changes = append(out.Changes, changeOf(c))
 	}
 	return out
 }
@@ -59,10 +73,11 @@ func (q *request) showHistory(status int, refusal string) error {
 	}
 	q.layout.Title = "History of " + f.Key
 	v := &historyView{layout: q.layout, Key: f.Key, Flag: q.flagPath(f.ID), Action: q.URL.Path, Version: f.Version, Error: refusal}
-	for _, version := range versions.Items {
-		view := q.versionView(version)
-		view.Current = version.Version == f.Version
-		v.Versions = append(v.Versions, view)
+	if v.Versions, err = q.versionViews(versions.Items); err != nil {
+		return err
+	}
+	for i := range v.Versions {
+		v.Versions[i].Current = v.Versions[i].Version == f.Version
 	}
 	link := func(page int) string { return q.URL.Path + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode() }
 	if page*pageSize < versions.Total {

@@ -53,9 +53,6 @@ type move struct {
 
 type otherFlag struct{ Key, Count string }
 
-// A changeLine is one difference of a definition.
-type changeLine struct{ Place, Before, After string }
-
 // review shows who changes by a form.
 func (q *request) review(f *management.FlagView, form *flagForm) error {
 	patch, ok := form.patch(f)
@@ -81,27 +78,45 @@ func (q *request) review(f *management.FlagView, form *flagForm) error {
 	return nil
 }
 
-// previewForm answers a script that asks who changes while a form is edited: with a part of
-// a page, or with nothing while the form is not complete.
+// A flagPreviewView is what a form that is being edited would do, and the sentences about its
+// conditions (management.md §17.3).
+type flagPreviewView struct {
+	Effect *effectView // nil: it cannot be told yet
+	Sets   []conditionView
+}
+
+// previewForm answers with what a form would do that is being edited.
 func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
-	patch, ok := form.patch(f)
-	if !ok {
-		q.w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	if f != nil {
-		patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}
-	}
-	effect, err := q.effect(patch)
-	if isRefusal(err) {
-		q.w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
+	sets, err := q.sentences(form)
 	if err != nil {
 		return err
 	}
-	q.renderPart(http.StatusOK, "flag_review", "effect", effect)
+	v := &flagPreviewView{Sets: sets}
+	if patch, ok := form.patch(f); ok {
+		if f != nil {
+			patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}
+		}
+		effect, err := q.effect(patch)
+		if err != nil && !isRefusal(err) {
+			return err
+		}
+		if err == nil {
+			v.Effect = effect
+		}
+	}
+	q.renderPart(http.StatusOK, "flag_review", "preview", v)
 	return nil
+}
+
+// sentences returns the conditions of a form with what they say.
+func (q *request) sentences(form *flagForm) ([]conditionView, error) {
+	v := &flagView{flagForm: form}
+	var err error
+	if v.offered, err = q.offers(0, 0); err != nil {
+		return nil, err
+	}
+	v.fields()
+	return v.Sets, nil
 }
 
 // hiddenFields returns all fields of a form but its buttons.
@@ -127,7 +142,11 @@ func (q *request) effect(patch management.PreviewPatch) (*effectView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := effectOf(p, q.c.since(p.Since))
+	words, err := q.changeVocabulary(p.Definition)
+	if err != nil {
+		return nil, err
+	}
+	v := effectOf(p, words, q.c.since(p.Since))
 	if aboutGroups(readFilters(patch.Filters.Value)) {
 		v.Caveat = groupCaveat
 	}
@@ -155,35 +174,37 @@ func aboutGroups(f *rawFilters) bool {
 const examplesShown = 12 // persons that a page lists
 
 // effectOf says in words what a preview has found.
-func effectOf(p *management.FlagPreview, since string) *effectView {
+func effectOf(p *management.FlagPreview, words *vocabulary, since string) *effectView {
 	v := &effectView{Known: true, Cut: p.MoreDefinition}
-	share := func(n int) float64 {
-		if p.Subjects == 0 {
-			return 0
-		}
-		return float64(n) * 100 / float64(p.Subjects)
+	parts := make([]int, len(p.Transitions), len(p.Transitions)+1)
+	same := p.Subjects
+	for i, t := range p.Transitions {
+		parts[i] = t.Count
+		same -= t.Count
 	}
+	share := shares(p.Subjects, append(parts, same))
 	var gain, lose, other int
-	for _, t := range p.Transitions {
+	var gains, losses, others float64
+	for i, t := range p.Transitions {
 		class := "other"
 		switch {
 		case !has(t.From) && has(t.To):
-			gain += t.Count
+			gain, gains = gain+t.Count, gains+share[i]
 			class = "gain"
 		case has(t.From) && !has(t.To):
-			lose += t.Count
+			lose, losses = lose+t.Count, losses+share[i]
 			class = "lose"
 		default:
-			other += t.Count
+			other, others = other+t.Count, others+share[i]
 		}
 		v.Moves = append(v.Moves, move{
-			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(round(share(t.Count))), Width: decimal(share(t.Count)), Class: class,
+			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(share[i]), Width: decimal(share[i]), Class: class,
 		})
 	}
-	x := v.Bar.add(0, share(gain), "gain", "gain it")
-	x = v.Bar.add(x, share(lose), "lose", "lose it")
-	x = v.Bar.add(x, share(other), "other", "get another value")
-	v.Bar.add(x, 100-x, "same", "stay as they are")
+	x := v.Bar.add(0, gains, "gain", "gain it")
+	x = v.Bar.add(x, losses, "lose", "lose it")
+	x = v.Bar.add(x, others, "other", "get another value")
+	v.Bar.add(x, share[len(parts)], "same", "stay as they are")
 	for i, c := range p.Changes {
 		if i == examplesShown {
 			break
@@ -194,9 +215,7 @@ func effectOf(p *management.FlagPreview, since string) *effectView {
 	for _, o := range p.OtherFlags {
 		v.Others = append(v.Others, otherFlag{o.Key, count(o.Changed, "person", "persons")})
 	}
-	for _, c := range p.Definition {
-		v.Changes = append(v.Changes, changeOf(c))
-	}
+	v.Changes = words.changes("FeatureFlag", p.Definition)
 	v.Summary = summaryOf(p.Subjects, p.Changed, gain, lose, other, since)
 	return v
 }
@@ -248,59 +267,6 @@ func joined(parts []string) string {
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
-// placeNames are the words for the fields of a flag and the members of its filters.
-var placeNames = map[string]string{
-	"key": "key", "name": "description", "active": "on", "archived": "archived", "deleted": "deleted", "tags": "tags",
-	"evaluation_contexts": "contexts", "evaluation_contexts_match_mode": "how many contexts", "evaluation_runtime": "runtime",
-	"bucketing_identifier": "draws by", "bucketing_hash": "hash", "ensure_experience_continuity": "stays when identified",
-	"is_remote_configuration": "remote configuration", "has_encrypted_payloads": "encrypted payloads", "payloads": "payloads",
-	"rollout_percentage": "share", "properties": "filters", "multivariate": "variants", "early_exit": "early exit", "holdout": "holdout",
-	"exclusion_percentage": "held out", "aggregation_group_type_index": "is about", "variant": "variant", "value": "value",
-	"operator": "operator", "type": "kind", "description": "note", "feature_enrollment": "early access",
-}
-
-// placeWords says in words where in a flag something is.
-func placeWords(place string) string {
-	steps := strings.Split(strings.TrimPrefix(place, "filters/"), "/")
-	var out []string
-	for i := 0; i < len(steps); i++ {
-		step := steps[i]
-		next := ""
-		if i+1 < len(steps) {
-			next = steps[i+1]
-		}
-		n, err := strconv.Atoi(next)
-		switch {
-		case err == nil && step == "groups":
-			out = append(out, "condition "+strconv.Itoa(n+1))
-			i++
-		case err == nil && step == "properties":
-			out = append(out, "filter "+strconv.Itoa(n+1))
-			i++
-		case err == nil && step == "variants":
-			out = append(out, "variant "+strconv.Itoa(n+1))
-			i++
-		case step == "multivariate" && next == "variants":
-		case step == "payloads" && next != "":
-			out = append(out, "payload of "+next)
-			i++
-		case placeNames[step] != "":
-			out = append(out, placeNames[step])
-		default:
-			out = append(out, step)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-func changeOf(c management.FlagChange) changeLine {
-	line := changeLine{placeWords(c.Field), c.Before, c.After}
-	if line.Before == "" && line.After == "" {
-		line.After = "changed; what it is stays secret"
-	}
-	return line
-}
-
 // A conflictView is the page for somebody who has edited an older version of a flag.
 type conflictView struct {
 	layout
@@ -328,8 +294,8 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 			v.Hidden = append(v.Hidden, h)
 		}
 	}
-	for _, version := range versions.Items {
-		v.Theirs = append(v.Theirs, q.versionView(version))
+	if v.Theirs, err = q.versionViews(versions.Items); err != nil {
+		return q.keepFlag(err, form)
 	}
 	form.Version = f.Version
 	if patch, ok := form.patch(f); ok {

@@ -172,7 +172,7 @@ func TestReview(t *testing.T) {
 	s := newSite(t)
 	path := s.flagPath("new-dashboard")
 	form := s.get(path).form("form")
-	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are", "condition 2, share 50 → 100", "dashboard-tour")
+	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are", "condition 2, rollout 50 % → 100 %", "dashboard-tour")
 	a.checkPage()
 	back := s.post(path, with(a.form(""), "do", "edit")).want(200).form("form")
 	if got := back.Get("c1.share"); got != "100" {
@@ -189,8 +189,11 @@ func TestReview(t *testing.T) {
 	if a := s.post(path, with(form, "do", "preview", "c1.share", "0")); a.status != 200 || !strings.Contains(a.body, "lose it") || strings.Contains(a.body, "<html") {
 		t.Errorf("preview: %d %s", a.status, a.body)
 	}
-	if a := s.post(path, with(form, "do", "preview", "c1.share", "x")); a.status != 204 {
-		t.Errorf("preview of what cannot be read: %d", a.status)
+	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "7")); !strings.Contains(a.body, `data-words="c0">100 % where plan is gold<`) || !strings.Contains(a.body, `data-words="c1">7 % of everyone<`) {
+		t.Errorf("the sentences of conditions do not follow their fields: %s", a.body)
+	}
+	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "x")); a.status != 200 || !strings.Contains(a.body, "plan is gold") || strings.Contains(a.body, "lead") {
+		t.Errorf("preview of what cannot be read: %d %s", a.status, a.body)
 	}
 }
 
@@ -271,7 +274,7 @@ func TestFlagUsage(t *testing.T) {
 		}))
 	}
 	fatal(t, events.Close(t.Context()))
-	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3 %", "on 1 16.7 %", "off 1 16.7 %", "no value 1 16.7 %", "posthog-ruby 6 100 %")
+	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3 %", "off 1 16.7 %", "no value 1 16.7 %", "on 1 16.6 %", "posthog-ruby 6 100 %")
 	if strings.Contains(page.body, "<control>") {
 		t.Error("a value is markup")
 	}

@@ -29,8 +29,12 @@ func (q *request) usage(f *management.FlagView, raw *rawFilters) (*flagUsageView
 		points[i] = point{Label: d.Date, Value: int(d.Count)}
 	}
 	v.Days = columnChart(v.Total, points, 2)
-	for _, value := range u.Values {
-		name, class := reportedValue(value.Value), "hue-1"
+	calls := make([]int, len(u.Values))
+	for i, value := range u.Values {
+		calls[i] = int(value.Count)
+	}
+	for i, share := range shares(total, calls) {
+		name, class := reportedValue(u.Values[i].Value), "hue-1"
 		if m := raw.Multivariate; m != nil {
 			for i := range m.Variants {
 				if m.Variants[i].Key == name {
@@ -38,23 +42,27 @@ func (q *request) usage(f *management.FlagView, raw *rawFilters) (*flagUsageView
 				}
 			}
 		}
-		v.Values = append(v.Values, callRow(name, value.Count, total, class))
+		v.Values = append(v.Values, callRow(name, calls[i], total, share, class))
 	}
-	for _, sdk := range u.SDKs {
+	calls = make([]int, len(u.SDKs))
+	for i, sdk := range u.SDKs {
+		calls[i] = int(sdk.Count)
+	}
+	for i, share := range shares(total, calls) {
 		name := "not named"
-		if sdk.SDK != nil {
-			name = *sdk.SDK
+		if sdk := u.SDKs[i].SDK; sdk != nil {
+			name = *sdk
 		}
 		if name == management.OtherCalls {
 			name = "others"
 		}
-		v.SDKs = append(v.SDKs, callRow(name, sdk.Count, total, "hue-1"))
+		v.SDKs = append(v.SDKs, callRow(name, calls[i], total, share, "hue-1"))
 	}
 	return v, nil
 }
 
-func callRow(name string, n int64, total int, class string) countRow {
-	return countRow{Label: name, Count: number(int(n)), Share: shareOf(int(n), total), Width: shareWidth(int(n), total), Class: class}
+func callRow(name string, n, total int, share float64, class string) countRow {
+	return countRow{Label: name, Count: number(n), Share: percent(share), Width: shareWidth(n, total), Class: class}
 }
 
 // reportedValue returns a value of a flag in words.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -63,7 +64,7 @@ type flagRow struct {
 	SwitchURL      string
 	Back           string // the query of the list
 	On, Archived   bool
-	Stale          string // why
+	flagState
 	Protected      bool
 	Version        int
 	Kind           string // in words; "" for a plain flag
@@ -73,9 +74,51 @@ type flagRow struct {
 	Runtime        string // "" for all
 	Changed        moment
 	ChangedBy      string
-	Called         moment
 	Problems       []string
 }
+
+// A flagState says whether a flag is of use, and when programs have asked for it last. Both
+// come from stateOf, so that they never contradict each other.
+type flagState struct {
+	State     string // in words
+	Stale     bool
+	Evaluated moment // when a program has reported a value last; without words: never
+}
+
+func (q *request) stateOf(f *management.FlagView) flagState {
+	state, stale := stateWords(f, q.c.Now())
+	return flagState{state, stale, q.c.momentOf(f.LastCalledAt)}
+}
+
+// stateWords says whether a flag is of use, and whether it is stale. A flag that is off,
+// archived or the same for everybody may well be asked for: then its state says so.
+func stateWords(f *management.FlagView, now time.Time) (state string, stale bool) {
+	used := f.LastCalledAt != nil && now.Sub(*f.LastCalledAt) < recently
+	asked := used && f.LastCalledAt.After(f.UpdatedAt)
+	switch {
+	case f.Deleted:
+		state = "Deleted"
+	case f.Archived:
+		state = "Archived, and off"
+	case !f.Active:
+		state = "Off"
+	case f.StaleReason != nil:
+		state, stale = *f.StaleReason, true
+	case used:
+		return "On, and in use", false
+	case f.LastCalledAt == nil:
+		return "On, but no program has reported a value of it yet", false
+	default:
+		return "On, but no program has reported a value of it lately", false
+	}
+	if asked {
+		state += ". Programs still ask for it"
+	}
+	return state, stale
+}
+
+// recently is within which time a report says that programs ask for a flag.
+const recently = 7 * 24 * time.Hour
 
 // protectedTag is the tag of flags whose switch always asks first.
 const protectedTag = "protected"
@@ -355,13 +398,10 @@ func (q *request) flagRow(f *management.FlagView, words *vocabulary, problems []
 		Key: f.Key, Name: f.Name, URL: url, SwitchURL: url + "/switch", Back: back,
 		On: f.Active, Archived: f.Archived, Protected: slices.Contains(f.Tags, protectedTag), Version: f.Version,
 		Kind: kindWords(f, raw), Reach: words.reach(raw), Variants: variantBar(raw), Tags: f.Tags, Contexts: f.Contexts,
-		Changed: q.c.moment(f.UpdatedAt), ChangedBy: authorName(f.LastModifiedBy), Called: q.c.momentOf(f.LastCalledAt), Problems: problems,
+		Changed: q.c.moment(f.UpdatedAt), ChangedBy: authorName(f.LastModifiedBy), flagState: q.stateOf(f), Problems: problems,
 	}
 	if f.Runtime != "all" {
 		row.Runtime = f.Runtime
-	}
-	if f.StaleReason != nil {
-		row.Stale = *f.StaleReason
 	}
 	return row
 }

@@ -5,8 +5,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
 func TestFlags(t *testing.T) {
@@ -142,4 +144,52 @@ func (s *site) review(path string, form url.Values) url.Values {
 	a := s.post(path, with(form, "do", "review")).want(200, "Who changes")
 	a.checkPage()
 	return a.form("")
+}
+
+// TestFlagState checks for all flags that there can be that the state of a flag and the time
+// when programs have asked for it last do not contradict each other.
+func TestFlagState(t *testing.T) {
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	ago := func(d time.Duration) *time.Time { return new(now.Add(-d)) }
+	const day = 24 * time.Hour
+	notReported, constant := "No client has reported a value for 40 days, since 23 January 2026", "Every request gets true: condition set 1 is for everybody; unchanged since 23 January 2026"
+	seen := make(map[string]bool)
+	for _, called := range []*time.Time{nil, ago(time.Hour), ago(8 * day), ago(40 * day)} {
+		for _, updated := range []*time.Time{ago(time.Minute), ago(2 * time.Hour), ago(50 * day)} {
+			for state := range 6 {
+				f := &management.FlagView{LastCalledAt: called, UpdatedAt: *updated, Active: state > 2}
+				f.Deleted, f.Archived = state == 0, state == 1
+				old := called != nil && now.Sub(*called) >= 30*day
+				switch {
+				case f.Active && old: // what the Service says of it
+					f.StaleReason = &notReported
+				case state == 5 && now.Sub(*updated) >= 30*day:
+					f.StaleReason = &constant
+				}
+				words, stale := console.StateWords(f, now)
+				seen[words] = true
+				lately := called != nil && now.Sub(*called) < 7*day
+				asked := lately && called.After(*updated)
+				for text, may := range map[string]bool{
+					"in use": f.Active && lately && f.StaleReason == nil, "still ask": asked, "yet": called == nil, "lately": called != nil && !lately,
+					"No client": old, "Deleted": f.Deleted, "Archived": f.Archived, "Off": !f.Active && !f.Deleted && !f.Archived, "On": f.Active,
+				} {
+					if strings.Contains(words, text) && !may {
+						t.Errorf("called %v, updated %v, state %d: %q, with %q", called, updated, state, words, text)
+					}
+				}
+				if stale != (f.StaleReason != nil) {
+					t.Errorf("%q: stale %t", words, stale)
+				}
+			}
+		}
+	}
+	for _, want := range []string{
+		"Deleted. Programs still ask for it", "Off", "Off. Programs still ask for it", "Archived, and off", notReported, constant, constant + ". Programs still ask for it",
+		"On, and in use", "On, but no program has reported a value of it yet", "On, but no program has reported a value of it lately",
+	} {
+		if !seen[want] {
+			t.Errorf("no flag is %q", want)
+		}
+	}
 }

@@ -167,14 +167,21 @@ func (q *request) personTabs(current string) ([]stateTab, error) {
 
 // propertyNames returns the names of properties that some persons have.
 func (q *request) propertyNames() ([]string, error) {
-	persons, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{}, whySuggested, 0)
+	persons, err := q.newestPersons(whySuggested)
+	return namesIn(persons), err
+}
+
+// newestPersons returns some persons to choose from, none if nothing is captured or the
+// user may not see them. Nobody counts how many there are.
+func (q *request) newestPersons(limit int) ([]*management.PersonView, error) {
+	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{}, limit)
 	if isRefusal(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return namesIn(persons.Items), nil
+	return found.Items, nil
 }
 
 func namesIn(persons []*management.PersonView) (list []string) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -252,14 +253,14 @@ func usageOf(u Usage) usageRow {
 	row.Limit = number(int(u.Limit))
 	share := 100.0
 	if u.Limit > 0 {
-		share = min(100, float64(u.Used)*100/float64(u.Limit))
+		share = math.Floor(min(100, float64(u.Used)*100/float64(u.Limit))) // the limit is reached at 100
 	}
 	class := "other"
 	if share == 100 {
 		class = "lose"
 	}
 	row.Bar.add(row.Bar.add(0, share, class, "used"), 100-share, "same", "left")
-	row.Share = percent(float64(int(share)))
+	row.Share = percent(share)
 	return row
 }
 

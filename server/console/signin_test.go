@@ -82,7 +82,7 @@ func TestSignInWithSecondFactor(t *testing.T) {
 	if len(wrong.header["Set-Cookie"]) > 0 || strings.Contains(wrong.body, "000000") {
 		t.Error("a wrong code changes the session, or is shown")
 	}
-	s.post("/signin/code", url.Values{"code": {codes[0]}}).want(429, "Request was throttled.")
+	s.post("/signin/code", url.Values{"code": {codes[0]}}).want(429, "There were too many attempts. Try again in")
 	s.ahead += 5 * time.Second
 	a = s.post("/signin/code", url.Values{"code": {codes[0]}, "next": {"/projects/1/flags"}})
 	a.leads("/projects/1/flags")
@@ -190,6 +190,26 @@ func TestOtherOrigins(t *testing.T) {
 }
 
 // TestForeign: what belongs to others is not there.
+// TestRuling104Foreign has the same pages for a project of others and for none.
+func TestRuling104Foreign(t *testing.T) {
+	s := newSite(t)
+	other := management.NewOrganization("Other")
+	fatal(t, s.store.CreateOrganization(t.Context(), other))
+	project := management.NewProject(other, "Theirs")
+	fatal(t, s.store.CreateProject(t.Context(), project))
+	f := management.NewFlag(project.ID, project.Created)
+	f.Key = "theirs"
+	fatal(t, s.store.CreateFlag(t.Context(), f))
+	for _, path := range []string{"flags", "flags/new", "persons", "why", "activity", "surveys", "settings", "export", "nothing"} {
+		theirs, missing := s.get("/projects/2/"+path).want(404, "There is no such page"), s.get("/projects/99/"+path).want(404)
+		theirs.checkPage()
+		if strings.ReplaceAll(theirs.body, "/projects/2/", "/projects/99/") != missing.body {
+			t.Errorf("a project of others answers other than a missing one:\n%s\n%s", words(theirs.body), words(missing.body))
+		}
+	}
+	s.post("/projects/2/flags/new", url.Values{"do": {"save"}, "key": {"x"}}).want(404)
+}
+
 func TestForeign(t *testing.T) {
 	s := newSite(t)
 	other := management.NewOrganization("Other")
@@ -199,7 +219,6 @@ func TestForeign(t *testing.T) {
 	f := management.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
-	s.get("/projects/2/flags").want(403, "You don't have access to the project.").checkPage()
 	for _, path := range []string{"/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing", "/projects/1/flags/1/x", "/static/0/console.css"} {
 		s.get(path).want(404).checkPage()
 	}

@@ -136,7 +136,12 @@ func postSurvey(q *request) error {
 		if form.AsJSON {
 			form.complete()
 		}
-		q.renderPart(http.StatusOK, "survey", "preview", q.previewOf(form.Doc))
+		preview := q.previewOf(form.Doc)
+		var err error
+		if preview.Sets, err = q.sentences(form.Filters); err != nil {
+			return err
+		}
+		q.renderPart(http.StatusOK, "survey", "preview", preview)
 		return nil
 	}
 	form.edit(verb, target)

@@ -15,6 +15,7 @@ type previewView struct {
 	Sheet   string // the address of the style sheet with its colours
 	Place   string
 	Screens []previewScreen
+	Sets    []conditionView // whose sentences come with it while the form is edited
 }
 
 // A previewScreen is what is seen at once.

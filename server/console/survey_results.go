@@ -89,8 +89,9 @@ func surveyResults(q *request) error {
 	if sent := stats.Stats.Sent; sent.Total > 0 {
 		points := dayPoints(s, stats.PerDay)
 		v.Days = columnChart("Responses over time: "+count(sent.Total, "response", "responses")+" in all", points, 6)
-		for _, p := range points {
-			v.DayRows = append(v.DayRows, countRow{Label: p.Label, Count: number(p.Value), Share: shareOf(p.Value, sent.Total)})
+		share := pointShares(points, sent.Total)
+		for i, p := range points {
+			v.DayRows = append(v.DayRows, countRow{Label: p.Label, Count: number(p.Value), Share: percent(share[i])})
 		}
 		headline, err := q.c.Surveys.Headline(q.Context(), q.by, q.ref, s.ID.String(), survey.SummaryRefresh{})
 		if err != nil && !isRefusal(err) {
@@ -183,8 +184,9 @@ func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.
 	case "open", "link":
 		points = nil
 	}
-	for _, p := range points {
-		r.Rows = append(r.Rows, countRow{Label: p.Label, Count: number(p.Value), Share: shareOf(p.Value, stats.Responses), Width: shareWidth(p.Value, stats.Responses), Class: "hue-1"})
+	share := pointShares(points, stats.Responses)
+	for i, p := range points {
+		r.Rows = append(r.Rows, countRow{Label: p.Label, Count: number(p.Value), Share: percent(share[i]), Width: shareWidth(p.Value, stats.Responses), Class: "hue-1"})
 	}
 	if stats.Type == "open" && stats.Responses > 0 {
 		page, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{QuestionID: stats.ID, ExcludeArchived: true, Limit: strconv.Itoa(newestShown)})
@@ -284,14 +286,13 @@ func scoreOf(o object, stats *survey.QuestionStats) *scoreView {
 	if all == 0 {
 		return nil
 	}
-	share := func(n int) float64 { return float64(n) * 100 / float64(all) }
-	score := share(promoters) - share(detractors)
-	v := &scoreView{Score: strconv.Itoa(nearest(score))}
-	v.Formula = shareOf(promoters, all) + " promoters (9 or 10) − " + shareOf(detractors, all) + " detractors (0 to 6) = " + v.Score +
+	share := shares(all, []int{detractors, passives, promoters})
+	v := &scoreView{Score: strconv.Itoa(nearest(float64(promoters-detractors) * 100 / float64(all)))}
+	v.Formula = percent(share[2]) + " promoters (9 or 10) − " + percent(share[0]) + " detractors (0 to 6) = " + v.Score +
 		". Passives (7 or 8) count among the " + count(all, "answer", "answers") + " only."
-	x := v.Bar.add(0, share(detractors), "lose", "detractors")
-	x = v.Bar.add(x, share(passives), "same", "passives")
-	v.Bar.add(x, share(promoters), "gain", "promoters")
+	x := v.Bar.add(0, share[0], "lose", "detractors")
+	x = v.Bar.add(x, share[1], "same", "passives")
+	v.Bar.add(x, share[2], "gain", "promoters")
 	return v
 }
 
@@ -362,8 +363,10 @@ func chartCSV(q *request) error {
 		}
 		asked := &stats.PerQuestion[i]
 		name, rows = "question-"+strconv.Itoa(i+1)+".csv", [][]string{{"answer", "responses", "percent"}}
-		for _, p := range resultPoints(questions[i], asked) {
-			rows = append(rows, []string{csvtext.CSVCell(p.Label), strconv.Itoa(p.Value), strings.TrimSuffix(shareOf(p.Value, asked.Responses), " %")})
+		points := resultPoints(questions[i], asked)
+		share := pointShares(points, asked.Responses)
+		for i, p := range points {
+			rows = append(rows, []string{csvtext.CSVCell(p.Label), strconv.Itoa(p.Value), strings.TrimSuffix(percent(share[i]), " %")})
 		}
 	}
 	var b bytes.Buffer

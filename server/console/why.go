@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,21 +16,27 @@ import (
 )
 
 // whyView is the page that says why a person has the values that the person has. All of it
-// is in the URL, so that a link to it can be sent to somebody else.
+// is in the URL, so that a link to it can be sent to somebody else: it names the person by a
+// distinct ID, and has nothing that was left empty.
 type whyView struct {
 	layout
-	Action     string
-	Person     string
-	Flag       string
-	Typed      []typedRow   // properties that a program would send
-	Groups     []groupField // which groups a program would send
-	Open       bool         // some of them are filled in
-	Errors     map[string]string
-	Known      string   // the page about the person; "" if nothing is stored
-	Candidates []option // persons whose distinct IDs begin so
-	Flags      []string
-	Persons    []string // some, to begin with
-	Names      []string // of properties
+	Action  string
+	Person  string // as it was typed, or a distinct ID
+	Flag    string
+	Typed   []typedRow   // properties that a program would send
+	Groups  []groupField // which groups a program would send
+	Open    bool         // some of them are filled in
+	New     bool         // a person may be meant of whom nothing is stored
+	Errors  map[string]string
+	Flags   []string
+	Persons []string // some, to begin with
+	Names   []string // of properties
+
+	Known  string        // the page about the person; "" if nothing is stored
+	Called string        // the name of the person, if it is not the distinct ID
+	Choice *personChoice // why it is not known who is meant
+	Anew   string        // where the flags of somebody new with that distinct ID are
+	Notes  []string      // what of the somebody is not stored
 
 	Rows []whyRow
 	Cut  int // flags that are not listed
@@ -97,9 +104,8 @@ type scaleView struct {
 }
 
 const (
-	whyListed     = 500 // flags of one person
-	whySuggested  = 50  // persons
-	whyCandidates = 20  // persons with similar distinct IDs
+	whyListed    = 500 // flags of one person
+	whySuggested = 50  // persons
 )
 
 // outcomeWords says what happened to a condition set.
@@ -113,19 +119,26 @@ const maxTyped = 100
 
 func why(q *request) error {
 	v := &whyView{
-		Action: q.projectPath("/why"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")), Errors: make(map[string]string),
+		Action: q.projectPath("/why"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")),
+		New: q.Form.Get("new") == "yes", Errors: make(map[string]string),
 	}
 	q.layout.Title = "Why"
 	if err := v.readTyped(q); err != nil {
 		return err
 	}
+	v.check()
+	if err := q.whyPerson(v); err != nil {
+		return err
+	}
+	if short := v.shortLink(q.Form); short != "" && len(v.Errors) == 0 {
+		return q.redirect(short)
+	}
 	if err := q.whySuggestions(v); err != nil {
 		return err
 	}
-	v.check()
 	var err error
 	switch {
-	case len(v.Errors) > 0 || v.Person == "" && !v.Open:
+	case len(v.Errors) > 0, v.Choice != nil, v.Person == "" && !v.Open:
 	case v.Flag != "":
 		err = q.whyFlag(v)
 	default:
@@ -133,9 +146,13 @@ func why(q *request) error {
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) {
 		v.Errors[map[bool]string{true: "flag", false: "person"}[v.Flag != ""]] = e.Detail
+		if errors.Is(e, management.ErrNotFound) && v.Flag != "" {
+			v.Errors["flag"] = "There is no flag with the key " + shorten(v.Flag, 80) + "."
+		}
 	} else if err != nil {
 		return err
 	}
+	v.notes()
 	v.rest()
 	v.layout = q.layout
 	status := http.StatusOK
@@ -145,6 +162,76 @@ func why(q *request) error {
 	q.render(status, "why", v)
 	return nil
 }
+
+// whyPerson finds the person who is meant. Flags of somebody of whom nothing is stored are
+// shown only if they were asked for.
+func (q *request) whyPerson(v *whyView) error {
+	if v.Person == "" {
+		v.New = false
+		return nil
+	}
+	p, choice, err := q.namedPerson(v.Person)
+	switch {
+	case isRefusal(err):
+		v.New = true // no persons are stored
+		return nil
+	case err != nil:
+		return err
+	case p == nil && v.New:
+		return nil
+	case p == nil:
+		v.Choice = choice
+		for i := range choice.Others {
+			n := &choice.Others[i]
+			n.URL = v.linkFor(n.ID, v.Flag)
+		}
+		anew := *v
+		anew.New = true
+		v.Anew = anew.link(v.Flag)
+		return nil
+	case len(p.DistinctIDs) == 0:
+		v.Choice = &personChoice{Words: "The person has no distinct ID, so that no program can ask for the person's flags."}
+		return nil
+	}
+	v.New = false
+	if !slices.Contains(p.DistinctIDs, v.Person) {
+		v.Person = p.DistinctIDs[0]
+	}
+	v.Known = q.personPath(p.ID.String())
+	if p.Name != v.Person {
+		v.Called = shorten(p.Name, 120)
+	}
+	return nil
+}
+
+// notes says what is not stored of the somebody whose flags are shown.
+func (v *whyView) notes() {
+	if v.Trace == nil && v.Rows == nil {
+		return
+	}
+	var typed []string
+	for _, row := range v.Typed {
+		typed = append(typed, row.Key+" "+cmp.Or(row.Value, "nothing"))
+	}
+	for _, g := range v.Groups {
+		if g.Key != "" {
+			typed = append(typed, g.Name+" "+g.Key)
+		}
+	}
+	words := shorten(strings.Join(typed, ", "), 400)
+	switch {
+	case v.New:
+		v.Notes = append(v.Notes, "Nothing is stored about "+v.Person+": this is what somebody new with that distinct ID gets.")
+	case v.Person == "":
+		v.Notes = append(v.Notes, "No person is named: this is what somebody gets of whom nothing is known but what was typed in. Shares are drawn for the distinct ID "+noPerson+".")
+	}
+	if words != "" {
+		v.Notes = append(v.Notes, "Typed in, in place of what is stored: "+words+".")
+	}
+}
+
+// noPerson is the distinct ID of the somebody who is not named.
+const noPerson = "nobody"
 
 // readTyped reads the properties and groups of the URL.
 func (v *whyView) readTyped(q *request) error {
@@ -210,77 +297,68 @@ func (v *whyView) body() []byte {
 			groups[g.Name] = g.Key
 		}
 	}
-	return must(json.Marshal(map[string]any{"distinct_id": cmp.Or(v.Person, "nobody"), "person_properties": properties, "groups": groups}))
+	return must(json.Marshal(map[string]any{"distinct_id": cmp.Or(v.Person, noPerson), "person_properties": properties, "groups": groups}))
 }
 
 // whySuggestions fills in persons and flags to choose from.
-func (q *request) whySuggestions(v *whyView) error {
-	keys, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{Order: "key"}, maxOffered, 0)
-	if err != nil {
+func (q *request) whySuggestions(v *whyView) (err error) {
+	if v.Flags, err = q.flagKeys(); err != nil {
 		return err
 	}
-	for _, f := range keys.Items {
-		v.Flags = append(v.Flags, f.Key)
+	persons, err := q.newestPersons(whySuggested)
+	for _, p := range persons {
+		v.Persons = append(v.Persons, p.DistinctIDs[:min(1, len(p.DistinctIDs))]...)
 	}
-	persons, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{}, whySuggested, 0)
-	if err != nil && !isRefusal(err) {
-		return err
+	v.Names = namesIn(persons)
+	return err
+}
+
+// flagKeys returns the keys of flags to choose from.
+func (q *request) flagKeys() (keys []string, err error) {
+	list, err := q.c.Service.FlagNames(q.Context(), q.by, q.ref, maxOffered)
+	for _, f := range list {
+		keys = append(keys, f.Key)
 	}
-	if err == nil {
-		for _, p := range persons.Items {
-			v.Persons = append(v.Persons, p.DistinctIDs[:min(1, len(p.DistinctIDs))]...)
-		}
-		v.Names = namesIn(persons.Items)
-	}
-	if v.Person == "" {
-		return nil
-	}
-	known, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, v.Person)
-	if err == nil {
-		v.Known = q.personPath(known.ID.String())
-		return nil
-	}
-	if !isRefusal(err) {
-		return err
-	}
-	similar, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{Search: v.Person}, whyCandidates, 0)
-	if err != nil {
-		if isRefusal(err) {
-			return nil
-		}
-		return err
-	}
-	for _, p := range similar.Items {
-		for _, id := range p.DistinctIDs {
-			if strings.HasPrefix(id, v.Person) {
-				v.Candidates = append(v.Candidates, option{Value: v.linkFor(id, v.Flag), Label: id})
-			}
-		}
-	}
-	return nil
+	slices.Sort(keys)
+	return keys, err
 }
 
 // link returns the URL of the page about the same somebody and a flag, "" for all flags.
 func (v *whyView) link(flag string) string { return v.linkFor(v.Person, flag) }
 
 func (v *whyView) linkFor(person, flag string) string {
-	values := url.Values{}
+	var query []string
 	set := func(name, value string) {
 		if value != "" {
-			values.Set(name, value)
+			query = append(query, name+"="+url.QueryEscape(value))
 		}
 	}
 	set("person", person)
 	set("flag", flag)
-	for _, row := range v.Typed {
-		values.Add("key", row.Key)
-		values.Add("type", row.kind)
-		values.Add("value", row.Value)
+	if v.New {
+		set("new", "yes")
 	}
 	for _, g := range v.Groups {
 		set("group-"+g.Index, g.Key)
 	}
-	return v.Action + "?" + values.Encode()
+	for _, row := range v.Typed {
+		query = append(query, url.Values{"key": {row.Key}, "type": {row.kind}, "value": {row.Value}}.Encode())
+	}
+	if len(query) == 0 {
+		return v.Action
+	}
+	return v.Action + "?" + strings.Join(query, "&")
+}
+
+// shortLink returns the URL of the page if the URL of the request says more than it has to,
+// as that of a form does, or "".
+func (v *whyView) shortLink(asked url.Values) string {
+	link := v.link(v.Flag)
+	_, query, _ := strings.Cut(link, "?")
+	if says, err := url.ParseQuery(query); err != nil || maps.EqualFunc(says, asked, slices.Equal) {
+		return ""
+	}
+	return link
 }
 
 func (q *request) whyAll(v *whyView) error {
@@ -375,18 +453,33 @@ func drawOf(d *management.ExplainedDraw) *scaleView {
 	if d.In {
 		verdict, class = "which is within", "gain"
 	}
-	s.Words = strconv.Quote(d.Subject) + " is drawn at " + percent(round(d.Bucket*100)) + ", " + verdict + " the share of " + percent(round(share)) + "."
-	x := s.Bar.add(0, share, class, "share")
-	s.Bar.add(x, 100-x, "same", "the others")
+	drawn, limit := apart(d.Bucket*100, share)
+	s.Words = strconv.Quote(d.Subject) + " is drawn at " + drawn + ", " + verdict + " the share of " + limit + "."
+	shown := shares(100, []float64{share, 100 - share})
+	s.Bar.add(s.Bar.add(0, shown[0], class, "share"), shown[1], "same", "the others")
 	return s
+}
+
+// apart returns two percentages with as few decimals as tell them apart.
+func apart(a, b float64) (string, string) {
+	for decimals := 10.0; ; decimals *= 10 {
+		x, y := math.Round(a*decimals)/decimals, math.Round(b*decimals)/decimals
+		if x != y || a == b || decimals > 1e12 {
+			return percent(x), percent(y)
+		}
+	}
 }
 
 // variantScale shows which variant a draw falls to.
 func variantScale(v *management.ExplainedVariant) *scaleView {
 	s := &scaleView{Marker: decimal(v.Bucket * 100), Words: "The variant is drawn at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + "."}
-	x := 0.0
+	parts, below := make([]float64, len(v.Bounds)), 0.0
 	for i, b := range v.Bounds {
-		x = s.Bar.add(x, b.Below*100-x, "hue-"+strconv.Itoa(i%hues), b.Variant)
+		parts[i], below = b.Below*100-below, b.Below*100
+	}
+	x := 0.0
+	for i, share := range shares(100, parts) {
+		x = s.Bar.add(x, share, "hue-"+strconv.Itoa(i%hues), v.Bounds[i].Variant)
 	}
 	return s
 }

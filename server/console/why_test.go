@@ -16,18 +16,57 @@ func TestWhy(t *testing.T) {
 	s.get("/projects/1/why").want(200, "Why").checkPage()
 	all := s.get("/projects/1/why?person=user-001").want(200, "checkout-button", "new-dashboard", "The flag is disabled.")
 	all.checkPage()
-	one := s.get("/projects/1/why?person=user-001&flag=new-dashboard").want(200, "new-dashboard is on for user-001", "Condition 1 decides", "plan person", "is pro, team", "match", "Condition 2 not looked at")
+	one := s.get("/projects/1/why?person=user-001&flag=new-dashboard").want(200, "new-dashboard is on for user-001@example.org, user-001", "Condition 1 decides", "plan person", "is pro, team", "match", "Condition 2 not looked at")
 	one.checkPage()
 	s.get("/projects/1/why?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is drawn at`, "the share of 50 %.")
 	s.get("/projects/1/why?person=user-000&flag=checkout-button").want(200, "Everybody is in the share of 100 %.", "The variant is drawn at").checkPage()
-	s.get("/projects/1/why?person=user-00&flag=new-dashboard").want(200, "Nothing is stored about user-00 . Did you mean", "user-009").checkPage()
 	s.get("/projects/1/why?flag=new-dashboard&key=plan&type=text&value=team").want(200, "new-dashboard is on", "team").checkPage()
 	s.get("/projects/1/why?person=user-001&flag=company-billing&group-0=acme").want(200, "seats group company", "70")
 	s.get("/projects/1/why?person=user-001&flag=dashboard-tour").want(200, "Flags that it depends on", "new-dashboard is true")
-	s.get("/projects/1/why?person=x&flag=none").want(422, "Not found.").checkPage()
+	s.get("/projects/1/why?person=user-001&flag=none").want(422, "There is no flag with the key none.").checkPage()
 	s.get("/projects/1/why?person=x&key=&type=text&value=v").want(422, "Name the property that has the value.").checkPage()
 	s.get("/projects/1/why?key=a&type=text&value=v&key=a&type=text&value=w").want(422, "The property is there twice.").checkPage()
 	s.get("/projects/1/why?key=a&key=b&type=text&value=v").want(400, "could not be read")
+}
+
+// TestRuling101Why names a person by everything that people call persons.
+func TestRuling101Why(t *testing.T) {
+	s := newSite(t)
+	const page = "/projects/1/why"
+	named := func(person string) string { return page + "?person=" + url.QueryEscape(person) + "&flag=new-dashboard" }
+	p, _ := s.person("user-001")
+	for _, name := range []string{"USER-001@example.org", " user-001@example.org ", p.ID.String()} {
+		s.get(named(name)).leads(page + "?person=user-001&flag=new-dashboard")
+	}
+	s.get(page + "?person=user-001&flag=new-dashboard&key=&type=text&value=&key=&type=text&value=&group-0=").leads(page + "?person=user-001&flag=new-dashboard")
+	s.get(page + "?person=user-001&flag=&key=plan&type=text&value=free&group-0=acme").leads(page + "?person=user-001&group-0=acme&key=plan&type=text&value=free")
+	s.get(page + "?person=user-001&flag=new-dashboard&new=yes").leads(page + "?person=user-001&flag=new-dashboard") // who is not new
+
+	for _, id := range []string{"user-002", "user-003"} {
+		_, own := s.person(id)
+		s.post(own, url.Values{"do": {"set"}, "was": {""}, "name": {"name"}, "type": {"text"}, "value": {"Ada Lovelace"}}).want(303)
+	}
+	several := s.get(named("ada lovelace")).want(200, "Several persons are called ada lovelace.", "user-002@example.org user-002", "user-003@example.org user-003")
+	several.checkPage()
+	s.get(several.link("user-003@example.org")).leads(page + "?person=user-003&flag=new-dashboard")
+	similar := s.get(named("user-00")).want(200, "Nobody with the distinct ID, address or name user-00 is known. These are similar.", "user-009@example.org")
+	similar.checkPage()
+	unknown := s.get(named("Charles")).want(200, "Nobody with the distinct ID, address or name Charles is known.")
+	unknown.checkPage()
+	for name, a := range map[string]*answer{"several": several, "similar": similar, "unknown": unknown} {
+		for _, flags := range []string{"new-dashboard is", "All flags", "Condition 1"} {
+			if strings.Contains(words(a.body), flags) {
+				t.Errorf("%s: the page says %q of somebody who is not known", name, flags)
+			}
+		}
+	}
+	anew := s.get(unknown.link("What somebody new with the distinct ID <code>Charles</code> gets")).want(200, "new-dashboard is", "for somebody new, Charles",
+		"Nothing is stored about Charles: this is what somebody new with that distinct ID gets.")
+	anew.checkPage()
+	s.get(page+"?flag=new-dashboard&key=plan&type=text&value=team").want(200, "No person is named", "Shares are drawn for the distinct ID nobody.", "Typed in, in place of what is stored: plan team.")
+	s.get(page+"?person=Charles&flag=new-dashboard&key=plan&type=text&value=team").want(200, "Nobody with the distinct ID, address or name Charles is known.")
+	s.get(page+"?person="+strings.Repeat("x", 300)).want(200, "is known.").checkPage()
+	s.get(page+"?person=%00").want(200, "is known.").checkPage()
 }
 
 // create makes a flag that is on.
@@ -88,7 +127,7 @@ func TestWhyTyped(t *testing.T) {
 	}
 	s.get("/projects/1/why?group-0=acme").want(200, "company-billing on").checkPage()
 	s.get("/projects/1/why?group-0=none").want(200, "company-billing off")
-	s.get("/projects/1/why?person=user-001&key=plan&type=text&value=free").want(200, "new-dashboard", "All flags of user-001").checkPage()
+	s.get("/projects/1/why?person=user-001&key=plan&type=text&value=free").want(200, "new-dashboard", "All flags of user-001@example.org, user-001", "Typed in, in place of what is stored: plan free.").checkPage()
 	script := "<script>alert(1)</script>"
 	s.get("/projects/1/why?" + url.Values{"key": {script}, "type": {script}, "value": {script}, "group-0": {script}}.Encode()).want(200).checkPage()
 }

@@ -313,10 +313,13 @@ func ParseID(text string) (uuid.UUID, error) {
 // maxSearch is how long the text of a search may be, in characters.
 const maxSearch = 200
 
-// Search checks the text of a search.
-func Search(text string) error {
+// Search checks the text of a search, which the parameter search has.
+func Search(text string) error { return SearchBy("search", text) }
+
+// SearchBy is Search for another parameter.
+func SearchBy(name, text string) error {
 	if utf8.RuneCountInString(text) > maxSearch {
-		return judge.New("search", "max_length", "Ensure this field has no more than %d characters.", maxSearch)
+		return judge.New(name, "max_length", "Ensure this field has no more than %d characters.", maxSearch)
 	}
 	return nil
 }

@@ -26,7 +26,10 @@ func testActivity(t *testing.T, s *suite) {
 	at := func(n int) time.Time { return s.now.Add(time.Duration(n) * time.Microsecond) }
 	bare := management.Activity{ID: uuid.New(), Created: at(-2)} // of no project and no organization
 	system := management.Activity{ID: uuid.New(), Organization: &o.ID, System: true, Activity: "created", Scope: "User", ItemID: "7", Created: at(1)}
-	staff := management.Activity{ID: uuid.New(), Project: &p.ID, User: &ann.ID, Impersonated: true, Activity: "updated", Scope: "User", ItemID: "8", Created: at(-1)}
+	staff := management.Activity{
+		ID: uuid.New(), Project: &p.ID, User: &ann.ID, Impersonated: true, Activity: "updated", Scope: "User", ItemID: "8",
+		Detail: json.RawMessage(`{"name":"Ann_1","changes":[{"field":"title","before":"a \"b\" \u003c%","after":null}]}`), Created: at(-1),
+	}
 	// The log outlives what it is about.
 	lost := management.Activity{ID: uuid.New(), Organization: new(uuid.New()), Project: new(int64(99)), Activity: "deleted", Scope: "Project", ItemID: "99", Created: at(2)}
 	all := []management.Activity{lost, system, full, staff, bare} // newest first
@@ -69,6 +72,18 @@ func testActivity(t *testing.T, s *suite) {
 		{"after an entry that is not selected", filter{Project: &p.ID, Before: system.ID}, 2, 0, "fs", 2},
 		{"after the last one", filter{Before: bare.ID}, 2, 0, "", 5},
 		{"after an unknown entry", filter{Before: uuid.New()}, 2, 0, "", 5},
+		{"from a time", filter{From: new(at(1))}, 10, 0, "ly", 2},
+		{"to a time", filter{To: new(at(-1))}, 10, 0, "sb", 2},
+		{"from a time to another", filter{From: new(at(-1)), To: new(at(1))}, 10, 0, "yfs", 3},
+		{"a part of a name", filter{Name: "NN_"}, 10, 0, "s", 1},
+		{"what is in no name", filter{Name: "title"}, 10, 0, "", 0},
+		{"a name that is a pattern", filter{Name: "A%"}, 10, 0, "", 0},
+		{"a name that cannot be stored", filter{Name: "\x00"}, 10, 0, "", 0},
+		{"a text", filter{Text: `A "B" <%`}, 10, 0, "s", 1},
+		{"a text in a name", filter{Text: "ann"}, 10, 0, "s", 1},
+		{"the name of a member", filter{Text: "after"}, 10, 0, "", 0},
+		{"a text that is a pattern", filter{Text: "a%b"}, 10, 0, "", 0},
+		{"a text that cannot be stored", filter{Text: "\x00"}, 10, 0, "", 0},
 		{"filters that exclude each other", filter{Project: &p.ID, Organization: &o.ID, Scope: "User"}, 10, 0, "", 0},
 	} {
 		var list []management.Activity

@@ -111,7 +111,7 @@ func testPersonPages(t *testing.T, s *suite) {
 	}
 	names = append(names, "User-1", "u", "user", "100%", "1000", "100_", "\uD7FF", "\uE000", "\U0010FFFF", "\U0010FFFF\U0010FFFFx", "é", "ée", "é\u0301")
 	for i, name := range names {
-		e := s.event("page", name, fmt.Sprintf(`{"$set":{"n":%d}}`, i))
+		e := s.event("page", name, fmt.Sprintf(`{"$set":{"n":%d,"email":"%d@Example_%d.com","name":"Ada %d"}}`, i, i, i%3, i))
 		e.Received = s.now.Add(time.Duration(i) * time.Second)
 		e.Time = s.now.Add(-time.Duration(i) * time.Second) // the order is not by this
 		foreign := elsewhere(e, 2)
@@ -259,7 +259,7 @@ func testPersonsBefore(t *testing.T, s *suite) {
 	var all []string // newest first
 	for i := range 9 {
 		name := fmt.Sprint("user-", i)
-		e := s.event("page", name, fmt.Sprintf(`{"$set":{"n":%d}}`, i))
+		e := s.event("page", name, fmt.Sprintf(`{"$set":{"n":%d,"email":"%d@Example_%d.com","name":"Ada %d"}}`, i, i, i%3, i))
 		e.Received = s.now.Add(time.Duration(i) * time.Second)
 		s.write(t, e, elsewhere(e, 2))
 		all = append([]string{name}, all...)
@@ -277,6 +277,18 @@ func testPersonsBefore(t *testing.T, s *suite) {
 		{management.PersonFilter{Cohort: 7}, []string{"user-5", "user-3"}},
 		{management.PersonFilter{Cohort: 7, Search: "user-3"}, []string{"user-3"}},
 		{management.PersonFilter{Search: "\x00"}, nil},
+		{management.PersonFilter{Named: "example_"}, all},
+		{management.PersonFilter{Named: "example_1.com"}, []string{"user-7", "user-4", "user-1"}},
+		{management.PersonFilter{Named: "\nada 4\n"}, []string{"user-4"}},
+		{management.PersonFilter{Named: "\nada\n"}, nil},
+		{management.PersonFilter{Named: "example%1"}, nil},
+		{management.PersonFilter{Named: `e\`}, nil},
+		{management.PersonFilter{Named: "\x00"}, nil},
+		{management.PersonFilter{Named: "ada", Search: "user-3"}, []string{"user-3"}},
+		{management.PersonFilter{Within: "SER-4"}, []string{"user-4"}},
+		{management.PersonFilter{Within: "-"}, all},
+		{management.PersonFilter{Within: "_"}, nil},
+		{management.PersonFilter{Within: "\x00"}, nil},
 	} {
 		for _, limit := range []int{1, 4, 100} {
 			var got []string

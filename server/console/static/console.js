@@ -136,6 +136,12 @@
         const answer = await fetch(form.action, { method: "POST", body, signal: question.signal });
         if (answer.status !== 200 || answer.redirected) return;
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        for (const el of all("[data-words]", page)) { // the sentences of conditions
+          const words = $(`#${CSS.escape(el.dataset.words)} .words`);
+          if (words) words.textContent = el.textContent;
+          el.remove();
+        }
+        if (!page.body.childElementCount) return;
         $("[data-effect]", panel).replaceChildren(...page.body.childNodes);
         panel.hidden = false;
       } catch (error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 var activities = newTable(table[management.Activity]{
@@ -34,6 +35,16 @@ func (a *accounts) AddActivity(ctx context.Context, entries ...*management.Activ
 	return activities.insertAll(ctx, a, entries, "", nil)
 }
 
+// detailText is the detail of an entry without the names of its members, which nobody looks
+// for.
+var detailText = func() string {
+	text := "detail"
+	for _, name := range []string{"changes", "trigger", "name", "short_id", "type", "action", "field", "before", "after"} {
+		text = `replace(` + text + `, '"` + name + `":', '')`
+	}
+	return text
+}()
+
 // Activities implements [management.ActivityStore].
 func (a *accounts) Activities(ctx context.Context, f management.ActivityFilter, limit, offset int) ([]management.Activity, int, error) {
 	var conditions []string
@@ -58,6 +69,31 @@ func (a *accounts) Activities(ctx context.Context, f management.ActivityFilter, 
 	}
 	if f.System {
 		is("is_system", true)
+	}
+	if !storable(f.Name, f.Text) {
+		return nil, 0, nil
+	}
+	has := func(text, part string) {
+		condition, pattern := a.db.d.within(text, part)
+		conditions, args = append(conditions, condition), append(args, pattern)
+	}
+	if f.From != nil {
+		conditions, args = append(conditions, "created_at >= ?"), append(args, a.db.d.time(*f.From))
+	}
+	if f.To != nil {
+		conditions, args = append(conditions, "created_at <= ?"), append(args, a.db.d.time(*f.To))
+	}
+	if f.Name != "" {
+		name := "detail ->> '$.name'"
+		if a.db.d.Postgres {
+			// PostgreSQL fails for NUL, which texts cannot have.
+			name = `CASE WHEN position('\u0000' IN detail) = 0 THEN detail::json ->> 'name' END`
+		}
+		has("("+name+")", f.Name)
+	}
+	if f.Text != "" {
+		quoted := string(rawjson.Must(f.Text))
+		has(detailText, quoted[1:len(quoted)-1])
 	}
 	where := ""
 	if len(conditions) > 0 {

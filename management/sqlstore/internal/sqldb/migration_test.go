@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -260,6 +261,57 @@ func TestForeignKeysHaveIndexes(t *testing.T) {
 		}
 		if err := rows.Err(); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// TestRuling101UpgradeNames opens a store whose persons have no names yet.
+func TestRuling101UpgradeNames(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx := t.Context()
+		d.migrate(t, 16)
+		time := "1772600767000890"
+		if d.postgres {
+			time = "'2026-03-04T05:06:07.00089Z'"
+		}
+		for i := range 700 {
+			id := fmt.Sprintf("33333333-3333-4333-8333-%012d", i)
+			if !d.postgres {
+				id = strings.ReplaceAll(id, "-", "")
+				id = "x" + "'" + id + "'"
+			} else {
+				id = "'" + id + "'"
+			}
+			d.exec(t, fmt.Sprintf(`INSERT INTO person (id, project_id, properties, is_identified, created_at) VALUES (%s, %d, '{"name":"Édith %d"}', false, %s)`, id, 1+i%2, i, time))
+		}
+		db := d.open(t)
+		find := func(name string) int {
+			t.Helper()
+			n := 0
+			for project := range int64(2) {
+				list, err := db.PersonsBefore(ctx, project+1, management.PersonFilter{Named: name}, uuid.Max, 1000)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += len(list)
+			}
+			return n
+		}
+		if n := find("édith"); n != 0 {
+			t.Errorf("%d persons have names before they are indexed", n)
+		}
+		more, calls := true, 0
+		for ; more && calls < 10; calls++ {
+			var err error
+			if more, err = db.IndexPersons(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := find("édith"); n != 700 || more {
+			t.Errorf("%d persons are found after %d calls, more to do: %t; want 700", n, calls, more)
+		}
+		if n := find("\nédith 7\n"); n != 1 {
+			t.Errorf("%d persons have one name", n)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/names"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
@@ -68,7 +69,8 @@ func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*mana
 
 // selected returns the end of a query for the persons that a filter selects,
 // and the column with their UUIDs. Members of a cohort are found in the list of
-// the cohort, where they are in order.
+// the cohort, where they are in order, and those with a part of a distinct ID in the
+// index of distinct IDs by person.
 func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail string, args []any) {
 	id, tail, args = "p.id", "FROM person p WHERE p.project_id = ?", []any{project}
 	and := func(condition string, more ...any) {
@@ -77,6 +79,17 @@ func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail 
 	if f.Cohort != 0 {
 		id, tail = "p.person_id", "FROM cohort_member p WHERE p.project_id = ?"
 		and("p.cohort_id = ?", f.Cohort)
+	}
+	if f.Within != "" {
+		// The plus sign keeps databases from reading the distinct IDs in another order, and
+		// then sorting all that match.
+		id, tail = "p.person_id", "FROM person_distinct_id p WHERE +p.project_id = ?"
+		condition, pattern := d.within("p.distinct_id", f.Within)
+		and(condition, pattern)
+	}
+	if f.Named != "" {
+		condition, pattern := d.within("p.names", f.Named)
+		and("p.names <> '' AND "+condition, pattern)
 	}
 	if f.DistinctID != "" {
 		and(id+" = (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id = ?)", project, f.DistinctID)
@@ -95,13 +108,21 @@ func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail 
 	return id, tail, args
 }
 
+// each returns what a query of selected selects so that it has each person once.
+func each(f *management.PersonFilter, id string) string {
+	if f.Within != "" { // by several distinct IDs
+		return "DISTINCT " + id
+	}
+	return id
+}
+
 func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFilter, limit, offset int) ([]management.Person, int, error) {
-	if !storable(f.DistinctID, f.Search) {
+	if !storable(f.DistinctID, f.Search, f.Named, f.Within) {
 		return nil, 0, nil
 	}
 	id, tail, args := db.d.selected(project, &f)
 	var total int
-	err := db.read(ctx, "SELECT count(*) "+tail, args, func(r *sql.Rows) error { return r.Scan(&total) })
+	err := db.read(ctx, "SELECT count("+each(&f, id)+") "+tail, args, func(r *sql.Rows) error { return r.Scan(&total) })
 	if err != nil {
 		return nil, 0, fmt.Errorf("count persons: %w", err)
 	}
@@ -109,7 +130,7 @@ func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFil
 		return nil, total, nil
 	}
 	// An index finds the page; only then are properties read.
-	page := "p.id IN (SELECT " + id + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
+	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
 	var list []management.Person
 	if err := db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list)); err != nil {
 		return nil, 0, fmt.Errorf("read persons: %w", err)
@@ -118,11 +139,11 @@ func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFil
 }
 
 func (db *DB) PersonsBefore(ctx context.Context, project int64, f management.PersonFilter, before uuid.UUID, limit int) ([]management.Person, error) {
-	if !storable(f.DistinctID, f.Search) {
+	if !storable(f.DistinctID, f.Search, f.Named, f.Within) {
 		return nil, nil
 	}
 	id, tail, args := db.d.selected(project, &f)
-	page := "p.id IN (SELECT " + id + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
+	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
 	var list []management.Person
 	if err := db.read(ctx, db.d.personRows()+page, append(args, db.d.id(before), limit), personInto(&list)); err != nil {
 		return nil, fmt.Errorf("read persons: %w", err)
@@ -189,7 +210,7 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 			return management.ErrTooLarge
 		}
 		p.Properties = properties
-		_, err = t.exec(ctx, "UPDATE person SET properties = ? WHERE id = ?", string(properties), db.d.id(id))
+		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), db.d.id(id))
 		return err
 	}, func() { db.caches.people.drop(id) })
 	if err != nil {

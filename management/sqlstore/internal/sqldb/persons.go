@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management/internal/names"
 )
 
 // wanted has distinct IDs of one project: IDs whose persons may change, and IDs
@@ -133,9 +134,10 @@ func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error
 			uuids(d, "id", c.Persons, func(p *change) uuid.UUID { return p.ID }),
 			integers("project_id", c.Persons, func(p *change) int64 { return p.Project }),
 			texts("properties", c.Persons, func(p *change) string { return string(p.Properties) }),
+			texts("names", c.Persons, func(p *change) string { return names.Index(p.Properties) }),
 			booleans("is_identified", c.Persons, func(p *change) bool { return p.Identified }),
 			times(d, "created_at", c.Persons, func(p *change) time.Time { return p.Created }),
-		}, `ON CONFLICT (id) DO UPDATE SET properties = excluded.properties, is_identified = excluded.is_identified,
+		}, `ON CONFLICT (id) DO UPDATE SET properties = excluded.properties, names = excluded.names, is_identified = excluded.is_identified,
 			created_at = excluded.created_at`, nil)
 		if err != nil {
 			return err

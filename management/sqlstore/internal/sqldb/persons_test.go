@@ -64,7 +64,7 @@ func TestAfter(t *testing.T) {
 func TestPersonQueryPlans(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
-	write(t, db, event("page", "u", `{}`), event("$groupidentify", "u", `{"$group_type":"company","$group_key":"acme"}`))
+	write(t, db, event("page", "u", `{"$set":{"name":"Ada"}}`), event("$groupidentify", "u", `{"$group_type":"company","$group_key":"acme"}`))
 	p, err := db.PersonByDistinctID(ctx, 1, "u")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,14 @@ func TestPersonQueryPlans(t *testing.T) {
 	}
 	ids := []uuid.UUID{p.ID}
 	for _, f := range []management.PersonFilter{
-		{}, {DistinctID: "u"}, {IDs: ids}, {Cohort: 7}, {Search: "u"}, {Cohort: 7, Search: "u"}, {DistinctID: "u", IDs: ids, Cohort: 7, Search: "u"},
+		{},
+		{DistinctID: "u"},
+		{IDs: ids},
+		{Cohort: 7},
+		{Search: "u"},
+		{Cohort: 7, Search: "u"},
+		{DistinctID: "u", IDs: ids, Cohort: 7, Search: "u"},
+		{Named: "ad"},
 	} {
 		if list, total, err := db.Persons(ctx, 1, f, 10, 0); len(list) != 1 || total != 1 || err != nil {
 			t.Fatalf("Persons(%+v) = %v, %d, %v; want 1", f, list, total, err)
@@ -88,18 +95,21 @@ func TestPersonQueryPlans(t *testing.T) {
 	_, _, e5 := db.RecentDistinctIDs(ctx, 1, 10)
 	events, _, e8 := db.FindEvents(ctx, 1, management.EventFilter{Person: p.ID, Name: "page", After: now.Add(-time.Hour)}, management.EventPlace{}, 10)
 	before, e9 := db.PersonsBefore(ctx, 1, management.PersonFilter{Search: "u"}, uuid.Max, 10)
-	if len(events) != 1 || len(before) != 1 {
-		t.Errorf("FindEvents = %v; PersonsBefore = %v", events, before)
+	named, e10 := db.PersonsBefore(ctx, 1, management.PersonFilter{Named: "ad"}, uuid.Max, 10)
+	within, e11 := db.PersonsBefore(ctx, 1, management.PersonFilter{Within: "U"}, uuid.Max, 10)
+	_, e12 := db.IndexPersons(ctx)
+	if len(events) != 1 || len(before) != 1 || len(named) != 1 || len(within) != 1 {
+		t.Errorf("FindEvents = %v; PersonsBefore = %v, %v, %v", events, before, named, within)
 	}
 	e6 := db.DeletePerson(ctx, 1, p.ID, true)
 	_, e7 := db.PurgeEvents(ctx)
-	if err := errors.Join(err, e1, e2, e3, e4, e5, e6, e7, e8, e9); n != 1 || err != nil {
+	if err := errors.Join(err, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 
 	raw := openRaw(t, "sqlite", path)
 	allowed := regexp.MustCompile(`^(SEARCH .*|SCAN json_each VIRTUAL TABLE .*|SCAN CONSTANT ROW|(CORRELATED )?(LIST|SCALAR) SUBQUERY \d+|` +
-		`SCAN part|CO-ROUTINE part|SCAN deleted_distinct_id|USE TEMP B-TREE FOR GROUP BY|REUSE LIST SUBQUERY \d+|CREATE BLOOM FILTER)$`)
+		`SCAN part|CO-ROUTINE part|SCAN deleted_distinct_id|SCAN person USING INDEX person_without_names|USE TEMP B-TREE FOR GROUP BY|REUSE LIST SUBQUERY \d+|CREATE BLOOM FILTER)$`)
 	for _, query := range db.Queries() {
 		var plan strings.Builder
 		rows, err := raw.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
