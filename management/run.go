@@ -51,7 +51,8 @@ func (s *Service) Run(ctx context.Context) error {
 			s.again(ctx, indexEvery, "names of new events and properties are not listed", func() (bool, error) { return data.DefineEvents(ctx) })
 		})
 		wg.Go(func() {
-			s.again(ctx, indexEvery, "persons of an earlier release are not found by their names", func() (bool, error) { return data.IndexPersons(ctx) })
+			const failed = "persons of an earlier release are not found by their names"
+			s.again(ctx, indexEvery, failed, func() (bool, error) { return data.IndexPersons(ctx) })
 		})
 	}
 	wg.Go(func() { s.keepCohorts(ctx) })

@@ -92,8 +92,8 @@ func listEnrollments(a *apiRequest) error {
 func listActivity(scope string) operation {
 	return func(a *apiRequest) error {
 		q := management.ActivityQuery{
-			Scope: scope, ItemID: a.segment("id"), User: a.param("user"), Since: a.param("since"), Until: a.param("until"), Name: a.param("name"), Search: a.param("search"),
-			Before: a.param("before"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10),
+			Scope: scope, ItemID: a.segment("id"), User: a.param("user"), Since: a.param("since"), Until: a.param("until"),
+			Name: a.param("name"), Search: a.param("search"), Before: a.param("before"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10),
 		}
 		page, err := a.service().ListActivity(a.context(), a.principal, a.segment("project"), q)
 		if err != nil {

@@ -51,7 +51,10 @@ func (q *request) versionViews(list []*management.FlagVersion) ([]versionView, e
 }
 
 func (q *request) versionView(v *management.FlagVersion, words *vocabulary) versionView {
-	out := versionView{Changes: words.changes("FeatureFlag", v.Changes), Version: v.Version, Author: authorName(v.CreatedBy), At: q.c.moment(v.CreatedAt), Cut: v.MoreChanges, First: v.Changes == nil}
+	out := versionView{
+		Changes: words.changes("FeatureFlag", v.Changes), Version: v.Version, Author: authorName(v.CreatedBy),
+		At: q.c.moment(v.CreatedAt), Cut: v.MoreChanges, First: v.Changes == nil,
+	}
 	if v.RevertedTo != nil {
 		out.Reverted = "back to version " + strconv.Itoa(*v.RevertedTo)
 	}

@@ -186,7 +186,7 @@ func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.
 	}
 	share := pointShares(points, stats.Responses)
 	for i, p := range points {
-		r.Rows = append(r.Rows, countRow{Label: p.Label, Count: number(p.Value), Share: percent(share[i]), Width: shareWidth(p.Value, stats.Responses), Class: "hue-1"})
+		r.Rows = append(r.Rows, callRow(p.Label, p.Value, stats.Responses, share[i], "hue-1"))
 	}
 	if stats.Type == "open" && stats.Responses > 0 {
 		page, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{QuestionID: stats.ID, ExcludeArchived: true, Limit: strconv.Itoa(newestShown)})

@@ -223,7 +223,8 @@ func (v *whyView) notes() {
 	case v.New:
 		v.Notes = append(v.Notes, "Nothing is stored about "+v.Person+": this is what somebody new with that distinct ID gets.")
 	case v.Person == "":
-		v.Notes = append(v.Notes, "No person is named: this is what somebody gets of whom nothing is known but what was typed in. Shares are drawn for the distinct ID "+noPerson+".")
+		v.Notes = append(v.Notes, "No person is named: this is what somebody gets of whom nothing is known but what was typed in. "+
+			"Shares are drawn for the distinct ID "+noPerson+".")
 	}
 	if words != "" {
 		v.Notes = append(v.Notes, "Typed in, in place of what is stored: "+words+".")

@@ -29,7 +29,8 @@ func (db *DB) IndexPersons(ctx context.Context) (more bool, err error) {
 			properties string
 		}
 		var list []person
-		_, err := t.run(ctx, "SELECT id, properties FROM person WHERE project_id = ? AND names IS NULL LIMIT ?", []any{project, namesAtOnce}, func(r *sql.Rows) error {
+		const query = "SELECT id, properties FROM person WHERE project_id = ? AND names IS NULL LIMIT ?"
+		_, err := t.run(ctx, query, []any{project, namesAtOnce}, func(r *sql.Rows) error {
 			var p person
 			err := r.Scan(&p.id, &p.properties)
 			list = append(list, p)
