@@ -215,7 +215,8 @@ func TestEmptyModuleCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range r.Published() {
-		source, err := programs.ReadFile("testdata/programs/" + strings.ReplaceAll(strings.Replace(m.Folder, ".", "root", 1), "/", "_") + "/main.go")
+		folder := strings.ReplaceAll(strings.Replace(m.Folder, ".", "root", 1), "/", "_")
+		source, err := programs.ReadFile("testdata/programs/" + folder + "/main.go")
 		if err != nil {
 			continue // a program is installed
 		}

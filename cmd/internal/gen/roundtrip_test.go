@@ -363,7 +363,8 @@ func BenchmarkCompile(b *testing.B) {
 				f.Kind = gen.Variants
 				for _, key := range []string{"control", "blue", "green"} {
 					f.Variants = append(f.Variants, gen.Variant{Key: key})
-					f.Payloads = append(f.Payloads, fmt.Appendf(nil, `{"color": %q, "label": "Buy", "border": {"width": 1.5, "dashed": true}, "steps": [1, 2]}`, key))
+					const payload = `{"color": %q, "label": "Buy", "border": {"width": 1.5, "dashed": true}, "steps": [1, 2]}`
+					f.Payloads = append(f.Payloads, fmt.Appendf(nil, payload, key))
 				}
 			}
 			code, err := gen.Code(list, gen.Options{Package: "thousand"})

@@ -238,7 +238,8 @@ func (p *Program) printPruned(report *prune.Report, c *pruneCall, o prune.Option
 		}
 	}
 	left := len(report.Left) + len(report.Open)
-	lines = append(lines, fmt.Sprintf("%s replaced in %s, %s left", Count(calls, "call"), Count(len(report.Files), "file"), Count(left, "place")))
+	files := Count(len(report.Files), "file")
+	lines = append(lines, fmt.Sprintf("%s replaced in %s, %s left", Count(calls, "call"), files, Count(left, "place")))
 	var errs []error
 	for _, line := range lines {
 		_, err := fmt.Fprintln(out, Printable(line))
