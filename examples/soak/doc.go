@@ -8,5 +8,11 @@
 // It stops with the exit code 1 if an acknowledged event is lost or stored twice, if an
 // answer is none that the reference evaluator gives for the definitions in force, if a
 // server does not recover, or if goroutines or memory grow. Without -soak it is skipped.
+//
+// A second program takes the leader of the stream away again and again, and prints how long
+// that is felt:
+//
+//	go test ./soak -v -run Failover -failovers 4 -timeout 30m
+//
 // docs/reliability.md says what it does, and has the figures of an hour.
 package soak
