@@ -48,6 +48,11 @@
 // not admit it, or if its payload is encrypted. A failed flag is one whose definition or
 // dependency cannot be understood; one that depends on itself is not in Results.
 //
+// The first evaluation of an unknown flag is logged, with the keys that may have been meant,
+// and [Client.Status] counts them. A flag that worked does not fail because of a slip in a
+// newer file: its last good definition stays in force until the file is mended, and the log
+// says where the fault is. [Config.KeepLast] asks for the same of a server's definitions.
+//
 // # Flags in one place
 //
 // [NewBool], [NewVariant], [NewValue] and [NewPayload] declare flags as variables, with

@@ -23,9 +23,6 @@ func TestCheckAndImportJudgeAlike(t *testing.T) {
 		sound    bool
 	}{
 		{condition(`{}`), true},
-		{filters(`{"groups":[]}`), true},
-		{filters(`{}`), true},
-		{flag(`"name":"F"`), true},
 		{condition(`{"rollout_percentage":33.3,"variant":null,"description":7,"sort_key":null}`), true},
 		{filters(`{"version":1,"groups":[{}]}`), true},
 		{filters(`{"groups":[{}],"multivariate":{"variants":[]}}`), true},
