@@ -5,7 +5,8 @@ import "strings"
 // lintFlag reports what works in a flag, but hardly as its author meant.
 func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
 	if len(f.conditions) == 0 && f.holdoutValue < 0 && f.enrollment < 0 {
-		c.problem(Warning, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone", "the flag has no condition sets and never matches")
+		c.problem(Note, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone",
+			"the flag has no condition sets and is off for everybody")
 	}
 	switch strings.ToLower(m.EvaluationRuntime) {
 	case "", "all", "client", "server":

@@ -22,7 +22,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	bad := write(t, "bad.json", faulty)
 	good := write(t, "good.json", `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{}]}}]}`)
-	odd := write(t, "odd.json", `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[]}}]}`)
+	odd := write(t, "odd.json", `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{}]},"evaluation_runtime":"edge"}]}`)
 	broken := write(t, "broken.json", "{\"flags\": [\n  {\"id\": 1,}\n]}")
 	const first = `:4:69: error: flag "beta" at /filters/groups/0/properties/0/operator: unknown operator: "almost"; `
 	for _, tt := range []struct {
@@ -32,8 +32,8 @@ func TestCheck(t *testing.T) {
 		want  outcome
 	}{
 		{"good", []string{good}, "", outcome{0, "no problems in 1 flag of 1 file\n", ""}},
-		{"warnings", []string{odd}, "", outcome{0, odd + `:1:63: warning: flag "a" at /filters/groups: the flag has no condition sets and never matches; add a condition set without filters to match everyone` + "\n0 errors, 1 warning, 0 notes in 1 flag of 1 file\n", ""}},
-		{"strict", []string{"-strict", good, odd}, "", outcome{1, odd + `:1:63: warning: flag "a" at /filters/groups: the flag has no condition sets and never matches; add a condition set without filters to match everyone` + "\n0 errors, 1 warning, 0 notes in 2 flags of 2 files\n", ""}},
+		{"warnings", []string{odd}, "", outcome{0, odd + `:1:90: warning: flag "a" at /evaluation_runtime: unknown runtime, it counts as all: "edge"; use "all", "client" or "server"` + "\n0 errors, 1 warning, 0 notes in 1 flag of 1 file\n", ""}},
+		{"strict", []string{"-strict", good, odd}, "", outcome{1, odd + `:1:90: warning: flag "a" at /evaluation_runtime: unknown runtime, it counts as all: "edge"; use "all", "client" or "server"` + "\n0 errors, 1 warning, 0 notes in 2 flags of 2 files\n", ""}},
 		{"no JSON", []string{broken}, "", outcome{1, broken + ":2:12: error: definitions are not valid JSON: offset 23: unexpected character '}' where a member name should begin\n1 error, 0 warnings, 0 notes in 0 flags of 1 file\n", ""}},
 		{"no document", []string{"-"}, " []", outcome{1, "standard input:1:2: error: definitions must be a JSON object with an array \"flags\", not an array\n1 error, 0 warnings, 0 notes in 0 flags of 1 file\n", ""}},
 		{"control characters", []string{"-"}, `{"flags":[{"id":1,"key":"a\u001b[31m\nb"}],"flgs":1}`, outcome{0, "", ""}},
@@ -43,12 +43,13 @@ func TestCheck(t *testing.T) {
   {
     "file": "` + odd + `",
     "line": 1,
-    "column": 63,
+    "column": 90,
     "severity": "warning",
     "flag": "a",
-    "path": "/filters/groups",
-    "message": "the flag has no condition sets and never matches",
-    "hint": "add a condition set without filters to match everyone"
+    "path": "/evaluation_runtime",
+    "value": "\"edge\"",
+    "message": "unknown runtime, it counts as all",
+    "hint": "use \"all\", \"client\" or \"server\""
   }
 ]
 `, ""}},

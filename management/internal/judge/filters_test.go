@@ -370,13 +370,13 @@ func TestFiltersRefuses(t *testing.T) {
 	}
 }
 
-// management.md §13.5: a flag begins with a condition set.
+// management.md §13.5: a flag may begin without condition sets.
 func TestFiltersOfNewFlag(t *testing.T) {
 	w := newWorld()
-	created := judge.Subject{Key: "new", Create: true}
+	created := judge.Subject{Key: "new"}
 	for raw, want := range map[string]string{
-		`{}`:            "filters invalid_input groups: must have at least one condition set",
-		`{"groups":[]}`: "filters invalid_input groups: must have at least one condition set",
+		`{}`:            `{"groups":[]}`, // Ruling 86
+		`{"groups":[]}`: `{"groups":[]}`, // Ruling 86
 		property(`{"key":"0","type":"flag","operator":"flag_evaluates_to","value":true}`):      `filters invalid_input groups/0/properties/0/key: must be the id of a flag of the project: there is none with the id or key "0"`,
 		property(`{"key":"by-key","type":"flag","operator":"flag_evaluates_to","value":true}`): `filters invalid_input groups/0/properties/0/key: must not make flags depend on each other in a circle: new → by-key → new`,
 		property(`{"key":"below","type":"flag","operator":"flag_evaluates_to","value":true}`):  property(`{"key":"5","value":true,"operator":"flag_evaluates_to","type":"flag"}`),
@@ -395,7 +395,7 @@ func TestRemoteConfig(t *testing.T) {
 		`{}`: `{"groups":[{"properties":[],"rollout_percentage":100}]}`,
 		`{"groups":[{"rollout_percentage":0},{"rollout_percentage":null},{"rollout_percentage":5}]}`: `{"groups":[{"properties":[],"rollout_percentage":100},{"properties":[],"rollout_percentage":100},{"properties":[],"rollout_percentage":5}]}`,
 	} {
-		got := outcome(readAndJudge([]byte(raw), judge.Subject{Key: "new", Create: true, RemoteConfig: true}, w))
+		got := outcome(readAndJudge([]byte(raw), judge.Subject{Key: "new", RemoteConfig: true}, w))
 		if got != want {
 			t.Errorf("Filters(%s) = %s, want %s", raw, got, want)
 		}

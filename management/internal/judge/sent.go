@@ -17,8 +17,9 @@ import (
 
 // Merge returns the text of filters after a change (management.md §13.3). Members that
 // were sent replace the members of the text before, and the others stay. f is what the
-// text before says, or nil if there is none. A member that replaces an older form of
-// itself takes the older form away. Filters that cannot be understood are replaced as a whole if condition sets were
+// text before says, or nil if there is none: then a list of condition sets that was not
+// sent is empty. A member that replaces an older form of itself takes the older form
+// away. Filters that cannot be understood are replaced as a whole if condition sets were
 // sent. Errors are of type *[Error].
 func Merge(before json.RawMessage, f *flags.Filters, change json.RawMessage, m Mode) (json.RawMessage, error) {
 	merged, err := mergeText(before, f, change, m)
@@ -32,6 +33,9 @@ func mergeText(before json.RawMessage, f *flags.Filters, change json.RawMessage,
 	}
 	if err != nil {
 		return nil, err
+	}
+	if f == nil && !sent.has("groups") {
+		sent.set("groups", jsonscan.Value("[]")) // a flag begins without condition sets
 	}
 	if f == nil || sent.has("groups") && unreadable(f) != nil {
 		return Compact(sent.append(nil)), nil
