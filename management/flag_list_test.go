@@ -207,7 +207,8 @@ func TestFlagStatus(t *testing.T) {
 		{"old remote configuration", `{"is_remote_configuration":true}`, month, nil, "active", "ACTIVE"},
 		{"remote configuration that nobody asks for", `{"is_remote_configuration":true}`, month, new(month), "stale", "STALE"},
 		{"disabled", `{"active":false}`, month, new(month), "inactive", "INACTIVE"},
-		{"archived", `{"active":false,"archived":true}`, month, nil, "archived", "INACTIVE"},
+		{"Ruling 89: archived", `{"active":false,"archived":true}`, month, nil, "archived", "ARCHIVED"},
+		{"archived and deleted", `{"active":false,"archived":true,"deleted":true}`, 0, nil, "deleted", "DELETED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			called := &calledStore{}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -267,6 +268,36 @@ func TestRuling37CohortsAndSurveys(t *testing.T) {
 	const targeting = `{"payloads":{},"groups":[{"variant":null,"properties":[{"value":"pro","type":"person","key":"plan","label":"x"}],"rollout_percentage":null}]}`
 	if got := filtersOf(t, a, api("POST", projectPath+"/surveys/", `{"name":"s","type":"popover","targeting_flag_filters":`+targeting+`}`), "targeting_flag"); got != targeting {
 		t.Errorf("survey: %s, want %s", got, targeting)
+	}
+}
+
+// Members of answers as clients of the public API expect them (management.md §8.1, §9.10,
+// §11.7, §13.5).
+func TestRuling91Members(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	for _, o := range a.ok(api("GET", "/api/users/@me/", ""))["organizations"].([]any) {
+		if v, ok := o.(map[string]any)["is_pending_deletion"]; !ok || v != false {
+			t.Errorf("organization %v, want is_pending_deletion false", o)
+		}
+	}
+	a.ok(api("POST", projectPath+"/feature_flags/", `{"key":"base","filters":{"groups":[{}]}}`))
+	const dependency = `{"groups":[{"properties":[{"key":%s,"type":"flag","operator":"flag_evaluates_to","value":true}]}]}`
+	want := fmt.Sprintf(dependency, `"1"`)
+	for _, key := range []string{`1`, `"1"`, `"base"`} {
+		body := fmt.Sprintf(`{"key":"by-%s","filters":%s}`, strings.Trim(key, `"`)+strconv.Itoa(len(key)), fmt.Sprintf(dependency, key))
+		if got := filtersOf(t, a, api("POST", projectPath+"/feature_flags/", body)); got != want {
+			t.Errorf("the flag %s is named by %s, want %s", key, got, want)
+		}
+	}
+	if v := a.ok(api("POST", projectPath+"/surveys/", `{"name":"s","type":"popover"}`))["user_access_level"]; v != "manager" {
+		t.Errorf("user_access_level of a survey %v, want manager", v)
+	}
+	for _, path := range []string{"/feature_flags/1/activity/", "/surveys/activity/"} {
+		for _, v := range a.ok(api("GET", projectPath+path, ""))["results"].([]any) {
+			if changes, ok := v.(map[string]any)["detail"].(map[string]any)["changes"].([]any); !ok || len(changes) != 0 {
+				t.Errorf("%s: changes of a creation %v, want []", path, v)
+			}
+		}
 	}
 }
 

@@ -118,7 +118,7 @@ func TestCohortFiltersRefuses(t *testing.T) {
 				}
 				return
 			}
-			if !strings.HasPrefix(got, "filters invalid_input "+tt.want) {
+			if attr, code, _ := strings.Cut(got, " invalid_"); attr != "filters" || !strings.HasPrefix(code[strings.IndexByte(code, ' ')+1:], tt.want) {
 				t.Errorf("CohortFilters = %s, want %s", got, tt.want)
 			}
 		})

@@ -227,7 +227,7 @@ func property(v jsonscan.Value, p *flags.Filter) []byte {
 	switch p.Type {
 	case "flag":
 		o.remove("dependency_chain") // it says that the key is no ID
-		if key, err := readKey(o.get("key")); err != nil || key != p.Key {
+		if key, ok := str(o.get("key")); !ok || key != p.Key {
 			o.set("key", text.AppendQuoted(nil, p.Key))
 		}
 	case "cohort":
