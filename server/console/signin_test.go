@@ -199,8 +199,12 @@ func TestForeign(t *testing.T) {
 	f := management.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
-	s.get("/projects/2/flags").want(403, "You don't have access to the project.").checkPage()
-	for _, path := range []string{"/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing", "/projects/1/flags/1/x", "/static/0/console.css"} {
+	// Ruling 104: one answer for a project of others and for none.
+	foreign, none := s.get("/projects/2/flags").want(404), s.get("/projects/99/flags").want(404)
+	if strings.ReplaceAll(foreign.body, "/projects/2/", "/projects/99/") != none.body {
+		t.Errorf("a project of others: %s\nnone: %s", foreign.body, none.body)
+	}
+	for _, path := range []string{"/projects/2/flags", "/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing", "/projects/1/flags/1/x", "/static/0/console.css"} {
 		s.get(path).want(404).checkPage()
 	}
 	s.post("/projects/1/flags/9999", url.Values{"do": {"save"}}).want(404)
