@@ -276,6 +276,22 @@ func isGroupType(d *decoder, kind jsonscan.Value) bool {
 	return known
 }
 
+// emptyGroup reports whether a node says that it is a group, and has no values, which
+// makes it nobody (evaluation.md §5.3). An empty list is something else.
+func (d *decoder) emptyGroup(v jsonscan.Value) bool {
+	group := false
+	for o := v.Object(); o.Next(); {
+		switch name := string(o.Name()); {
+		case name == "type":
+			group = isGroupType(d, o.Value())
+		case name == "values" && o.Value().Kind() == jsonscan.Null:
+		case name == "values" || !members.Node.Knows(o.Name()):
+			return false
+		}
+	}
+	return group
+}
+
 func emptyObject(v jsonscan.Value) bool {
 	o := v.Object()
 	return !o.Next()
@@ -315,6 +331,13 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		d.checkMembers(members.Node, at, v)
 	}
 	switch {
+	case d.emptyGroup(v):
+		n.Type = "OR"
+		if values != nil {
+			at, v = &path{up: at, name: "values"}, values
+		}
+		d.note(Error, at, v, "give it a list of values, or remove it", errors.New("the group has no values and is nobody"))
+		return nil
 	case values != nil:
 		d.str(&n.Type, &path{up: at, name: "type"}, kind)
 		at = &path{up: at, name: "values"}
@@ -394,6 +417,8 @@ func (d *decoder) legacyGroup(at *path, v jsonscan.Value) (CohortNode, error) {
 		err = d.node(&group, at, v, 1)
 	case isTree(properties):
 		err = d.node(&group, &path{up: at, name: "properties"}, properties, 1)
+	case d.emptyGroup(properties):
+		group.Type = "OR"
 	default:
 		group, err = d.legacyProperties(&path{up: at, name: "properties"}, properties)
 	}

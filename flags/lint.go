@@ -22,7 +22,8 @@ func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
 		c.problem(Note, &path{name: "key"}, quote(m.Key), hintServed, "the key has other characters than letters, digits, underscores and hyphens, or more than 400")
 	}
 	if len(f.conditions) == 0 && f.holdoutValue < 0 && f.enrollment < 0 {
-		c.problem(Note, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone", "the flag has no condition sets and never matches")
+		c.problem(Note, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone",
+			"the flag has no condition sets and is off for everybody")
 	}
 	switch strings.ToLower(m.EvaluationRuntime) {
 	case "", "all", "client", "server":

@@ -64,25 +64,14 @@ func (w *work) enter(ctx context.Context, ref string, scopes ...Scope) error {
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}
-	if level == 0 && w.c.HideForeignProjects {
+	if level == 0 { // nobody learns which projects others have
 		return missing
 	}
 	if p.Key != nil && len(p.Key.Projects) > 0 && !slices.Contains(p.Key.Projects, id) {
 		return forbidden("API key does not have access to project %d.", id)
 	}
-	if err := p.in(organization, level); err != nil {
-		switch {
-		case level > 0:
-			return err
-		case len(p.Key.Organizations) > 0: // the answer does not tell whose project it is
-			return forbidden("API key does not have access to project %d.", id)
-		}
-	}
-	if err := p.Require(scopes...); err != nil {
+	if err := cmp.Or(p.in(organization, level), p.Require(scopes...)); err != nil {
 		return err
-	}
-	if level == 0 {
-		return forbidden("You don't have access to the project.")
 	}
 	w.at = &ProjectAccess{project, organization, level}
 	return w.serve(scopes)
@@ -235,7 +224,7 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 	if err != nil {
 		return nil, err
 	}
-	if ref, err = s.ProjectRef(ctx, ref, apiKey); err != nil {
+	if ref, err = s.ProjectRef(ctx, principal, ref, apiKey); err != nil {
 		return nil, err
 	}
 	a, err := s.Access(ctx, principal, ref, "feature_flag:read")
@@ -256,8 +245,9 @@ func namesProject(p *Project, ref, apiKey string) bool {
 
 // ProjectRef returns the path element of the project that ref names, as
 // [Service.DefinitionsAccess] has it: of the one with the API key where ref names none,
-// and of the current project without a key.
-func (s *Service) ProjectRef(ctx context.Context, ref, apiKey string) (string, error) {
+// and of the current project without a key. An API key of a project of others is like one
+// of no project.
+func (s *Service) ProjectRef(ctx context.Context, by *Principal, ref, apiKey string) (string, error) {
 	switch {
 	case ref != "" && ref != "@current":
 		return ref, nil
@@ -265,6 +255,9 @@ func (s *Service) ProjectRef(ctx context.Context, ref, apiKey string) (string, e
 		return "@current", nil
 	}
 	p, err := s.c.Store.ProjectByKey(ctx, apiKey)
+	if err == nil {
+		_, err = s.c.Store.Membership(ctx, p.Organization, by.User.ID)
+	}
 	if errors.Is(err, ErrNotFound) {
 		return "", forbidden("You don't have access to the project.")
 	}

@@ -25,7 +25,7 @@ func TestAccessOrder(t *testing.T) {
 		otherCompany = "API key does not have access to organization %s."
 		noKeys       = "Organization %s does not allow its members to use personal API keys."
 		noScope      = "API key missing required scope 'survey:write'"
-		noMember     = "You don't have access to the project."
+		missing      = "Project not found."
 	)
 	read := scopes("survey:read")
 	for _, tt := range []struct {
@@ -34,15 +34,15 @@ func TestAccessOrder(t *testing.T) {
 		ref  int64
 		want string // the detail
 	}{
-		{"unknown project", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, 99, "Project not found."},
+		{"unknown project", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, 99, missing},
 		{"another project", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, w.shop.ID, fmt.Sprintf(elsewhere, w.shop.ID)},
-		{"another project of others", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, plans.ID, fmt.Sprintf(elsewhere, plans.ID)},
+		{"another project of others", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, plans.ID, missing},
 		{"another organization", []func(*management.PersonalKey){read, onlyOrganizations(w.acme)}, w.shop.ID, fmt.Sprintf(otherCompany, w.umbra.ID)},
-		{"another organization of others", []func(*management.PersonalKey){read, onlyOrganizations(w.acme)}, plans.ID, fmt.Sprintf(elsewhere, plans.ID)},
+		{"another organization of others", []func(*management.PersonalKey){read, onlyOrganizations(w.acme)}, plans.ID, missing},
 		{"no keys there", []func(*management.PersonalKey){read, onlyProjects(w.shop), onlyOrganizations(w.umbra)}, w.shop.ID, fmt.Sprintf(noKeys, w.umbra.ID)},
 		{"no scope", []func(*management.PersonalKey){read}, w.web.ID, noScope},
-		{"no scope, and no member", []func(*management.PersonalKey){read}, plans.ID, noScope},
-		{"no member", nil, plans.ID, noMember},
+		{"no scope, and no member", []func(*management.PersonalKey){read}, plans.ID, missing},
+		{"no member", nil, plans.ID, missing},
 		{"all is well", []func(*management.PersonalKey){scopes("survey:write"), onlyProjects(w.web), onlyOrganizations(w.acme)}, w.web.ID, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAccessOrder(t *testing.T) {
 			case err == nil && tt.want == "":
 			case !ok || e.Detail != tt.want:
 				t.Errorf("Access = %v, want %s", err, tt.want)
-			case tt.want == "Project not found.":
+			case tt.want == missing:
 				checkFault(t, "Access", err, "not found not_found")
 			default:
 				checkFault(t, "Access", err, "forbidden permission_denied")
@@ -72,8 +72,8 @@ func TestAccess(t *testing.T) {
 		{"member", "1", w.cyd, "Web Acme 1"},
 		{"the current one", "@current", w.dov, "Shop Umbra 15"},
 		{"no current one", "@current", w.eve, "not found not_found"},
-		{"of others", "1", w.dov, "forbidden permission_denied"},
-		{"the staff has no more rights", "1", w.sam, "forbidden permission_denied"},
+		{"of others", "1", w.dov, "not found not_found"},
+		{"the staff has no more rights", "1", w.sam, "not found not_found"},
 		{"unknown", "99", w.ada, "not found not_found"},
 		{"no number", "web", w.ada, "not found not_found"},
 		{"a UUID", w.web.UUID.String(), w.ada, "not found not_found"},
@@ -98,13 +98,12 @@ func TestAccess(t *testing.T) {
 	// A current project can be one that is theirs no more.
 	w.ok(w.store.DeleteMembership(t.Context(), w.umbra.ID, w.dov.ID))
 	_, err := w.Access(t.Context(), w.as(w.dov), "@current")
-	checkFault(t, "Access after leaving", err, "forbidden permission_denied")
+	checkFault(t, "Access after leaving", err, "not found not_found")
 }
 
-// With HideForeignProjects a project of others is like none, whatever else is
-// wrong (management.md §15.1 A15).
-func TestHideForeignProjects(t *testing.T) {
-	w := newWorld(t, func(c *management.Config) { c.HideForeignProjects = true })
+// A project of others is like none, whatever else is wrong (management.md §1.5, §15.1 A15).
+func TestRuling104ForeignProjects(t *testing.T) {
+	w := newWorld(t)
 	foreign := strconv.FormatInt(w.shop.ID, 10)
 	var answers []string
 	for _, p := range []*management.Principal{

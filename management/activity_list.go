@@ -50,7 +50,7 @@ type ActivityUser struct {
 	System    bool    `json:"is_system,omitempty"`
 }
 
-// An ActivityDetail says what was done. Changes are nil if only the activity itself is
+// An ActivityDetail says what was done. Changes are empty if only the activity itself is
 // known.
 type ActivityDetail struct {
 	Changes []ActivityChange `json:"changes"`
@@ -166,8 +166,8 @@ func (w *work) activityViews(ctx context.Context, list []Activity) ([]ActivityVi
 		if err := json.Unmarshal(a.Detail, &v.Detail); err != nil {
 			return nil, err
 		}
-		if len(v.Detail.Changes) == 0 {
-			v.Detail.Changes = nil
+		if v.Detail.Changes == nil {
+			v.Detail.Changes = []ActivityChange{}
 		}
 		views[i] = v
 	}

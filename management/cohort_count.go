@@ -170,7 +170,7 @@ func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*memberFind
 		}
 		key := "members of cohort " + strconv.FormatInt(list[i].ID, 10)
 		filters := judge.InCohort(list[i].ID)
-		if err := judge.Judge(&filters, judge.Subject{Key: key, Create: true}, world); err != nil {
+		if err := judge.Judge(&filters, judge.Subject{Key: key}, world); err != nil {
 			if judgeError(err) == err {
 				return nil, err
 			}

@@ -134,7 +134,7 @@ func newCohortComparison(set *definitionSet, before, after *Cohort) (*comparison
 	}
 	changed.cohorts = append(changed.cohorts, *after)
 	members := judge.InCohort(after.ID)
-	if err := judge.Judge(&members, judge.Subject{Key: audienceKey, Create: true}, changed.world()); err != nil {
+	if err := judge.Judge(&members, judge.Subject{Key: audienceKey}, changed.world()); err != nil {
 		if judgeError(err) == err {
 			return nil, err
 		}

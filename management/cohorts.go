@@ -244,10 +244,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{"", "static", "dynamic"}, q.Type) {
-		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", check.Excerpt(q.Type))
-	}
-	if err := judgeError(check.Search(q.Search)); err != nil {
+	if err := judgeError(cmp.Or(check.Selected("type", q.Type, "static", "dynamic"), check.Search(q.Search))); err != nil {
 		return nil, err
 	}
 	authors, err := idList("created_by_id", q.CreatedBy)

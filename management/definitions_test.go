@@ -129,7 +129,7 @@ func TestDefinitionsAccess(t *testing.T) {
 		{"personal key by ID, whatever the token", all, app, w.web.APIKey, "App"},
 		{"personal key and unknown token", all, "", "phc_x", forbidden},
 		{"personal key and token of others", all, "", w.shop.APIKey, forbidden},
-		{"personal key by ID of others", all, shop, "", forbidden},
+		{"personal key by ID of others", all, shop, "", "not found not_found"},
 		{"personal key by ID of nothing", all, "99", "", missing},
 		{"personal key by name", all, "web", "", missing},
 		{"key that may read flags", reader, "", w.web.APIKey, "Web"},

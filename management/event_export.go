@@ -183,14 +183,14 @@ type rowWriter struct {
 func newRowWriter(dst io.Writer, format string) (*rowWriter, error) {
 	const size = 64 << 10 // bytes
 	w := &rowWriter{buffered: bufio.NewWriterSize(dst, size)}
-	switch format {
-	case "", "ndjson":
+	if err := judgeError(check.Selected("format", format, "ndjson", "csv")); err != nil {
+		return nil, err
+	}
+	if format == "csv" {
+		w.csv = csv.NewWriter(w.buffered)
+	} else {
 		w.json = json.NewEncoder(w.buffered)
 		w.json.SetEscapeHTML(false)
-	case "csv":
-		w.csv = csv.NewWriter(w.buffered)
-	default:
-		return nil, invalid("format", "invalid_choice", "%q is not a valid choice: want ndjson or csv.", check.Excerpt(format))
 	}
 	return w, nil
 }

@@ -52,13 +52,13 @@ type FlagSelection struct {
 	body body
 }
 
-// ids returns the IDs, and what is none.
+// ids returns the IDs, and what is none. No list is an empty one.
 func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
 	if q.body.unknown != nil {
 		return nil, nil, q.body.unknown
 	}
-	if !q.IDs.Set {
-		return nil, nil, invalid("ids", "required", "This field is required.")
+	if !q.IDs.Set || q.IDs.Null {
+		return nil, nil, nil
 	}
 	raw, err := check.DecodeList[json.RawMessage]("ids", &q.IDs)
 	if err != nil {
@@ -84,7 +84,7 @@ type FlagKeys struct {
 	Warning string            `json:"warning,omitempty"`
 }
 
-// FlagKeys returns the keys of those flags that exist. It needs scope
+// FlagKeys returns the keys of those flags that exist and are not deleted. It needs scope
 // feature_flag:read.
 func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q FlagSelection) (*FlagKeys, error) {
 	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
@@ -101,6 +101,7 @@ func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q Flag
 	out := &FlagKeys{Keys: make(map[string]string, len(ids))}
 	for _, id := range ids {
 		switch f, err := w.store.Flag(ctx, w.at.Project.ID, id); {
+		case err == nil && f.Deleted:
 		case err == nil:
 			out.Keys[strconv.FormatInt(id, 10)] = f.Key
 		case !errors.Is(err, ErrNotFound):
@@ -140,10 +141,12 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 		return nil, err
 	}
 	ids, wrong, err := q.ids()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(wrong) > 0 {
+	case !q.IDs.Set, q.IDs.Null:
+		return nil, invalid("ids", "required", "This field is required.")
+	case len(wrong) > 0:
 		return nil, invalid("ids", "invalid_input", "A valid integer is required, not %s.", wrong[0])
 	}
 	out := &DeletedFlags{Deleted: []DeletedFlag{}, Errors: []UndeletedFlag{}}

@@ -47,19 +47,20 @@ func TestFlagActions(t *testing.T) {
 }
 
 // management.md §13.1: bulk_keys.
-func TestFlagKeys(t *testing.T) {
+func TestRuling88FlagKeys(t *testing.T) {
 	w := newWorld(t)
 	w.flag(w.web, `{"key":"a","filters":`+everybody+`}`)
 	w.flag(w.shop, `{"key":"foreign","filters":`+everybody+`}`)
 	must(w.changeFlag(w.flag(w.web, `{"key":"gone","filters":`+everybody+`}`), `{"deleted":true}`))(t)
 	for _, tt := range []struct{ body, want string }{
 		{`{"ids":[1]}`, `{"keys":{"1":"a"}}`},
-		{`{"ids":["1",3,2,99,-1]}`, `{"keys":{"1":"a","3":"gone"}}`},
+		{`{"ids":["1",3,2,99,-1]}`, `{"keys":{"1":"a"}}`},
 		{`{"ids":[]}`, `{"keys":{}}`},
 		{`{"ids":[1,"x",null,1.5]}`, `{"keys":{"1":"a"},"warning":"Ignored what is no integer: \"x\", null, 1.5"}`},
 		{`{"ids":["x",{}]}`, "invalid invalid_input ids"},
 		{`{"ids":7}`, "invalid not_a_list ids"},
-		{`{}`, "invalid required ids"},
+		{`{}`, `{"keys":{}}`},
+		{`{"ids":null}`, `{"keys":{}}`},
 		{`{"ids":[` + strings.Repeat("1,", 1000) + `1]}`, "invalid invalid_input ids"},
 	} {
 		v, err := w.FlagKeys(t.Context(), w.as(w.ada), ref(w.web), decode[management.FlagSelection](t, tt.body))
@@ -232,10 +233,10 @@ func TestActivityForm(t *testing.T) {
 	list := must(w.ListActivity(t.Context(), w.as(w.ada), ref(w.web), management.ActivityQuery{Page: 1, Limit: 10}))(t).Items
 	const rest = `"scope":"FeatureFlag","item_id":"1","detail":{"changes":`
 	for i, want := range []string{
-		`"user":{"first_name":"System","email":null,"is_system":true},"activity":"updated",` + rest + `null,"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:08Z"}`,
+		`"user":{"first_name":"System","email":null,"is_system":true},"activity":"updated",` + rest + `[],"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:08Z"}`,
 		`"user":{"first_name":"","email":null},"activity":"updated",` + rest +
 			`[{"type":"FeatureFlag","action":"created","field":"name","before":"","after":"N"}],"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:07Z"}`,
-		`"user":{"first_name":"Ada","email":"ada@example.com"},"activity":"created",` + rest + `null,"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:07Z"}`,
+		`"user":{"first_name":"Ada","email":"ada@example.com"},"activity":"created",` + rest + `[],"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:07Z"}`,
 	} {
 		if got := strings.TrimPrefix(encode(t, list[i]), `{"id":"`+list[i].ID.String()+`",`); got != want {
 			t.Errorf("entry %d\n%s, want\n%s", i, got, want)

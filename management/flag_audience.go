@@ -111,7 +111,7 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (flags.Filters, error) {
 		filters.AggregationGroupTypeIndex = aggregation
 	}
 	if err == nil {
-		err = judge.Judge(&filters, judge.Subject{Key: audienceKey, Create: true}, set.world())
+		err = judge.Judge(&filters, judge.Subject{Key: audienceKey}, set.world())
 	}
 	err = judgeError(err)
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -3,7 +3,9 @@ package management
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
@@ -12,10 +14,11 @@ import (
 )
 
 // settleConflict returns an error if a change was made for another version of a
-// flag than the one there is, and somebody else has changed the same fields since.
-// From other changes it takes what they leave as it was (management.md §13.6). A user
-// that cannot read encrypted payloads cannot know whether somebody has changed them:
-// the last change counts.
+// flag than the one there is, and somebody else has changed the same fields since, to
+// other values. From other changes it takes what they leave as it was (management.md
+// §13.6). Without the flag as the client has seen it, all that it wants otherwise than it
+// is counts as changed since. A user that cannot read encrypted payloads cannot know
+// whether somebody has changed them: the last change counts.
 func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if err := checkPrecondition(f, patch.IfVersion); err != nil {
 		return err
@@ -23,28 +26,25 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if !patch.Version.Set || patch.Version.Null || patch.Version.Value == f.Version {
 		return nil
 	}
-	original, ok := rawjson.Object(patch.Original.Value)
-	if !ok {
-		return conflict("%s Send original_flag as well, so that changes of other fields can be told apart.", versionDetail(f))
-	}
+	original, seen := rawjson.Object(patch.Original.Value)
 	masked, readable := flagFields(f, redactedFilters(f), patch), flagFields(f, s.openPayloads(f), patch)
 	var clashes []string
 	for i, row := range masked {
 		if !row.Logged || !row.Sent.IsSet() {
 			continue
 		}
-		switch before, known := original[row.Attr]; {
-		case !known:
-		case sameJSON(before, row.Sent.JSON()):
-			row.Sent.LeaveOut()
-		case !sameJSON(before, row.ValueJSON()) && !sameJSON(before, readable[i].ValueJSON()):
+		before, known := original[row.Attr]
+		if (known || !seen) && clashing(&row, before, row.ValueJSON(), readable[i].ValueJSON()) {
 			clashes = append(clashes, row.Attr)
 		}
 	}
-	if len(clashes) > 0 {
-		return conflict("%s Both changes are about: %s.", versionDetail(f), strings.Join(clashes, ", "))
+	switch {
+	case len(clashes) == 0:
+		return nil
+	case !seen:
+		return conflict("%s Send original_flag as well, so that changes of other fields can be told apart.", versionDetail(f))
 	}
-	return nil
+	return conflict("%s Both changes are about: %s.", versionDetail(f), strings.Join(clashes, ", "))
 }
 
 // settleOriginal returns an error if somebody else has changed, since a client has seen a
@@ -64,11 +64,7 @@ func settleOriginal(thing string, original *optional.Value[json.RawMessage], tab
 		if !row.Logged || row.Sent == nil || !row.Sent.IsSet() {
 			continue
 		}
-		switch before, known := seen[row.Attr]; {
-		case !known, sameJSON(row.Sent.JSON(), row.ValueJSON()):
-		case sameJSON(before, row.Sent.JSON()):
-			row.Sent.LeaveOut()
-		case !sameJSON(before, row.ValueJSON()):
+		if before, known := seen[row.Attr]; known && clashing(&row, before, row.ValueJSON()) {
 			clashes = append(clashes, row.Attr)
 		}
 	}
@@ -76,6 +72,36 @@ func settleOriginal(thing string, original *optional.Value[json.RawMessage], tab
 		return conflict("The %s was changed by somebody else in the meantime. Both changes are about: %s.", thing, strings.Join(clashes, ", "))
 	}
 	return nil
+}
+
+// clashing reports whether a patch and somebody else have given a field different values
+// since the client has seen it with the value before, nil if that is not known. The field
+// may be shown in several ways now. What the patch leaves as it was is taken out of it.
+func clashing(row *field.Row, before json.RawMessage, now ...json.RawMessage) bool {
+	sent := row.Sent.JSON()
+	wanted := func(value json.RawMessage) bool { return sameJSON(value, over(row.Attr, value, sent)) }
+	switch {
+	case slices.ContainsFunc(now, wanted): // both sides have made the same change, or the patch makes none
+		return false
+	case before == nil:
+		return true
+	case wanted(before):
+		row.Sent.LeaveOut()
+		return false
+	}
+	return !slices.ContainsFunc(now, func(value json.RawMessage) bool { return sameJSON(before, value) })
+}
+
+// over returns the value that a field has after a patch. Of filters a patch may have
+// some members only (management.md §13.3).
+func over(attr string, value, sent json.RawMessage) json.RawMessage {
+	stored, ok := rawjson.Object(value)
+	members, object := rawjson.Object(sent)
+	if attr != "filters" || !ok || !object {
+		return sent
+	}
+	maps.Copy(stored, members)
+	return rawjson.Must(stored)
 }
 
 // checkPrecondition returns an error if a change is for another version than the flag
@@ -123,12 +149,23 @@ func withoutNames(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "cohort_name")
+		inherit(v)
 		for name, value := range v {
-			if name == "value" || name == "payloads" || name == "aggregation_group_type_index" {
-				continue // an empty one says something
-			}
-			if v[name] = withoutNames(value); emptyValue(v[name]) {
+			switch {
+			case value == nil && name != aggregation:
 				delete(v, name)
+			case name == "value", name == aggregation: // an empty one says something
+			case name == "payloads":
+				if payloads, ok := value.(map[string]any); ok {
+					maps.DeleteFunc(payloads, func(_ string, payload any) bool { return payload == nil })
+				}
+				if emptyValue(value) {
+					delete(v, name)
+				}
+			default:
+				if v[name] = withoutNames(value); emptyValue(v[name]) {
+					delete(v, name)
+				}
 			}
 		}
 	case []any:
@@ -137,6 +174,24 @@ func withoutNames(v any) any {
 		}
 	}
 	return v
+}
+
+const aggregation = "aggregation_group_type_index"
+
+// inherit takes aggregations that are null out of filters, and out of their condition sets
+// if the filters have none, which a condition set could inherit: they say persons then,
+// as their absence does (evaluation.md §1.4).
+func inherit(filters map[string]any) {
+	groups, ok := filters["groups"].([]any)
+	if !ok || filters[aggregation] != nil {
+		return
+	}
+	delete(filters, aggregation)
+	for _, g := range groups {
+		if g, ok := g.(map[string]any); ok && g[aggregation] == nil {
+			delete(g, aggregation)
+		}
+	}
 }
 
 func emptyValue(v any) bool {

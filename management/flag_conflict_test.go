@@ -25,13 +25,27 @@ func TestFlagConflicts(t *testing.T) {
 	}{
 		{"different fields", `{"name":"theirs"}`, `{"tags":["ours"]}`, "", `"theirs" true ["ours"] 10`},
 		{"the same field", `{"name":"theirs"}`, `{"name":"ours"}`, conflict, `"theirs" true ["t"] 10`},
-		{"the same change", `{"name":"same"}`, `{"name":"same"}`, conflict, `"same" true ["t"] 10`},
+		{"Ruling 87: the same change", `{"name":"same"}`, `{"name":"same"}`, "", `"same" true ["t"] 10`},
+		{"Ruling 87: the same change and another one", `{"name":"same"}`, `{"name":"same","tags":["ours"]}`, "", `"same" true ["ours"] 10`},
+		{"Ruling 87: the same change of filters", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"properties":[],"rollout_percentage":20}]}}`, "", `"N" true ["t"] 20`},
+		{"Ruling 87: the same change without the original", `{"name":"same"}`, `{"name":"same","original_flag":null}`, "", `"same" true ["t"] 10`},
+		{
+			"Ruling 87: nulls", `{"filters":{"groups":[{"rollout_percentage":20}]}}`,
+			`{"filters":{"groups":[{"rollout_percentage":10,"variant":null,"aggregation_group_type_index":null}],"aggregation_group_type_index":null,"payloads":{"true":null},"holdout":null},"tags":["ours"]}`,
+			"", `"N" true ["ours"] 20`,
+		},
+		{
+			"Ruling 87: a null that says something", `{"filters":{"groups":[{"rollout_percentage":20}],"aggregation_group_type_index":0}}`,
+			`{"filters":{"groups":[{"rollout_percentage":20,"aggregation_group_type_index":null}],"aggregation_group_type_index":0}}`, conflict, `"N" true ["t"] 20`,
+		},
+		{"Ruling 87: filters of which some members are sent", `{"filters":{"early_exit":true}}`, `{"filters":{"groups":[{"rollout_percentage":10}]},"tags":["ours"]}`, "", `"N" true ["ours"] 10`},
 		{"a field that we leave as it was", `{"name":"theirs"}`, `{"name":"N","tags":["ours"]}`, "", `"theirs" true ["ours"] 10`},
 		{"all fields, of which we change one", `{"name":"theirs"}`, `all`, "", `"theirs" true ["ours"] 10`},
 		{"filters", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"rollout_percentage":30}]}}`, conflict, `"N" true ["t"] 20`},
 		{"filters as they were", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"properties":[],"rollout_percentage":10}]},"active":false}`, "", `"N" false ["t"] 20`},
 		{"filters with a value that looks empty", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"properties":[{"key":"a","type":"person","value":""}],"rollout_percentage":10}]}}`, conflict, `"N" true ["t"] 20`},
-		{"deleted meanwhile", `{"deleted":true}`, `{"deleted":true}`, conflict, `"N" true ["t"] 10`},
+		{"Ruling 87: deleted by both", `{"deleted":true}`, `{"deleted":true}`, "", `"N" true ["t"] 10`},
+		{"deleted meanwhile", `{"deleted":true,"name":"theirs"}`, `{"name":"ours"}`, conflict, `"theirs" true ["t"] 10`},
 		{"what is empty is not there", `{"name":"theirs"}`, `{"ensure_experience_continuity":null,"evaluation_contexts":[],"tags":["ours"]}`, "", `"theirs" true ["ours"] 10`},
 		{"a field that the original does not have", `{"name":"theirs"}`, `{"name":"ours","original_flag":{"tags":["t"]}}`, "", `"ours" true ["t"] 10`},
 		{"no original", `{"name":"theirs"}`, `{"tags":["ours"],"original_flag":null}`, conflict, `"theirs" true ["t"] 10`},
@@ -78,7 +92,7 @@ func TestFlagConflictDetail(t *testing.T) {
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	must(w.changeFlag(id, `{"name":"a","tags":["a"]}`))(t)
 	_, err := w.changeFlag(id, `{"name":"b","tags":["b"],"active":true,"version":1,"original_flag":{"name":"","tags":[],"active":false}}`)
-	const want = "management: The feature flag was changed by somebody else in the meantime; its version is 2. Both changes are about: name, active, tags."
+	const want = "management: The feature flag was changed by somebody else in the meantime; its version is 2. Both changes are about: name, tags."
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

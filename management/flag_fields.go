@@ -77,7 +77,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 	return field.Table{
 		field.Plain("key", &patch.Key, &f.Key, checkFlagKey),
 		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, maxFlagName)),
-		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(f.shown(filters)),
+		field.Checked("filters", &patch.Filters, check.NotNull[json.RawMessage]).LoggedAs(f.shown(filters)),
 		field.Plain("active", &patch.Active, &f.Active, check.Bool),
 		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
 		field.Plain("archived", &patch.Archived, &f.Archived, check.Bool),

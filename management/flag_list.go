@@ -3,10 +3,12 @@ package management
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/finder"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
@@ -15,7 +17,7 @@ import (
 // A FlagQuery selects flags as the parameters of a list do (management.md §13.2).
 // Empty fields select nothing away, but archived flags.
 type FlagQuery struct {
-	Active         string // true, false or STALE
+	Active         string // a boolean as in other queries (evaluation.md §8.2), or STALE
 	Archived       *bool
 	CreatedBy      string // an ID, a list with commas, or a JSON list
 	Search         string
@@ -97,6 +99,9 @@ func (s *Service) FlagNames(ctx context.Context, p *Principal, ref string, limit
 // findFlags leaves to the store what it can select by itself, so that a page costs
 // the same however many flags there are.
 func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([]FeatureFlag, int, error) {
+	if err := q.check(); err != nil {
+		return nil, 0, err
+	}
 	archived := cmp.Or(q.Archived, new(false))
 	simple := FlagFilter{Archived: archived, Key: q.Key}
 	switch q.Active {
@@ -114,6 +119,19 @@ func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([
 	return pageOf(list, limit, offset), len(list), err
 }
 
+// check returns an error if a field with a closed set of values has another one. It makes
+// true or false of each word for a boolean.
+func (q *FlagQuery) check() error {
+	if active, ok := text.ParseBool(q.Active); ok {
+		q.Active = strconv.FormatBool(active)
+	}
+	return judgeError(cmp.Or(
+		check.Selected("active", q.Active, "true", "false", flagStale),
+		check.Selected("type", q.Type, "boolean", "multivariant", "experiment", "remote_config"),
+		check.Selected("evaluation_runtime", q.Runtime, "all", "client", "server"),
+	))
+}
+
 func (q *FlagQuery) empty() bool {
 	return q.CreatedBy == "" && q.Search == "" && q.Type == "" && q.Runtime == "" && q.Tags == "" && q.ExcludedTags == "" &&
 		q.ExcludedFields == "" && q.Keys == "" && q.Contexts == "" && q.HasContexts == nil && q.Order == ""
@@ -122,6 +140,9 @@ func (q *FlagQuery) empty() bool {
 // selectFlags returns the flags that a query selects, in its order.
 func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]FeatureFlag, error) {
 	var states stateJudge
+	if err := q.check(); err != nil {
+		return nil, err
+	}
 	selected, err := flagSelector(&q, &states)
 	if err != nil {
 		return nil, err
@@ -173,9 +194,6 @@ func flagSelector(q *FlagQuery, states *stateJudge) (func(*FeatureFlag) bool, er
 	contexts, err := nameList("evaluation_contexts", q.Contexts)
 	if err != nil {
 		return nil, err
-	}
-	if !slices.Contains([]string{"", "boolean", "multivariant", "experiment", "remote_config"}, q.Type) {
-		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", check.Excerpt(q.Type))
 	}
 	found := finder.New(q.Search)
 	archived := cmp.Or(q.Archived, new(false))
@@ -234,7 +252,11 @@ func flagOrder(name string) (func(a, b FeatureFlag) int, error) {
 	case name == "":
 		by = func(*FeatureFlag, *FeatureFlag) int { return 0 }
 	case by == nil:
-		return nil, invalid("order", "invalid_choice", "%q is not a valid choice.", check.Excerpt(name))
+		var names []string
+		for _, field := range slices.Sorted(maps.Keys(flagOrders)) {
+			names = append(names, field, "-"+field)
+		}
+		return nil, judgeError(check.Selected("order", name, names...))
 	}
 	return func(a, b FeatureFlag) int {
 		c := by(&a, &b)

@@ -64,7 +64,9 @@ func TestFlagFilters(t *testing.T) {
 		{management.FlagQuery{Active: "true"}, "trial_run conf check-out plain"},
 		{management.FlagQuery{Active: "false"}, "off"},
 		{management.FlagQuery{Active: "STALE"}, ""},
-		{management.FlagQuery{Active: "what"}, all},
+		{management.FlagQuery{Active: "False"}, "off"}, // what Python writes
+		{management.FlagQuery{Active: "0"}, "off"},
+		{management.FlagQuery{Active: "TRUE"}, "trial_run conf check-out plain"},
 		{management.FlagQuery{Archived: new(false)}, all},
 		{management.FlagQuery{Archived: new(true)}, "old"},
 		{management.FlagQuery{Archived: new(true), Active: "true"}, ""},
@@ -150,6 +152,10 @@ func TestFlagFiltersRefuse(t *testing.T) {
 		{management.FlagQuery{Search: strings.Repeat("ä", 201)}, "invalid max_length search"},
 		{management.FlagQuery{CreatedBy: "1,x"}, "invalid invalid_input created_by_id"},
 		{management.FlagQuery{Type: "x"}, "invalid invalid_choice type"},
+		{management.FlagQuery{Active: "what"}, "invalid invalid_choice active"},
+		{management.FlagQuery{Active: "what", Search: "x"}, "invalid invalid_choice active"},
+		{management.FlagQuery{Active: "stale"}, "invalid invalid_choice active"},
+		{management.FlagQuery{Runtime: "edge"}, "invalid invalid_choice evaluation_runtime"},
 		{management.FlagQuery{Tags: "a"}, "invalid invalid_input tags"},
 		{management.FlagQuery{Tags: "[1]"}, "invalid invalid_input tags"},
 		{management.FlagQuery{ExcludedTags: "{}"}, "invalid invalid_input excluded_tags"},
@@ -207,7 +213,8 @@ func TestFlagStatus(t *testing.T) {
 		{"old remote configuration", `{"is_remote_configuration":true}`, month, nil, "active", "ACTIVE"},
 		{"remote configuration that nobody asks for", `{"is_remote_configuration":true}`, month, new(month), "stale", "STALE"},
 		{"disabled", `{"active":false}`, month, new(month), "inactive", "INACTIVE"},
-		{"archived", `{"active":false,"archived":true}`, month, nil, "archived", "INACTIVE"},
+		{"Ruling 89: archived", `{"active":false,"archived":true}`, month, nil, "archived", "ARCHIVED"},
+		{"archived and deleted", `{"active":false,"archived":true,"deleted":true}`, 0, nil, "deleted", "DELETED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			called := &calledStore{}

@@ -106,7 +106,7 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *
 	if err != nil {
 		return judgeError(err)
 	}
-	subject := judge.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
+	subject := judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig}
 	if err := judge.Judge(&filters, subject, world); err != nil {
 		return judgeError(err)
 	}

@@ -15,6 +15,7 @@ const (
 	flagActive   = "ACTIVE"
 	flagInactive = "INACTIVE"
 	flagStale    = "STALE"
+	flagArchived = "ARCHIVED"
 	flagDeleted  = "DELETED"
 )
 
@@ -63,6 +64,8 @@ func (j *stateJudge) state(f *FeatureFlag) flagState {
 	switch {
 	case f.Deleted:
 		return flagState{flagDeleted, "Flag has been deleted", nil}
+	case f.Archived:
+		return flagState{flagArchived, "Flag has been archived", nil}
 	case !f.Active:
 		return flagState{flagInactive, "Flag is disabled", nil}
 	case f.LastCalled != nil && j.now.Sub(*f.LastCalled) >= staleAfter:
@@ -95,9 +98,6 @@ func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string
 	f, err := w.flagByRef(ctx, flag)
 	if err != nil {
 		return nil, err
-	}
-	if f.Archived && !f.Deleted {
-		return &FlagStatus{"archived", "Flag has been archived"}, nil
 	}
 	j, err := w.stateJudge(ctx, []FeatureFlag{*f})
 	if err != nil {

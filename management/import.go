@@ -762,7 +762,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 		}
 		if f.filters, f.text, f.err = i.fill(f.made, f.file, world); f.err == nil {
 			sounds = append(sounds, f)
-			cases = append(cases, judge.Case{Filters: &sounds[len(sounds)-1].filters, Subject: judge.Subject{Key: f.file.Key, Create: true, RemoteConfig: f.made.RemoteConfig}})
+			cases = append(cases, judge.Case{Filters: &sounds[len(sounds)-1].filters, Subject: judge.Subject{Key: f.file.Key, RemoteConfig: f.made.RemoteConfig}})
 		}
 	}
 	for n, err := range judge.JudgeAll(cases, world) {

@@ -690,7 +690,7 @@ func TestRestrictedKeys(t *testing.T) {
 	}
 }
 
-// management.md §1.5, step 6: organizations can forbid keys to members, but not
+// management.md §1.5, step 5: organizations can forbid keys to members, but not
 // to administrators and owners.
 func TestKeysForbiddenByOrganization(t *testing.T) {
 	for _, m := range methods() {

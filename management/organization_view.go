@@ -19,6 +19,7 @@ type OrganizationSummary struct {
 	MembersCanUse   bool       `json:"members_can_use_personal_api_keys"`
 	IsActive        *bool      `json:"is_active"`
 	NotActiveReason *string    `json:"is_not_active_reason"`
+	PendingDeletion bool       `json:"is_pending_deletion"` // always false: an organization is deleted at once
 }
 
 // An OrganizationView is an organization as the API shows it (management.md

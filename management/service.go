@@ -79,10 +79,6 @@ type Config struct {
 	// owns it, cannot be deleted.
 	DeleteEmptyOrganizations bool
 
-	// HideForeignProjects answers "not found" rather than "not allowed" for
-	// projects of others.
-	HideForeignProjects bool
-
 	// HideBackupCodes shows backup codes only when they are made, and stores
 	// nothing from which they could be read.
 	HideBackupCodes bool

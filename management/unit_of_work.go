@@ -69,7 +69,7 @@ func (w *UnitOfWork) SetFilters(ctx context.Context, f *FeatureFlag, sent json.R
 	}
 	filters, text, err := readFilters(sent, f.Key, judge.Mode(lenient))
 	if err == nil {
-		err = judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, world)
+		err = judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key}, world)
 	}
 	if err != nil {
 		return judgeError(err)

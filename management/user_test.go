@@ -201,7 +201,7 @@ func TestUserView(t *testing.T) {
 		`"member_count":"3","is_ai_data_processing_approved":null,"default_experiment_stats_method":"bayesian","default_anonymize_ips":false,` +
 		`"default_role_id":"ROLE","is_active":true,"is_not_active_reason":"none"},` +
 		`"organizations":[{` + organization + `"membership_level":15,"members_can_use_personal_api_keys":true,"is_active":true,` +
-		`"is_not_active_reason":"none"}],"events_column_config":{"active":"DEFAULT"},"is_2fa_enabled":true,"has_social_auth":false,` +
+		`"is_not_active_reason":"none","is_pending_deletion":false}],"events_column_config":{"active":"DEFAULT"},"is_2fa_enabled":true,"has_social_auth":false,` +
 		`"has_sso_enforcement":false,"has_seen_product_intro_for":{"feature_flags":true},` +
 		`"scene_personalisation":[{"scene":"Person","dashboard":42}],"theme_mode":"system","hedgehog_config":null,` +
 		`"allow_sidebar_suggestions":null,"shortcut_position":"above","role_at_organization":"engineering","passkeys_enabled_for_2fa":null}`

@@ -151,7 +151,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 		})
 		for _, o := range own {
 			v.Organizations = append(v.Organizations, OrganizationSummary{
-				o.ID, o.Name, o.Slug, o.LogoMediaID, level[o.ID], o.MembersCanUseKeys, o.Active, o.NotActiveReason,
+				o.ID, o.Name, o.Slug, o.LogoMediaID, level[o.ID], o.MembersCanUseKeys, o.Active, o.NotActiveReason, false,
 			})
 		}
 		if u.CurrentOrganization != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,10 +39,10 @@ func TestRuling36UnknownMembers(t *testing.T) {
 		{"/feature_flags/", fmt.Sprintf(group, `"rollout_percentages":[]`), "filters", "groups/0/rollout_percentages: is no member of a condition set; did you mean rollout_percentage?", false},
 		{"/feature_flags/", fmt.Sprintf(group, `"schedule":{}`), "filters", "groups/0/schedule: is no member of a condition set, which has properties, rollout_percentage, variant, aggregation_group_type_index, description, sort_key", true},
 		{"/feature_flags/", fmt.Sprintf(leaf, `"op":"is_not"`), "filters", "groups/0/properties/0/op: is no member of a property; did you mean operator?", false},
-		{"/feature_flags/", fmt.Sprintf(flag, `"enabled":false`), "enabled", "is no member of a feature flag; did you mean active?", false},
-		{"/feature_flags/", fmt.Sprintf(flag, `"Active":false`), "Active", "is no member of a feature flag; did you mean active?", false},
+		{"/feature_flags/", fmt.Sprintf(flag, `"enabled":false`), "enabled", `"enabled" is no member of a feature flag; did you mean active?`, false},
+		{"/feature_flags/", fmt.Sprintf(flag, `"Active":false`), "Active", `"Active" is no member of a feature flag; did you mean active?`, false},
 		{"/feature_flags/", fmt.Sprintf(flag, `"environments":["docs"]`), "environments", "did you mean evaluation_contexts?", false},
-		{"/feature_flags/", fmt.Sprintf(flag, `"owner":"ada"`), "owner", "is no member of a feature flag", true},
+		{"/feature_flags/", fmt.Sprintf(flag, `"owner":"ada"`), "owner", `"owner" is no member of a feature flag`, true},
 		{"/feature_flags/", fmt.Sprintf(flag, `"rollout_percentage":10`), "rollout_percentage", "did you mean filters.groups[0].rollout_percentage?", false},
 		{"/feature_flags/preview/", fmt.Sprintf(flag, `"rollout_percentage":10`), "rollout_percentage", "did you mean filters.groups[0].rollout_percentage?", false},
 		{"/feature_flags/preview/", fmt.Sprintf(flag, `"limits":10`), "limits", "did you mean limit?", true},
@@ -49,12 +50,12 @@ func TestRuling36UnknownMembers(t *testing.T) {
 		{"/cohorts/", fmt.Sprintf(tree, `{"type":"AND","value":[]}`), "filters", "properties/values/0/value: is no member of a group of criteria; did you mean values?", false},
 		{"/cohorts/", fmt.Sprintf(tree, `{"key":"a","type":"person","value":1,"negated":true}`), "filters", "properties/values/0/negated: is no member of a property; did you mean negation?", false},
 		{"/cohorts/", `{"name":"c","filters":{"property":{"type":"OR","values":[]}}}`, "filters", "property: is no member of the filters of a cohort; did you mean properties?", false},
-		{"/cohorts/", `{"name":"c","filter":{"properties":{"type":"OR","values":[]}}}`, "filter", "is no member of a cohort; did you mean filters?", false},
-		{"/surveys/", fmt.Sprintf(survey, `"linked_flag":null,"responseLimit":5`), "responseLimit", "is no member of a survey; did you mean responses_limit?", false},
+		{"/cohorts/", `{"name":"c","filter":{"properties":{"type":"OR","values":[]}}}`, "filter", `"filter" is no member of a cohort; did you mean filters?`, false},
+		{"/surveys/", fmt.Sprintf(survey, `"linked_flag":null,"responseLimit":5`), "responseLimit", `"responseLimit" is no member of a survey; did you mean responses_limit?`, false},
 		{"/surveys/", fmt.Sprintf(survey, `"targeting_flag_filters":{"groups":[{"rollout":1,"properties":[{"key":"a","type":"person","value":1}]}]}`), "targeting_flag_filters", "groups/0/rollout: is no member of a condition set; did you mean rollout_percentage?", false},
 		{"/surveys/", fmt.Sprintf(survey, `"conditions":{"urls":"/pricing"}`), "conditions", "urls is no member here; did you mean url?", false},
 		{"/surveys/", fmt.Sprintf(survey, `"conditions":{"event":{"values":[{"name":"a"}]}}`), "conditions", "event is no member here; did you mean events?", false},
-		{"/early_access_feature/", `{"name":"e","stage":"beta","feature_flag":null,"flag_id":3}`, "flag_id", "is no member of an early access feature", true},
+		{"/early_access_feature/", `{"name":"e","stage":"beta","feature_flag":null,"flag_id":3}`, "flag_id", `"flag_id" is no member of an early access feature`, true},
 	} {
 		t.Run(tt.path+" "+tt.attr, func(t *testing.T) {
 			a := newAPI(t, withStoredData)
@@ -267,6 +268,36 @@ func TestRuling37CohortsAndSurveys(t *testing.T) {
 	const targeting = `{"payloads":{},"groups":[{"variant":null,"properties":[{"value":"pro","type":"person","key":"plan","label":"x"}],"rollout_percentage":null}]}`
 	if got := filtersOf(t, a, api("POST", projectPath+"/surveys/", `{"name":"s","type":"popover","targeting_flag_filters":`+targeting+`}`), "targeting_flag"); got != targeting {
 		t.Errorf("survey: %s, want %s", got, targeting)
+	}
+}
+
+// Members of answers as clients of the public API expect them (management.md §8.1, §9.10,
+// §11.7, §13.5).
+func TestRuling91Members(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	for _, o := range a.ok(api("GET", "/api/users/@me/", ""))["organizations"].([]any) {
+		if v, ok := o.(map[string]any)["is_pending_deletion"]; !ok || v != false {
+			t.Errorf("organization %v, want is_pending_deletion false", o)
+		}
+	}
+	a.ok(api("POST", projectPath+"/feature_flags/", `{"key":"base","filters":{"groups":[{}]}}`))
+	const dependency = `{"groups":[{"properties":[{"key":%s,"type":"flag","operator":"flag_evaluates_to","value":true}]}]}`
+	want := fmt.Sprintf(dependency, `"1"`)
+	for _, key := range []string{`1`, `"1"`, `"base"`} {
+		body := fmt.Sprintf(`{"key":"by-%s","filters":%s}`, strings.Trim(key, `"`)+strconv.Itoa(len(key)), fmt.Sprintf(dependency, key))
+		if got := filtersOf(t, a, api("POST", projectPath+"/feature_flags/", body)); got != want {
+			t.Errorf("the flag %s is named by %s, want %s", key, got, want)
+		}
+	}
+	if v := a.ok(api("POST", projectPath+"/surveys/", `{"name":"s","type":"popover"}`))["user_access_level"]; v != "manager" {
+		t.Errorf("user_access_level of a survey %v, want manager", v)
+	}
+	for _, path := range []string{"/feature_flags/1/activity/", "/surveys/activity/"} {
+		for _, v := range a.ok(api("GET", projectPath+path, ""))["results"].([]any) {
+			if changes, ok := v.(map[string]any)["detail"].(map[string]any)["changes"].([]any); !ok || len(changes) != 0 {
+				t.Errorf("%s: changes of a creation %v, want []", path, v)
+			}
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -130,7 +129,7 @@ func surveyResponses(a *apiRequest) error {
 		}}
 		return a.s.config.Management.Surveys.WriteResponses(a.context(), w, a.principal, a.segment("project"), a.segment("id"), q)
 	default:
-		return &management.Error{Kind: management.ErrInvalid, Code: "invalid_choice", Attr: "format", Detail: "Want json or csv."}
+		return (&parameterError{"format", format, "json or csv"}).refusal()
 	}
 }
 

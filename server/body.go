@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/server/internal/lz64"
 )
 
@@ -220,8 +222,17 @@ func parseEncoding(compression string) (encoding, error) {
 	case "lz64", "lz-string":
 		return encodedLZ64, nil
 	}
-	return 0, errCompression
+	return 0, compressionError(compression)
 }
+
+// A compressionError is errCompression for the name of a compression.
+type compressionError string
+
+func (e compressionError) Error() string { return errCompression.Error() + " " + e.quoted() }
+
+func (e compressionError) Unwrap() error { return errCompression }
+
+func (e compressionError) quoted() string { return strconv.Quote(jsonscan.Clip([]byte(e))) }
 
 // read reads the body into b.raw. A body that is known to be too large is refused
 // before it arrives.

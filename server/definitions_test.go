@@ -352,8 +352,8 @@ func TestDefinitionsAccess(t *testing.T) {
 		{"query before header, foreign", definitionsPath + "?token=phc_other", adaKey, "phc_acme", 403, "You don't have access to the project."},
 		{"empty parameter", definitionsPath + "?token=", adaKey, "phc_acme", 200, ""},
 		{"NUL", definitionsPath + "?token=%00", adaKey, "", 403, "You don't have access to the project."},
-		{"path before parameter", second + "?token=phc_acme", adaKey, "", 403, "You don't have access to the project."},
-		{"foreign path", second, adaKey, "", 403, "You don't have access to the project."},
+		{"path before parameter", second + "?token=phc_acme", adaKey, "", 404, "Project not found."},
+		{"foreign path", second, adaKey, "", 404, "Project not found."},
 		{"@current and a foreign parameter", current + "?token=phc_other", adaKey, "", 403, "You don't have access to the project."},
 		{"no number", "/api/projects/x/feature_flags/local_evaluation", adaKey, "", 404, "Project not found."},
 

@@ -53,7 +53,7 @@ var answers = []answer{
 	{errRateLimited, http.StatusTooManyRequests, typeValidation, "rate_limit_exceeded", "Rate limit exceeded"},
 
 	{errContentType, http.StatusBadRequest, typeInvalidRequest, codeMediaType, undecodable + "Unsupported content type, want application/json, text/plain or application/x-www-form-urlencoded."},
-	{errCompression, http.StatusBadRequest, typeInvalidRequest, codeMediaType, undecodable + "Unsupported compression type, want gzip, gzip-js, base64, lz64 or lz-string, and no gzip in a form."},
+	{errCompression, http.StatusBadRequest, typeInvalidRequest, codeMediaType, undecodable + "Unsupported compression type" + wantedCompression},
 	{errEmptyBody, http.StatusBadRequest, typeInvalidRequest, "empty_body", "The request body is empty, want a JSON object with api_key and distinct_id."},
 	{errNoForm, http.StatusBadRequest, typeInvalidRequest, codeParse, undecodable + "the form has no field data."},
 	{errMalformed, http.StatusBadRequest, typeInvalidRequest, codeParse, undecodable + "the body is not what its compression says."},
@@ -92,6 +92,8 @@ const (
 
 // undecodable begins the texts about bodies.
 const undecodable = "Failed to decode request: "
+
+const wantedCompression = ", want gzip, gzip-js, base64, lz64 or lz-string, and no gzip in a form."
 
 // answerTo finds the table entry for an error.
 func answerTo(err error) *answer {
@@ -179,6 +181,9 @@ func flagsFailure(x *exchange, err error) failure {
 		}
 	case errCompression:
 		attr = "compression"
+		if e, ok := errors.AsType[compressionError](err); ok {
+			detail = undecodable + "Unsupported compression type " + e.quoted() + wantedCompression
+		}
 	case errNoPerson:
 		attr = "distinct_id"
 	case errTooLarge:

@@ -300,7 +300,7 @@ func TestRuling45Errors(t *testing.T) {
 		{flagsPath, `{"api_key":"phc_demo","flag_keys":["a",1]}`, 400, problem{invalid, "invalid_input", "flag_keys must be an array of strings, not an array with 1", new("flag_keys")}},
 		{flagsPath, `{"api_key":"phc_demo","evaluation_contexts":"docs"}`, 400, problem{invalid, "invalid_input", "evaluation_contexts must be an array of strings, not a string", new("evaluation_contexts")}},
 		{flagsPath, `{"api_key":"phc_demo"}`, 400, problem{invalid, "required", "The distinct_id field is missing from the request. Please include a valid identifier.", new("distinct_id")}},
-		{"/flags?compression=br", simple, 400, problem{request, "unsupported_media_type", "Failed to decode request: Unsupported compression type, want gzip, gzip-js, base64, lz64 or lz-string, and no gzip in a form.", new("compression")}},
+		{"/flags?compression=br", simple, 400, problem{request, "unsupported_media_type", "Failed to decode request: Unsupported compression type \"br\", want gzip, gzip-js, base64, lz64 or lz-string, and no gzip in a form.", new("compression")}},
 		{"/decide?v=3", `[]`, 400, problem{invalid, "invalid_input", "the body must be an object, not an array", nil}},
 		{"/api/surveys", `{"token":[]}`, 400, problem{invalid, "invalid_input", "token must be a string, not an array", new("token")}},
 

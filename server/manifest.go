@@ -76,7 +76,7 @@ func deleteManifestFlag(a *apiRequest) error {
 // request would read.
 func (a *apiRequest) manifestProject() (string, error) {
 	a.x.w.Header()[manifestCapabilities] = changeManifest
-	return a.service().ProjectRef(a.context(), a.segment("project"), a.projectKey())
+	return a.service().ProjectRef(a.context(), a.principal, a.segment("project"), a.projectKey())
 }
 
 // manifestFailure answers for errors in the form of the Manifest Management API, of which

@@ -49,14 +49,8 @@ func (s *Server) ofrepFlag(x *exchange) error {
 	}
 	s.metrics.evaluations.addResult(p.ID, snapshot, &r, &x.shard)
 	s.metrics.evaluated.Inc()
-	status, code := http.StatusOK, ""
-	x.out, code = wire.AppendEvaluation(x.out[:0], &r, wire.Envelope{RequestID: x.requestID(), Partial: !complete})
-	switch code {
-	case wire.CodeTypeMismatch:
-		status = http.StatusBadRequest
-	case wire.CodeGeneral:
-		status = http.StatusInternalServerError
-	}
+	var status int
+	x.out, status = wire.AppendEvaluation(x.out[:0], &r, wire.Envelope{RequestID: x.requestID(), Partial: !complete})
 	return x.respond(status, typeJSON, x.out)
 }
 

@@ -273,7 +273,7 @@ func TestRuling61OFREPValues(t *testing.T) {
 		if diff := cmp.Diff(tt.value, e.Value); diff != "" || e.Variant != tt.variant || e.Reason != tt.reason {
 			t.Errorf("%s: %+v, want %+v", tt.key, e, tt)
 		}
-		code := map[int]string{200: "", 400: "TYPE_MISMATCH", 404: "FLAG_NOT_FOUND", 500: "GENERAL"}[tt.status]
+		code := map[int]string{200: "", 400: "GENERAL", 404: "FLAG_NOT_FOUND", 500: "GENERAL"}[tt.status]
 		if e.ErrorCode != code || code != "" && e.ErrorDetails == "" {
 			t.Errorf("%s: error %q %q, want %q", tt.key, e.ErrorCode, e.ErrorDetails, code)
 		}
@@ -617,4 +617,47 @@ func FuzzOFREP(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Only codes that the protocol has leave the server: a value of a type that it lacks is
+// GENERAL, which the flag, and not the server, is at fault for (wire.md §7.1, §7.2).
+func TestRuling90OFREPCodes(t *testing.T) {
+	codes := []any{"PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"}
+	enum := describedBy(t).Components.Schemas["OpenFeatureFailure"].Properties["errorCode"].Enum
+	if diff := cmp.Diff(codes, enum); diff != "" {
+		t.Errorf("codes in the OpenAPI document (-want +got)\n%s", diff)
+	}
+	d := decodeDefinitions(t, `{"flags":[
+		{"id":1,"key":"list","active":true,"is_remote_configuration":true,"filters":{"groups":[{}],"payloads":{"true":"[1,2]"}}},
+		{"id":2,"key":"broken","active":true,"filters":{"version":2,"groups":[{}]}}]}`)
+	snapshot, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newOFREP(t, func(c *server.Config) {
+		e, r := new(flags.Evaluator), new(server.Registry)
+		e.Swap(snapshot)
+		r.Set(apiKey, &server.Project{ID: 7, Flags: e})
+		c.Projects = r
+	})
+	all := ofrepAnswer(t, s, ofrep("", ofrepUser), 200)
+	for key, status := range map[string]int{"list": 400, "broken": 500} {
+		if e := ofrepAnswer(t, s, ofrep(key, ofrepUser), status); e.ErrorCode != "GENERAL" || e.ErrorDetails == "" || e.Value != nil {
+			t.Errorf("%s: %+v, want GENERAL", key, e)
+		}
+		if e := all.of(key); e.ErrorCode != "GENERAL" || e.ErrorDetails == "" || e.Value != nil {
+			t.Errorf("%s among all: %+v, want GENERAL", key, e)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"context":{"targetingKey":"u"}`: "PARSE_ERROR", `{"context":{}}`: "TARGETING_KEY_MISSING",
+		`{"context":{"targetingKey":{}}}`: "INVALID_CONTEXT",
+	} {
+		if e := ofrepAnswer(t, s, ofrep("list", body), 400); e.ErrorCode != want {
+			t.Errorf("%s: %+v, want %s", body, e, want)
+		}
+	}
+	if e := ofrepAnswer(t, s, ofrep("none", ofrepUser), 404); e.ErrorCode != "FLAG_NOT_FOUND" {
+		t.Errorf("an unknown flag: %+v", e)
+	}
 }

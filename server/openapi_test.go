@@ -37,6 +37,7 @@ type describedSchema struct {
 	Additional any            `json:"additionalProperties"`
 	Required   []string
 	AnyOf      []describedSchema
+	Enum       []any
 }
 
 func describedBy(t *testing.T) describedAPI {

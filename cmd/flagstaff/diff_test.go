@@ -148,9 +148,9 @@ func TestDiffJSON(t *testing.T) {
       "change": "changed",
       "differences": [
         "condition set 0, filter 0, value: [\"pro\",\"team\"] → [\"pro\"]",
-        "condition set 0, rollout: added: 7",
-        "condition set 1: added: {\"properties\":[]}",
-        "runtime: \"\" → server"
+        "condition set 0, rollout: 100 → 7",
+        "condition set 1: added: {\"properties\":[],\"rollout_percentage\":100}",
+        "runtime: all → server"
       ],
       "changed": 0,
       "payload_changed": 0

@@ -8,28 +8,27 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// Error codes of OpenFeature's remote evaluation protocol (wire.md §7.1).
+// Error codes of OpenFeature's remote evaluation protocol, all that it has (wire.md §7.1).
 const (
 	CodeParseError          = "PARSE_ERROR"
 	CodeTargetingKeyMissing = "TARGETING_KEY_MISSING"
 	CodeInvalidContext      = "INVALID_CONTEXT"
 	CodeFlagNotFound        = "FLAG_NOT_FOUND"
-	CodeTypeMismatch        = "TYPE_MISMATCH"
 	CodeGeneral             = "GENERAL"
 )
 
 // AppendEvaluation appends the answer of OpenFeature's remote evaluation protocol
-// for one flag. The code is "" if the flag has a value. Otherwise what it appends
-// says why not: CodeGeneral if the flag could not be computed, which goes with status
-// 500, or CodeTypeMismatch if the protocol has no type for its payload, which goes
-// with status 400. Of the Envelope, RequestID and Partial count.
-func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, code string) {
-	if code, details := noValue(r); code != "" {
-		return AppendFailure(dst, r.Key, code, details), code
+// for one flag, and the status that goes with it. The status is 200 if the flag has a
+// value. Otherwise what it appends says with CodeGeneral why not: 500 if the flag could
+// not be computed, and 400 if the protocol has no type for its payload. Of the Envelope,
+// RequestID and Partial count.
+func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, status int) {
+	if status, details := noValue(r); status != 0 {
+		return AppendFailure(dst, r.Key, CodeGeneral, details), status
 	}
 	dst = appendEvaluated(dst, r)
 	dst = text.AppendQuoted(append(dst, `,"requestId":`...), e.RequestID)
-	return append(e.appendPartial(dst), `}}`...), ""
+	return append(e.appendPartial(dst), `}}`...), 200
 }
 
 // AppendEvaluations evaluates the flags that the request may see and appends the
@@ -56,8 +55,8 @@ func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte,
 
 // evaluations writes the elements of that list.
 var evaluations = flags.Rendering{Append: func(dst []byte, r *flags.Result) []byte {
-	if code, details := noValue(r); code != "" {
-		return AppendFailure(dst, r.Key, code, details)
+	if status, details := noValue(r); status != 0 {
+		return AppendFailure(dst, r.Key, CodeGeneral, details)
 	}
 	return append(appendEvaluated(dst, r), `}}`...)
 }}
@@ -71,18 +70,18 @@ func (e *Envelope) appendPartial(dst []byte) []byte {
 	return append(dst, `,"errorsWhileComputingFlags":true`...)
 }
 
-// noValue returns the error code of a flag that has no value in the protocol, and
-// says why; "" if it has one, or the client's default counts.
-func noValue(r *flags.Result) (code, details string) {
+// noValue returns the status for a flag that has no value in the protocol, and says
+// why; 0 if it has one, or the client's default counts.
+func noValue(r *flags.Result) (status int, details string) {
 	switch {
 	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
-		return CodeGeneral, r.Reason.Code + ": " + r.Reason.Description
+		return 500, r.Reason.Code + ": " + r.Reason.Description
 	case r.Enabled && isConfiguration(r):
 		if v, err := jsonscan.Parse([]byte(r.Metadata.Payload), jsonscan.MaxDepth); err == nil && v.Kind() == jsonscan.Array {
-			return CodeTypeMismatch, "The payload is a list, want a boolean, a string, a number or an object."
+			return 400, "The payload is a list, want a boolean, a string, a number or an object."
 		}
 	}
-	return "", ""
+	return 0, ""
 }
 
 // isConfiguration reports whether the value of a flag is its payload. In a holdout

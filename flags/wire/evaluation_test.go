@@ -53,24 +53,24 @@ func TestAppendEvaluations(t *testing.T) {
 		}
 	}
 
-	one := func(key string, e wire.Envelope) (body, code string) {
+	one := func(key string, e wire.Envelope) (body string, status int) {
 		r, err := in.Flag(key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, code := wire.AppendEvaluation(nil, &r, e)
+		got, status := wire.AppendEvaluation(nil, &r, e)
 		if !json.Valid(got) {
 			t.Errorf("%s is no JSON", got)
 		}
-		return string(got), code
+		return string(got), status
 	}
-	got, code := one("inactive", wire.Envelope{RequestID: "r-1", Partial: true})
+	got, status := one("inactive", wire.Envelope{RequestID: "r-1", Partial: true})
 	want := `{"key":"inactive","reason":"DISABLED","metadata":{"flagId":3,"version":0,"reason":"flag_disabled","hasExperiment":true,"requestId":"r-1","errorsWhileComputingFlags":true}}`
-	if diff := cmp.Diff(want, got); diff != "" || code != "" {
-		t.Errorf("code %q (-want +got)\n%s", code, diff)
+	if diff := cmp.Diff(want, got); diff != "" || status != 200 {
+		t.Errorf("status %d (-want +got)\n%s", status, diff)
 	}
-	if got, code := one("broken", wire.Envelope{}); code != wire.CodeGeneral || !strings.Contains(got, `"errorCode":"GENERAL"`) {
-		t.Errorf("broken: %v %s", code, got)
+	if got, status := one("broken", wire.Envelope{}); status != 500 || !strings.Contains(got, `"errorCode":"GENERAL"`) {
+		t.Errorf("broken: %d %s", status, got)
 	}
 	if !raceEnabled {
 		var dst []byte

@@ -132,6 +132,9 @@ func decodeNode(raw json.RawMessage) (*node, error) {
 			kind, values = old, in.members[old]
 		}
 	}
+	if isEmptyGroup(in) {
+		return &node{any: true}, nil // §5.3: a group without values is nobody
+	}
 	if values == nil {
 		return decodeLeaf(raw)
 	}
@@ -158,6 +161,18 @@ func decodeNode(raw json.RawMessage) (*node, error) {
 		n.children = append(n.children, child)
 	}
 	return n, nil
+}
+
+// isEmptyGroup reports whether a node has the type of a group, no values, and nothing
+// that a group does not have (§5.3).
+func isEmptyGroup(in *fields) bool {
+	kind, _ := decodeValue(in.members["type"]).(string)
+	for name := range in.members {
+		if !slices.Contains([]string{"type", "values", "negation", "id", "name"}, name) {
+			return false
+		}
+	}
+	return slices.Contains([]string{"AND", "OR", "PROPERTY"}, strings.ToUpper(kind)) && isNull(in.members["values"])
 }
 
 // decodeLeaf reads a leaf. A leaf of a type that flags do not have is kept in
@@ -216,6 +231,9 @@ func decodeLegacyGroup(raw json.RawMessage) (*node, error) {
 		_, hasValues := value["values"].([]any)
 		if hasType && hasValues {
 			return decodeNode(properties)
+		}
+		if isEmptyGroup(decodeFields(properties)) {
+			return nobody, nil
 		}
 		all := &node{}
 		for _, k := range slices.Sorted(maps.Keys(value)) {

@@ -427,7 +427,7 @@ func (g *Generator) legacyGroups() string {
 			list = append(list, pick(g, `{"event_id":"$pageview","days":7}`, `{"action_id":5,"properties":[]}`))
 		case g.chance(15):
 			list = append(list, pick(g, `{}`, `{"name":"all"}`, `{"properties":[]}`, `{"properties":{}}`, `{"properties":null}`, `{"property":[]}`,
-				`7`, `null`, `{"properties":{"type":"OR","values":[]}}`, `{"properties":{"type":"AND","values":[{"type":"OR","values":[]}]}}`))
+				`7`, `null`, `{"properties":{"type":"OR"}}`, `{"properties":{"type":"and","values":null}}`, `{"type":"OR"}`, `{"properties":{"type":"OR","values":[]}}`, `{"properties":{"type":"AND","values":[{"type":"OR","values":[]}]}}`))
 		case g.chance(15):
 			value := pick(g, words[:13]...)
 			g.compared = append(g.compared, comparedValue{kind: typePerson, property: "plan", value: value})
@@ -459,7 +459,7 @@ func (g *Generator) cohortTree(id int64) string {
 	case g.chance(8):
 		return object(pick(g, "AND", "OR"), array(g.cohortNode(id, 2), g.cohortNode(id, 2)))
 	case g.chance(6):
-		return object("type", pick(g, `"AND"`, `"OR"`), "values", `[]`)
+		return pick(g, `{"type":"AND","values":[]}`, `{"type":"OR","values":[]}`, `{"type":"OR"}`, `{"type":"AND","values":null}`)
 	}
 	var children []string
 	for range 1 + g.rng.IntN(3) {

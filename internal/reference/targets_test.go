@@ -84,7 +84,11 @@ func TestCohorts(t *testing.T) {
 		{"id":35,"groups":[{"properties":{"type":"AND","values":[]}}]},
 		{"id":36,"groups":[{"properties":{"type":"AND","values":[{"type":"AND","values":[]}]}}]},
 		{"id":37,"groups":[{"event_id":"e","properties":[{"key":"plan","value":"pro"}]}]},
-		{"id":38,"groups":[{"properties":{"type":"XOR","values":[]}}]}]`
+		{"id":38,"groups":[{"properties":{"type":"XOR","values":[]}}]},
+		{"id":39,"groups":[{"properties":{"type":"OR"}},{"properties":{"type":"and","values":null}},{"type":"AND"}]},
+		{"id":40,"filters":{"properties":{"type":"OR"}}},
+		{"id":41,"filters":{"properties":{"type":"OR","values":[{"type":"AND","negation":false},{"type":"property","values":null}]}}},
+		{"id":42,"groups":[{"properties":{"type":"OR","plan":"pro"}}]}]`
 	for _, tt := range []struct {
 		filters     string // values of cohort filters, or whole filters
 		code        string
@@ -104,6 +108,11 @@ func TestCohorts(t *testing.T) {
 		{`36`, "no_condition_match", plain},
 		{`37`, "condition_match", ""},
 		{`38`, "cohort_filters_parsing_error", ""},
+		// Ruling 97: a group without values is nobody.
+		{`39`, "no_condition_match", plain},
+		{`40`, "no_condition_match", plain},
+		{`41`, "no_condition_match", plain},
+		{`42`, "no_condition_match", plain}, // a property that is called type
 		{`2`, "condition_match", "Matched condition set 1"},
 		{`"2"`, "condition_match", "Matched condition set 1"},
 		{`2.0`, "cohort_filters_parsing_error", "Failed to parse cohort filters"},

@@ -101,6 +101,9 @@ func (c *change) ownTarget(ctx context.Context, current *management.FeatureFlag)
 		}
 		return nil, err
 	}
+	if len(judged.Filters.Groups) == 0 {
+		return nil, invalid("targeting_flag_filters", "groups: must have at least one condition set, or the survey would target nobody.")
+	}
 	_, err := c.putFlag(ctx, c.v, f, judged.Filters, judged.Sent)
 	return f, err
 }

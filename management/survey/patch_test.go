@@ -91,7 +91,7 @@ func TestSurveyFieldsAccept(t *testing.T) {
 		{`{"_create_in_folder":5,"unknown":{}}`, "name", `"NPS"`},
 		{`{"current_iteration":3,"current_iteration_start_date":"x","iteration_start_dates":["x"]}`, "current_iteration", `null`},
 		{`{"response_sampling_daily_limits":"[1]"}`, "response_sampling_daily_limits", `null`},
-		{`{"id":"x","created_at":1,"created_by":{},"user_access_level":"none","feature_flag_keys":[],"linked_flag":{"id":1}}`, "user_access_level", `"editor"`},
+		{`{"id":"x","created_at":1,"created_by":{},"user_access_level":"none","feature_flag_keys":[],"linked_flag":{"id":1}}`, "user_access_level", `"manager"`},
 		{`{}`, "description", `"internal"`},
 	} {
 		t.Run(tt.body[:min(len(tt.body), 60)], func(t *testing.T) {

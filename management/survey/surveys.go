@@ -2,6 +2,7 @@ package survey
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"time"
 
@@ -20,7 +21,7 @@ func (s *Service) List(ctx context.Context, p *management.Principal, ref string,
 	if err != nil {
 		return nil, err
 	}
-	if err := refusal(check.Search(f.Search)); err != nil {
+	if err := refusal(cmp.Or(check.Selected("type", f.Type, types...), check.Search(f.Search))); err != nil {
 		return nil, err
 	}
 	list, total, err := w.surveys.FindSurveys(ctx, w.at.Project.ID, f, limit, offset)

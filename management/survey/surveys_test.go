@@ -194,7 +194,6 @@ func TestListSurveys(t *testing.T) {
 		{"archived", survey.Filter{Archived: new(true)}, 100, 0, []int{2}, 1},
 		{"not archived", survey.Filter{Archived: new(false)}, 2, 0, []int{6, 5}, 6},
 		{"of a type", survey.Filter{Type: "widget"}, 100, 0, []int{1}, 1},
-		{"of no type", survey.Filter{Type: "button"}, 100, 0, nil, 0},
 		{"by IDs, of which one is unknown", survey.Filter{IDs: []uuid.UUID{ids[0], uuid.New(), ids[3]}}, 100, 0, []int{3, 0}, 2},
 		{"by no ID", survey.Filter{IDs: []uuid.UUID{}}, 100, 0, nil, 0},
 		{"search in names and descriptions", survey.Filter{Search: "Nps"}, 100, 0, []int{1, 0}, 2},
@@ -215,6 +214,8 @@ func TestListSurveys(t *testing.T) {
 	}
 	_, err := w.List(t.Context(), w.as(w.cyd), refOf(w.web), survey.Filter{Search: chars(201)}, 10, 0)
 	checkFault(t, "ListSurveys with a long search", err, "invalid max_length search")
+	_, err = w.List(t.Context(), w.as(w.cyd), refOf(w.web), survey.Filter{Type: "button"}, 10, 0)
+	checkFault(t, "ListSurveys of a type that does not exist", err, "invalid invalid_choice type")
 }
 
 // A page of many surveys shows the same as each survey by itself.

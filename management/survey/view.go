@@ -149,7 +149,7 @@ func newView(v *Survey, authors map[int64]*management.UserBasic, flags map[int64
 		SamplingStart: v.SamplingStart, SamplingType: v.SamplingType, SamplingInterval: v.SamplingInterval, SamplingLimit: v.SamplingLimit,
 		SamplingDaily:    v.samplingDailyText(),
 		PartialResponses: v.PartialResponses, IframeEmbedding: v.IframeEmbedding,
-		BaseLanguage: v.BaseLanguage, Translations: rawjson.OrNull(v.Translations), FormContent: rawjson.OrNull(v.FormContent), UserAccessLevel: "editor",
+		BaseLanguage: v.BaseLanguage, Translations: rawjson.OrNull(v.Translations), FormContent: rawjson.OrNull(v.FormContent), UserAccessLevel: "manager",
 		UpdatedAt: v.Updated,
 	}
 }

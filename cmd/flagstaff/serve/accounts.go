@@ -35,7 +35,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 	c := management.Config{
 		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
 		Retain: s.retain.duration(), SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
-		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
+		DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
 		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Snapshot: projects.Snapshot, Log: log,
 	}

@@ -560,7 +560,6 @@ func (s *site) state(t *testing.T, a *account) []string {
 // rules 5 and 7). It never succeeds and never tells anything about them; to a user
 // outside of their organization, it does not even tell whether they exist.
 func foreignThings(t *testing.T, s *site) {
-	hiding := s.deployment.start(t, "-hide-foreign-projects")
 	v := s.target(t)
 	other, staff, elsewhere := s.account(t), s.accountOf(t, management.NewUser{Staff: true}), s.account(t)
 	s.join(t, v.account, elsewhere)
@@ -608,30 +607,21 @@ func foreignThings(t *testing.T, s *site) {
 					continue
 				}
 				for _, pair := range v.mixed(&o, c.home) {
-					for _, at := range []*site{s, hiding} {
-						if o.alias && at == hiding {
-							continue
-						}
-						call := o.fill(pair.foreign)
-						got := at.with(key).call(t, call, o.fillBody(pair.foreign))
-						switch {
-						case pair.own:
-							got.fails(t, 404, "not_found", "")
-						case o.managed && !strings.Contains(o.call, "{organization}") && at == s:
-							// By default, a project of others is forbidden rather
-							// than not found (management.md §1.5).
-							got.fails(t, 403, "permission_denied", "")
-						case got.status != http.StatusForbidden && got.status != http.StatusNotFound:
-							t.Errorf("%s = %d %s, want 403 or 404", call, got.status, got.body)
-						}
-						v.checkSilent(t, got, call+c.knows)
-						if c.unlike || at == s && strings.Contains(o.call, "{project}") && !pair.own {
-							continue
-						}
-						unknown := at.with(key).call(t, o.fill(pair.unknown), o.fillBody(pair.unknown))
-						if got.status != unknown.status || got.body != unknown.body {
-							t.Errorf("%s = %d %s\nif it does not exist: %d %s", call, got.status, got.body, unknown.status, unknown.body)
-						}
+					call := o.fill(pair.foreign)
+					got := s.with(key).call(t, call, o.fillBody(pair.foreign))
+					switch {
+					case pair.own:
+						got.fails(t, 404, "not_found", "")
+					case got.status != http.StatusForbidden && got.status != http.StatusNotFound:
+						t.Errorf("%s = %d %s, want 403 or 404", call, got.status, got.body)
+					}
+					v.checkSilent(t, got, call+c.knows)
+					if c.unlike {
+						continue
+					}
+					unknown := s.with(key).call(t, o.fill(pair.unknown), o.fillBody(pair.unknown))
+					if got.status != unknown.status || got.body != unknown.body {
+						t.Errorf("%s = %d %s\nif it does not exist: %d %s", call, got.status, got.body, unknown.status, unknown.body)
 					}
 				}
 			}

@@ -52,7 +52,7 @@ var (
 	}
 	summaryShape = shape{
 		"id": "uuid", "name": "string", "slug": "string", "logo_media_id": "uuid?", "membership_level": "integer?",
-		"members_can_use_personal_api_keys": "boolean", "is_active": "boolean?", "is_not_active_reason": "string?",
+		"members_can_use_personal_api_keys": "boolean", "is_active": "boolean?", "is_not_active_reason": "string?", "is_pending_deletion": "boolean",
 	}
 )
 

@@ -588,7 +588,7 @@ func regularExpressions(t *testing.T, s *site) {
 			t.Errorf("a flag with %.20q = %d %s, want %d", pattern, r.status, r.body, status)
 		}
 		if status == http.StatusBadRequest {
-			r.fails(t, 400, "invalid_input", "filters")
+			r.fails(t, 400, "invalid_value", "filters")
 		}
 	}
 }

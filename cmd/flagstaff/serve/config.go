@@ -72,7 +72,6 @@ type settings struct {
 	hideBackupCodes  bool
 	verifyByCode     bool
 	revokeKeys       bool
-	hideForeign      bool
 	nativeTypes      bool
 	allowKeyInBody   bool
 	managementOrigin words
@@ -187,7 +186,6 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.BoolVar(&s.hideBackupCodes, "hide-backup-codes", false, "show backup codes only when they are made")
 	set.BoolVar(&s.verifyByCode, "verify-by-code", false, "send a code to type beside the link that verifies an address")
 	set.BoolVar(&s.revokeKeys, "revoke-keys-on-password-change", false, "delete the other personal API keys of a user whose password changes")
-	set.BoolVar(&s.hideForeign, "hide-foreign-projects", false, "answer 404 rather than 403 for projects of others")
 	set.BoolVar(&s.nativeTypes, "native-types", false, "send member_count as an integer and metadata as an object, not as strings")
 	set.BoolVar(&s.allowKeyInBody, "allow-key-in-body", false, "accept personal API keys in bodies and query strings, where logs may keep them")
 	set.Var(&s.managementOrigin, "management-origins", "`ORIGINS` whose pages may use the management API, comma-separated, such as https://app.example.com (default: none)")

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,22 +18,23 @@ import (
 // differ, by key.
 func flagChanges(before, after *flags.Definitions) []flagReport {
 	old, new := flagsByKey(before), flagsByKey(after)
+	was := normaliser{before, flags.NewIndex(before.Flags), nil}
+	is := normaliser{after, flags.NewIndex(after.Flags), sameCohorts(before, after)}
 	changes := []flagReport{}
 	all := maps.Clone(old)
 	maps.Copy(all, new)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		was, is := old[key], new[key]
 		r := flagReport{Key: key, Differences: []string{}}
-		switch {
-		case was == nil:
+		switch older, newer := old[key], new[key]; {
+		case older == nil:
 			r.Change = "added"
-			r.Differences = append(r.Differences, summary(is))
-		case is == nil:
+			r.Differences = append(r.Differences, summary(newer))
+		case newer == nil:
 			r.Change = "removed"
-			r.Differences = append(r.Differences, summary(was))
+			r.Differences = append(r.Differences, summary(older))
 		default:
 			r.Change = "changed"
-			differ(&r.Differences, nil, memberTree(was), memberTree(is))
+			differ(&r.Differences, nil, was.memberTree(older), is.memberTree(newer))
 			if len(r.Differences) == 0 {
 				continue
 			}
@@ -70,32 +72,163 @@ func summary(f *flags.Flag) string {
 	return text
 }
 
-// memberTree returns what decides a flag, as a tree of JSON, with filters in their
-// normal form: two documents may write one thing in different ways.
-func memberTree(f *flags.Flag) map[string]any {
+// A normaliser brings the flags of a document into a form in which what means the same is
+// the same: servers send defaults and the keys of flags where files leave defaults out and
+// have IDs, and an import gives cohorts other numbers.
+type normaliser struct {
+	document *flags.Definitions
+	index    *flags.Index
+	cohorts  map[int64]int64 // other numbers for cohorts
+}
+
+// memberTree returns what decides a flag, as a tree of JSON.
+func (n *normaliser) memberTree(f *flags.Flag) map[string]any {
 	tree := map[string]any{
-		"active":            f.Active,
-		"bucketing":         f.BucketingIdentifier,
-		"bucketing hash":    f.BucketingHash,
-		"continuity":        f.EnsureExperienceContinuity,
-		"runtime":           f.EvaluationRuntime,
-		"contexts":          anyList(f.EvaluationContexts),
-		"match of contexts": f.EvaluationContextsMatchMode,
-		"encrypted":         f.HasEncryptedPayloads,
+		"active":               f.Active,
+		"bucketing":            cmp.Or(f.BucketingIdentifier, "distinct_id"),
+		"bucketing hash":       cmp.Or(f.BucketingHash, n.document.BucketingHash, "sha1"),
+		"continuity":           f.EnsureExperienceContinuity,
+		"runtime":              cmp.Or(f.EvaluationRuntime, "all"),
+		"contexts":             anyList(f.EvaluationContexts),
+		"match of contexts":    cmp.Or(f.EvaluationContextsMatchMode, "any"),
+		"encrypted":            f.HasEncryptedPayloads,
+		"remote configuration": f.IsRemoteConfiguration,
 	}
-	raw, err := flags.AppendFilters(nil, &f.Filters)
+	filters := n.filters(&f.Filters)
+	raw, err := flags.AppendFilters(nil, &filters)
 	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		var filters map[string]any
-		if err = d.Decode(&filters); err == nil {
-			maps.Copy(tree, filters)
+		var members map[string]any
+		if members, err = decodeTree(raw); err == nil {
+			maps.Copy(tree, members)
 		}
 	}
 	if err != nil { // filters that nobody can read
 		tree["filters"] = string(raw)
 	}
 	return tree
+}
+
+// filters returns filters with the defaults of members that are not there (evaluation.md
+// §1.3 to §1.5), flags by key, and payloads as text.
+func (n *normaliser) filters(given *flags.Filters) flags.Filters {
+	f := given.Clone()
+	for _, b := range []**bool{&f.EarlyExit, &f.FeatureEnrollment} {
+		if *b != nil && !**b {
+			*b = nil
+		}
+	}
+	if f.Multivariate != nil {
+		m := flags.Multivariate{Variants: slices.Clone(f.Multivariate.Variants)}
+		for i := range m.Variants {
+			if name := m.Variants[i].Name; name != nil && *name == "" {
+				m.Variants[i].Name = nil
+			}
+		}
+		if f.Multivariate = &m; len(m.Variants) == 0 {
+			f.Multivariate = nil
+		}
+	}
+	f.Payloads = maps.Clone(f.Payloads)
+	for key := range f.Payloads {
+		if text, ok := given.Payload(key); ok { // as clients get it
+			f.SetPayload(key, text)
+		}
+	}
+	for i := range f.Groups {
+		g := &f.Groups[i]
+		if g.RolloutPercentage == nil {
+			g.RolloutPercentage = new(100.0)
+		}
+		if _, grouped := f.AggregationGroupTypeIndex.Index(); !grouped && g.AggregationGroupTypeIndex == flags.ByPerson {
+			g.AggregationGroupTypeIndex = flags.Inherited
+		}
+	}
+	for _, p := range f.All() {
+		p.CohortName = ""
+		if reference, ok := p.Target(); ok {
+			if target := n.index.Find(reference); target != nil {
+				p.Key = target.Key
+			}
+			p.DependencyChain = nil
+			continue
+		}
+		if id, ok := p.CohortID(); ok {
+			p.Operator = cmp.Or(p.Operator, flags.OperatorIn)
+			p.Value = strconv.AppendInt(nil, cmp.Or(n.cohorts[id], id), 10)
+			continue
+		}
+		p.Operator = cmp.Or(p.Operator, flags.OperatorExact)
+	}
+	return f
+}
+
+// sameCohorts returns for the cohorts of a document the numbers of the same ones in an
+// older document, where those are others.
+func sameCohorts(before, after *flags.Definitions) map[int64]int64 {
+	byContent := make(map[string][]int64)
+	for _, id := range slices.Sorted(maps.Keys(before.Cohorts)) {
+		content := cohortContent(before, id, nil)
+		byContent[content] = append(byContent[content], id)
+	}
+	same := make(map[int64]int64)
+	for id := range after.Cohorts {
+		if list := byContent[cohortContent(after, id, nil)]; len(list) > 0 && !slices.Contains(list, id) {
+			same[id] = list[0]
+		}
+	}
+	return same
+}
+
+// cohortContent returns the tree of a cohort with the trees of the cohorts that it uses in
+// place of their numbers. A cohort whose members are a list is its number, and so is one
+// that uses itself. way are the cohorts between.
+func cohortContent(d *flags.Definitions, id int64, way []int64) string {
+	number := strconv.FormatInt(id, 10)
+	c, ok := d.Cohorts[id]
+	if !ok || c.Stored || c.Properties == nil || slices.Contains(way, id) {
+		return number
+	}
+	raw, err := flags.AppendCohort(nil, c.Properties)
+	if err != nil {
+		return number
+	}
+	tree, err := decodeTree(raw)
+	if err != nil {
+		return number
+	}
+	way = append(slices.Clone(way), id)
+	var resolve func(v any)
+	resolve = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				resolve(one)
+			}
+		case map[string]any:
+			delete(v, "cohort_name")
+			if used, ok := v["value"].(json.Number); ok && v["type"] == "cohort" {
+				if id, err := used.Int64(); err == nil {
+					v["value"] = cohortContent(d, id, way)
+				}
+			}
+			if o := v["operator"]; o == flags.OperatorExact || o == flags.OperatorIn {
+				delete(v, "operator") // which are the defaults
+			}
+			for _, one := range v {
+				resolve(one)
+			}
+		}
+	}
+	resolve(tree)
+	return inFull(tree)
+}
+
+// decodeTree decodes a JSON object, with numbers as they are written.
+func decodeTree(raw []byte) (tree map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&tree)
+	return tree, err
 }
 
 func anyList(list []string) []any {
@@ -163,13 +296,7 @@ func inWords(v any) string {
 		return text
 	}
 	const shown = 200 // bytes
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return "?"
-	}
-	text := strings.TrimSpace(b.String())
+	text := inFull(v)
 	if len(text) <= shown {
 		return text
 	}
@@ -178,6 +305,17 @@ func inWords(v any) string {
 		cut--
 	}
 	return text[:cut] + "…"
+}
+
+// inFull returns JSON as one line.
+func inFull(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return "?"
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // placeNames are words for members that have elements, and for others whose names say

@@ -324,5 +324,14 @@ func SearchBy(name, text string) error {
 	return nil
 }
 
+// Selected checks the value of a parameter that selects things by one of several values;
+// "" selects all.
+func Selected(name, value string, choices ...string) error {
+	if value == "" || slices.Contains(choices, value) {
+		return nil
+	}
+	return judge.New(name, "invalid_choice", "%s must be one of %s, not %q.", name, strings.Join(choices, ", "), Excerpt(value))
+}
+
 // Excerpt returns as much of a value as a message quotes: at most 50 bytes.
 func Excerpt(value string) string { return strings.ToValidUTF8(value[:min(len(value), 50)], "") }

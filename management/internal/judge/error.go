@@ -17,6 +17,9 @@ const (
 	codeNoCohort   = "cohort_does_not_exist"
 	codeBehavioral = "behavioral_cohort_found"
 	codeUnknown    = "unknown_member"
+	codeOperator   = "invalid_operator"
+	codeValue      = "invalid_value"
+	codeDate       = "invalid_date"
 )
 
 // An Error tells the sender of a value what is wrong with it. Attr names the field
@@ -55,11 +58,13 @@ func refuse(format string, args ...any) error { return refuseAs(codeInvalid, for
 func refuseAs(code, format string, args ...any) error { return New("", code, format, args...) }
 
 // unfit refuses a value that is not what it must be.
-func unfit(v jsonscan.Value, want string) error {
+func unfit(v jsonscan.Value, want string) error { return unfitAs(codeInvalid, v, want) }
+
+func unfitAs(code string, v jsonscan.Value, want string) error {
 	if !present(v) {
-		return refuse("is required and must be %s", want)
+		return refuseAs(code, "is required and must be %s", want)
 	}
-	return refuse("must be %s, not %s", want, shorten(v))
+	return refuseAs(code, "must be %s, not %s", want, shorten(v))
 }
 
 // within adds a step to the place that an Error tells: the name of a member or the

@@ -16,10 +16,6 @@ type Subject struct {
 	ID  int64
 	Key string
 
-	// Create asks for a condition set: a flag may lose its last one, but not
-	// begin without.
-	Create bool
-
 	// RemoteConfig forces the rollout that a flag for remote configuration has:
 	// one condition set if there is none, and 100 % where there is no percentage
 	// or 0 (management.md §13.3).
@@ -91,9 +87,6 @@ func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	}
 	if s.RemoteConfig {
 		forceRollout(f)
-	}
-	if s.Create && len(f.Groups) == 0 {
-		return nil, within("groups", refuse("must have at least one condition set"))
 	}
 	if err := checkGroupTypes(f, w.definitions.GroupTypes); err != nil {
 		return nil, err

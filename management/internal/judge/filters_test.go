@@ -360,7 +360,7 @@ func TestFiltersRefuses(t *testing.T) {
 				}
 				return
 			}
-			if !strings.HasPrefix(got, "filters invalid_input ") || !strings.Contains(got, tt.want) {
+			if !strings.HasPrefix(got, "filters invalid_") || !strings.Contains(got, tt.want) {
 				t.Errorf("Filters = %s, want %s", got, tt.want)
 			}
 			if strings.Contains(got, "secret") {
@@ -370,13 +370,48 @@ func TestFiltersRefuses(t *testing.T) {
 	}
 }
 
-// management.md §13.5: a flag begins with a condition set.
+// management.md §13.5: codes that the public API has.
+func TestRuling93Codes(t *testing.T) {
+	w := newWorld()
+	for raw, want := range map[string]string{
+		`{"key":"a","type":"person","operator":"foo","value":1}`:                         "invalid_operator",
+		`{"key":"a","type":"person","operator":1,"value":1}`:                             "invalid_operator",
+		`{"key":"a","type":"person","operator":"in","value":1}`:                          "invalid_operator",
+		`{"key":"a","type":"person","operator":"flag_evaluates_to","value":true}`:        "invalid_operator",
+		`{"key":"id","type":"cohort","operator":"gt","value":10}`:                        "invalid_operator",
+		`{"key":"by-key","type":"flag","operator":"exact","value":true}`:                 "invalid_operator",
+		`{"key":"a","type":"person","operator":"icontains","value":1}`:                   "invalid_value",
+		`{"key":"a","type":"person","operator":"icontains"}`:                             "invalid_value",
+		`{"key":"a","type":"person","operator":"regex","value":"("}`:                     "invalid_value",
+		`{"key":"a","type":"person","operator":"gt","value":"x"}`:                        "invalid_value",
+		`{"key":"a","type":"person","operator":"between","value":[2,1]}`:                 "invalid_value",
+		`{"key":"a","type":"person","operator":"semver_gt","value":"x"}`:                 "invalid_value",
+		`{"key":"by-key","type":"flag","operator":"flag_evaluates_to","value":1}`:        "invalid_value",
+		`{"key":"id","type":"cohort","value":"x"}`:                                       "invalid_value",
+		`{"key":"a","type":"person","operator":"is_date_before","value":"soon"}`:         "invalid_date",
+		`{"key":"a","type":"person","operator":"is_date_after","value":1700000000}`:      "invalid_date",
+		`{"key":"a","type":"person","operator":"is_date_exact","value":"4:00pm"}`:        "invalid_date",
+		`{"key":"id","type":"cohort","value":12}`:                                        "behavioral_cohort_found",
+		`{"key":"id","type":"cohort","value":13}`:                                        "behavioral_cohort_found",
+		`{"key":"id","type":"cohort","value":99}`:                                        "cohort_does_not_exist",
+		`{"key":"a","type":"nobody","value":1}`:                                          "invalid_input",
+		`{"key":"a","type":"group","group_type_index":0,"operator":"exact","value":"x"}`: "invalid_input",
+		`{"key":"a","type":"person","operator":"exact","value":"\u0000"}`:                "invalid_input",
+	} {
+		got := outcome(readAndJudge([]byte(property(raw)), judge.Subject{Key: "new"}, w))
+		if !strings.HasPrefix(got, "filters "+want+" groups/0/properties/0/") {
+			t.Errorf("Filters(%s) = %s, want code %s", raw, got, want)
+		}
+	}
+}
+
+// management.md §13.5: a flag may begin without condition sets.
 func TestFiltersOfNewFlag(t *testing.T) {
 	w := newWorld()
-	created := judge.Subject{Key: "new", Create: true}
+	created := judge.Subject{Key: "new"}
 	for raw, want := range map[string]string{
-		`{}`:            "filters invalid_input groups: must have at least one condition set",
-		`{"groups":[]}`: "filters invalid_input groups: must have at least one condition set",
+		`{}`:            `{"groups":[]}`, // Ruling 86
+		`{"groups":[]}`: `{"groups":[]}`, // Ruling 86
 		property(`{"key":"0","type":"flag","operator":"flag_evaluates_to","value":true}`):      `filters invalid_input groups/0/properties/0/key: must be the id of a flag of the project: there is none with the id or key "0"`,
 		property(`{"key":"by-key","type":"flag","operator":"flag_evaluates_to","value":true}`): `filters invalid_input groups/0/properties/0/key: must not make flags depend on each other in a circle: new → by-key → new`,
 		property(`{"key":"below","type":"flag","operator":"flag_evaluates_to","value":true}`):  property(`{"key":"5","value":true,"operator":"flag_evaluates_to","type":"flag"}`),
@@ -395,7 +430,7 @@ func TestRemoteConfig(t *testing.T) {
 		`{}`: `{"groups":[{"properties":[],"rollout_percentage":100}]}`,
 		`{"groups":[{"rollout_percentage":0},{"rollout_percentage":null},{"rollout_percentage":5}]}`: `{"groups":[{"properties":[],"rollout_percentage":100},{"properties":[],"rollout_percentage":100},{"properties":[],"rollout_percentage":5}]}`,
 	} {
-		got := outcome(readAndJudge([]byte(raw), judge.Subject{Key: "new", Create: true, RemoteConfig: true}, w))
+		got := outcome(readAndJudge([]byte(raw), judge.Subject{Key: "new", RemoteConfig: true}, w))
 		if got != want {
 			t.Errorf("Filters(%s) = %s, want %s", raw, got, want)
 		}
@@ -430,7 +465,7 @@ func TestFiltersInTimeZone(t *testing.T) {
 		t.Errorf("in UTC: %s", got)
 	}
 	w := worldOf(storedProject{TimeZone: zone})
-	if got := outcome(readAndJudge([]byte(raw), subject, w)); !strings.HasPrefix(got, "filters invalid_input groups/0/properties/0/value: ") {
+	if got := outcome(readAndJudge([]byte(raw), subject, w)); !strings.HasPrefix(got, "filters invalid_date groups/0/properties/0/value: ") {
 		t.Errorf("in Vienna: %s", got)
 	}
 }

@@ -237,7 +237,7 @@ func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError
 func unparsedValue(p *flags.Filter, why error) error {
 	o := comparison(p)
 	if o.Operand == flags.OperandPattern {
-		return refuse("must be %s, not %s: %v", o.Operand, shorten(p.Value), why)
+		return refuseAs(valueCode(o), "must be %s, not %s: %v", o.Operand, shorten(p.Value), why)
 	}
 	return unfitFor(o, jsonscan.Value(p.Value))
 }

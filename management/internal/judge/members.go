@@ -20,14 +20,16 @@ const (
 )
 
 // CheckBody refuses the members of a body that nothing knows. The error is an
-// [*Error] about the member, or says that the body is no JSON.
+// [*Error] about the member, which its detail names as well, or says that the body is no
+// JSON.
 func (m Mode) CheckBody(s *members.Shape, body []byte) error {
 	v, err := jsonscan.Parse(body, jsonscan.MaxDepth)
 	if err == nil {
 		err = m.object(s, v)
 	}
 	if e, ok := err.(*Error); ok {
-		e.Attr, e.Detail, _ = strings.Cut(e.Detail, ": ")
+		name, what, _ := strings.Cut(e.Detail, ": ")
+		e.Attr, e.Detail = name, quote(name)+" "+what
 	}
 	return err
 }

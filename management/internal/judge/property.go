@@ -104,7 +104,7 @@ func readOperator(v jsonscan.Value) (string, error) {
 		name = alias
 	}
 	if _, known := flags.OperatorNamed(name); !ok || !known {
-		return "", unfit(v, "one of "+operatorNames+"; in and not_in for cohorts, flag_evaluates_to for flags")
+		return "", unfitAs(codeOperator, v, "one of "+operatorNames+"; in and not_in for cohorts, flag_evaluates_to for flags")
 	}
 	return name, nil
 }
@@ -127,7 +127,7 @@ func readCohortReference(p *flags.Filter, o object) error {
 		return within("key", refuse(`must be "id" for a cohort, not %s`, shorten(o.get("key"))))
 	}
 	if p.Operator != "" && p.Operator != flags.OperatorIn && p.Operator != flags.OperatorNotIn {
-		return within("operator", unfit(o.get("operator"), "in or not_in for a cohort"))
+		return within("operator", unfitAs(codeOperator, o.get("operator"), "in or not_in for a cohort"))
 	}
 	v := o.get("value")
 	if s, ok := str(v); ok {
@@ -135,7 +135,7 @@ func readCohortReference(p *flags.Filter, o object) error {
 	}
 	id, ok := integer(v)
 	if !ok {
-		return within("value", unfit(o.get("value"), "the integer id of a cohort"))
+		return within("value", unfitAs(codeValue, o.get("value"), "the integer id of a cohort"))
 	}
 	p.Value = strconv.AppendInt(nil, id, 10)
 	return nil
@@ -144,7 +144,7 @@ func readCohortReference(p *flags.Filter, o object) error {
 // readFlagReference reads the rest of a dependency.
 func readFlagReference(p *flags.Filter, o object) error {
 	if p.Operator != flags.OperatorFlagEvaluatesTo {
-		return within("operator", unfit(o.get("operator"), "flag_evaluates_to for a flag"))
+		return within("operator", unfitAs(codeOperator, o.get("operator"), "flag_evaluates_to for a flag"))
 	}
 	if o.get("dependency_chain").Kind() == jsonscan.Array {
 		p.DependencyChain = new([]string) // for the key is surely none of an id
@@ -156,7 +156,7 @@ func readFlagReference(p *flags.Filter, o object) error {
 		p.Value = value
 		return within("value", err)
 	}
-	return within("value", unfit(v, "true, false or the key of a variant"))
+	return within("value", unfitAs(codeValue, v, "true, false or the key of a variant"))
 }
 
 // comparison returns the operator of a property that is compared itself.
@@ -170,15 +170,15 @@ func readOperand(p *flags.Filter, v jsonscan.Value) error {
 	o := comparison(p)
 	switch o.For {
 	case flags.CohortFilter:
-		return within("operator", refuse("must be one of %s for type %s, not %s, which is for a cohort", operatorNames, p.Type, o.Name))
+		return within("operator", refuseAs(codeOperator, "must be one of %s for type %s, not %s, which is for a cohort", operatorNames, p.Type, o.Name))
 	case flags.FlagFilter:
-		return within("operator", refuse("must be one of %s for type %s, not %s, which is for a flag", operatorNames, p.Type, o.Name))
+		return within("operator", refuseAs(codeOperator, "must be one of %s for type %s, not %s, which is for a flag", operatorNames, p.Type, o.Name))
 	}
 	switch {
 	case o.Operand == flags.OperandNone && !present(v):
 		return nil
 	case o.Operand != flags.OperandNone && !present(v):
-		return within("value", refuse("is required for operator %s", o.Name))
+		return within("value", refuseAs(valueCode(o), "is required for operator %s", o.Name))
 	case !o.Operand.Admits([]byte(v)):
 		return within("value", unfitFor(o, v))
 	}
@@ -187,9 +187,17 @@ func readOperand(p *flags.Filter, v jsonscan.Value) error {
 	return within("value", err)
 }
 
+// valueCode returns the code for a value that does not suit an operator.
+func valueCode(o flags.Operator) string {
+	if o.Operand == flags.OperandDate {
+		return codeDate
+	}
+	return codeValue
+}
+
 // unfitFor refuses a value that does not suit an operator.
 func unfitFor(o flags.Operator, v jsonscan.Value) error {
-	return refuse("must be %s, not %s (operator %s)", o.Operand, shorten(v), o.Name)
+	return refuseAs(valueCode(o), "must be %s, not %s (operator %s)", o.Operand, shorten(v), o.Name)
 }
 
 // isParsed reports whether the engine has to parse an operand, and can fail.

@@ -17,8 +17,9 @@ import (
 
 // Merge returns the text of filters after a change (management.md §13.3). Members that
 // were sent replace the members of the text before, and the others stay. f is what the
-// text before says, or nil if there is none. A member that replaces an older form of
-// itself takes the older form away. Filters that cannot be understood are replaced as a whole if condition sets were
+// text before says, or nil if there is none: then a list of condition sets that was not
+// sent is empty. A member that replaces an older form of itself takes the older form
+// away. Filters that cannot be understood are replaced as a whole if condition sets were
 // sent. Errors are of type *[Error].
 func Merge(before json.RawMessage, f *flags.Filters, change json.RawMessage, m Mode) (json.RawMessage, error) {
 	merged, err := mergeText(before, f, change, m)
@@ -32,6 +33,9 @@ func mergeText(before json.RawMessage, f *flags.Filters, change json.RawMessage,
 	}
 	if err != nil {
 		return nil, err
+	}
+	if f == nil && !sent.has("groups") {
+		sent.set("groups", jsonscan.Value("[]")) // a flag begins without condition sets
 	}
 	if f == nil || sent.has("groups") && unreadable(f) != nil {
 		return Compact(sent.append(nil)), nil
@@ -223,7 +227,7 @@ func property(v jsonscan.Value, p *flags.Filter) []byte {
 	switch p.Type {
 	case "flag":
 		o.remove("dependency_chain") // it says that the key is no ID
-		if key, err := readKey(o.get("key")); err != nil || key != p.Key {
+		if key, ok := str(o.get("key")); !ok || key != p.Key {
 			o.set("key", text.AppendQuoted(nil, p.Key))
 		}
 	case "cohort":
