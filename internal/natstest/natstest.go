@@ -111,19 +111,22 @@ func Cluster(tb testing.TB, n int) []*Server {
 		all = append(all, Start(tb, fmt.Sprintf("server_name: n%d", i), fmt.Sprintf("cluster { name: test, listen: %q, routes: [%s] }", addr, strings.Join(routes, ", "))))
 	}
 	deadline := time.Now().Add(clusterTime)
-	for answer := ""; !strings.Contains(answer, `"did_create":true`); {
-		var err error
-		// With as many replicas as there are servers, a stream needs all of them.
-		if answer, err = all[0].request("$JS.API.STREAM.CREATE.probe", fmt.Sprintf(`{"name":"probe","num_replicas":%d}`, n)); err == nil {
-			continue
+	// With as many replicas as there are servers, a stream needs all of them. A request without
+	// an answer may have done its work.
+	for _, r := range []struct{ subject, body, done string }{
+		{"$JS.API.STREAM.CREATE.probe", fmt.Sprintf(`{"name":"probe","num_replicas":%d}`, n), `"config":`},
+		{"$JS.API.STREAM.DELETE.probe", "", "stream not found"},
+	} {
+		for {
+			answer, err := all[0].request(r.subject, r.body)
+			if err == nil || strings.Contains(answer, r.done) {
+				break
+			}
+			if time.Now().After(deadline) {
+				tb.Fatalf("the servers of NATS are no cluster after %v: %s, %v", clusterTime, answer, err)
+			}
+			time.Sleep(100 * time.Millisecond) // they connect in their own time
 		}
-		if time.Now().After(deadline) {
-			tb.Fatalf("the servers of NATS are no cluster after %v: %s, %v", clusterTime, answer, err)
-		}
-		time.Sleep(100 * time.Millisecond) // they connect in their own time
-	}
-	if answer, err := all[0].request("$JS.API.STREAM.DELETE.probe", ""); err != nil {
-		tb.Fatal(answer, err)
 	}
 	return all
 }
