@@ -295,3 +295,23 @@ func TestEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// TestCohortFaultsOnce: a fault of a cohort is one problem, whoever refers to it.
+func TestCohortFaultsOnce(t *testing.T) {
+	member := func(id int, active bool) string {
+		return fmt.Sprintf(`{"id":%d,"key":"f%d","active":%v,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}`, id, id, active)
+	}
+	for name, list := range map[string]string{
+		"nobody": "", "on": member(1, true), "off": member(1, false), "two off": member(1, false) + "," + member(2, false), "both": member(1, true) + "," + member(2, false),
+	} {
+		n := 0
+		for _, p := range compiled(t, `{"flags":[`+list+`],"cohorts":{"1":{"type":"XOR","values":[]}}}`).Problems() {
+			if p.Flag == "" {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d problems of the cohort, want one", name, n)
+		}
+	}
+}

@@ -36,7 +36,11 @@ func (c *compiler) newTrial() *compiler {
 // finding adds what a trial has found.
 func (c *compiler) finding(t *compiler) {
 	for _, p := range t.problems {
-		c.add(p.Severity, p.DefinitionError)
+		// A cohort that a flag uses was compiled before.
+		known := func(q Problem) bool { return q.Flag == "" && q.Path == p.Path && q.Err.Error() == p.Err.Error() }
+		if p.Flag != "" || !slices.ContainsFunc(c.problems, known) {
+			c.add(p.Severity, p.DefinitionError)
+		}
 	}
 	// What is found then depends on what was tried before.
 	c.s.found.outside = c.s.found.outside || t.regexps.exceeded
@@ -74,7 +78,7 @@ func (c *compiler) tryFlagCheck(fl *Filter, r FlagReference, at *path) uint32 {
 func (c *compiler) tryCohorts() {
 	var ids []int64
 	for id := range c.d.Cohorts {
-		if c.cohortOf[id] == nil {
+		if c.cohortOf[id] == nil && (c.trial == nil || c.trial.cohortOf[id] == nil) {
 			ids = append(ids, id)
 		}
 	}
