@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -68,7 +69,20 @@ func (v *FlagVersion) summary() string {
 // detailed returns changes with the places of what has changed within filters, and how
 // many of them are left out.
 func detailed(changes []field.Change) (list []FlagChange, more int) {
-	d := &flagDiffer{list: []FlagChange{}}
+	const maxShown = 80 // bytes of a value
+	d := &flagDiffer{list: []FlagChange{}, most: MaxFlagChanges, shown: maxShown}
+	d.detail(changes)
+	return d.list, d.more
+}
+
+// inFull is detailed without limits.
+func inFull(changes []field.Change) []FlagChange {
+	d := &flagDiffer{list: []FlagChange{}, most: math.MaxInt, shown: math.MaxInt}
+	d.detail(changes)
+	return d.list
+}
+
+func (d *flagDiffer) detail(changes []field.Change) {
 	for _, c := range changes {
 		before, after := writtenValue(rawjson.Must(c.Before)), writtenValue(rawjson.Must(c.After))
 		if c.Field == "filters" {
@@ -77,25 +91,26 @@ func detailed(changes []field.Change) (list []FlagChange, more int) {
 		}
 		d.add(c.Field, before, after)
 	}
-	return d.list, d.more
 }
 
-// A flagDiffer collects the differences between two JSON values.
+// A flagDiffer collects the differences between two JSON values: at most so many, with
+// values of at most so many bytes.
 type flagDiffer struct {
-	list []FlagChange
-	more int
+	list        []FlagChange
+	more        int
+	most, shown int
 }
 
 func (d *flagDiffer) add(place string, before, after any) {
-	if len(d.list) == MaxFlagChanges {
+	if len(d.list) == d.most {
 		d.more++
 		return
 	}
-	d.list = append(d.list, FlagChange{place, excerpt(before), excerpt(after)})
+	d.list = append(d.list, FlagChange{place, excerpt(before, d.shown), excerpt(after, d.shown)})
 }
 
-// excerpt returns a value as JSON that is shortened for people, "" for nothing.
-func excerpt(v any) string {
+// excerpt returns a value as JSON that is shortened to some bytes, "" for nothing.
+func excerpt(v any, maxShown int) string {
 	if v == "" || emptyValue(v) {
 		return ""
 	}
@@ -105,7 +120,6 @@ func excerpt(v any) string {
 	if err := e.Encode(v); err != nil { // it was decoded from JSON
 		panic(err)
 	}
-	const maxShown = 80 // bytes
 	raw := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	if len(raw) <= maxShown {
 		return string(raw)
