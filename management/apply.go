@@ -54,7 +54,11 @@ type DefinitionChange struct {
 	Name    string       `json:"name"`    // key of the flag, name of the cohort
 	Action  string       `json:"action"`  // created, changed, archived or deleted
 	Version int          `json:"version"` // that the flag has then; 0 for cohorts
-	Changes []FlagChange `json:"changes"` // in full; filters name flags by key and cohorts by name
+
+	// Changes are the differences in full, in which filters name flags by their keys and
+	// cohorts by their names. They are empty for what was created, of which the document
+	// says everything.
+	Changes []FlagChange `json:"changes"`
 }
 
 // A DefinitionProblem is a reason why a document cannot be applied.
@@ -114,8 +118,9 @@ type applying struct {
 
 // A changedFlag is a flag before and after it was made, changed or archived.
 type changedFlag struct {
-	before, after *FeatureFlag
-	action        string
+	before *FeatureFlag // nil if it was made
+	after  *FeatureFlag
+	action string
 }
 
 // startApplying begins to apply a file to a project that has a set of definitions.
@@ -295,7 +300,7 @@ func (i *importer) describe() error {
 	}
 	named := func(f *FeatureFlag) FeatureFlag {
 		out := *f
-		out.Sent, out.Key = nil, "" // the change has the key
+		out.Sent = nil // the normal form names what it refers to
 		for range f.Filters.All() {
 			out.Filters = f.Filters.Clone()
 			break
@@ -313,9 +318,11 @@ func (i *importer) describe() error {
 	changes := make([]DefinitionChange, len(a.flags))
 	err := parallel.Each(len(a.flags), func(n int) {
 		f := &a.flags[n]
-		was, is := named(f.before), named(f.after)
-		differences := field.Differences("FeatureFlag", flagFields(&was, was.Filters, nil), flagFields(&is, is.Filters, nil))
-		changes[n] = DefinitionChange{Kind: "flag", Name: f.after.Key, Action: f.action, Version: f.after.Version, Changes: inFull(differences)}
+		changes[n] = DefinitionChange{Kind: "flag", Name: f.after.Key, Action: f.action, Version: f.after.Version, Changes: []FlagChange{}}
+		if f.before != nil {
+			was, is := named(f.before), named(f.after)
+			changes[n].Changes = inFull(field.Differences("FeatureFlag", flagFields(&was, was.Filters, nil), flagFields(&is, is.Filters, nil)))
+		}
 	})
 	a.changes = append(a.changes, changes...)
 	slices.SortStableFunc(a.changes, func(x, y DefinitionChange) int {
@@ -422,7 +429,7 @@ func (i *importer) pruneCohorts(ctx context.Context) error {
 func (i *importer) checkDependents() {
 	lost := make(map[int64][]*flags.Flag)
 	for _, f := range i.apply.flags {
-		if f.before.inForce() && !f.after.inForce() {
+		if f.before != nil && f.before.inForce() && !f.after.inForce() {
 			lost[f.after.ID] = nil
 		}
 	}

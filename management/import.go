@@ -698,7 +698,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 	i.report.Cohorts = append(i.report.Cohorts, made.Name)
 	i.noteStatic(c, made, true)
 	if i.apply != nil {
-		i.apply.cohortChanged(&Cohort{Static: made.Static}, made, "created")
+		i.apply.changes = append(i.apply.changes, DefinitionChange{Kind: "cohort", Name: made.Name, Action: "created", Changes: []FlagChange{}})
 	}
 	return i.logCohort(ctx, made, "created", nil)
 }
@@ -920,7 +920,7 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 		i.stage = append(i.stage, made)
 		log = append(log, flagActivity(made, "created", nil))
 		if i.apply != nil {
-			i.apply.flags = append(i.apply.flags, changedFlag{&FeatureFlag{Runtime: made.Runtime, Bucketing: made.Bucketing, ContextMatch: made.ContextMatch}, made, "created"})
+			i.apply.flags = append(i.apply.flags, changedFlag{nil, made, "created"})
 		}
 	}
 	return i.record(ctx, log...)
