@@ -576,7 +576,7 @@ func (i *importer) leave(thing interface {
 ) {
 	place, reason := "", err.Error()
 	if e, ok := errors.AsType[*Error](err); ok {
-		place, reason = e.place, e.Detail
+		place, reason = cmp.Or(e.place, pointer(e.Attr)), e.Detail
 	}
 	if i.apply != nil {
 		if f, ok := thing.(*importedFlag); ok {
