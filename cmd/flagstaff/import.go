@@ -45,7 +45,8 @@ func (p *program) importCommand() *cli.Command {
 		Description: `Import makes the flags and cohorts of FILE in a project: a definitions document, such as
 export and the definitions endpoint write it, or lists of flags and cohorts as the
 management API has them, one after the other. "-" is standard input. What the project has
-already stays as it is, so that a second import changes nothing; what cannot be taken over
+already stays as it is, so that a second import changes nothing (apply changes it); what
+cannot be taken over
 is left out, and the report says why. Before anything is stored, each new flag is
 evaluated for a thousand random persons, here and as the file has it; one difference, and
 nothing is stored.

@@ -51,6 +51,7 @@ type Config struct {
 type Client struct {
 	c       Config
 	base    *url.URL
+	ifMatch string // for every request
 	http    *http.Client
 	streams *http.Client // for answers of any length: it has no timeout
 }
@@ -92,6 +93,14 @@ func New(c Config) (*Client, error) {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// IfMatch returns a client whose requests are refused unless things are in the state that
+// an ETag names. "" is any state.
+func (c *Client) IfMatch(etag string) *Client {
+	other := *c
+	other.ifMatch = etag
+	return &other
 }
 
 // InProject returns the path of something in the project, such as
@@ -247,9 +256,17 @@ type Error struct {
 	Code       string // such as "not_found"; "" if the answer is no error of the API
 	Attr       string // the field that is wrong, or ""
 	Detail     string
+	Problems   []Problem     // of a document that is refused
 	RetryAfter time.Duration // for which the server wants to be left alone; 0 if it did not say
 
 	request string // method and path
+}
+
+// A Problem is why a document is refused.
+type Problem struct {
+	What   string `json:"what"`   // the flag or the cohort
+	Place  string `json:"place"`  // in the document, as a JSON pointer, or ""
+	Reason string `json:"reason"` // for people
 }
 
 // Error says in one line what the server said.
@@ -314,6 +331,9 @@ func (c *Client) send(ctx context.Context, client *http.Client, method, path, ac
 	request.Header.Set("Authorization", "Bearer "+c.c.Key)
 	request.Header.Set("Accept", accept)
 	request.Header.Set("User-Agent", c.c.UserAgent)
+	if c.ifMatch != "" {
+		request.Header.Set("If-Match", strconv.Quote(c.ifMatch))
+	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -380,9 +400,10 @@ func (c *Client) once(ctx context.Context, method, path, accept string, body []b
 func refusal(request string, response *http.Response, answer []byte) *Error {
 	e := &Error{Status: response.StatusCode, request: request}
 	var body struct {
-		Code   string          `json:"code"`
-		Detail json.RawMessage `json:"detail"`
-		Attr   *string         `json:"attr"`
+		Code     string          `json:"code"`
+		Detail   json.RawMessage `json:"detail"`
+		Attr     *string         `json:"attr"`
+		Problems []Problem       `json:"problems"`
 	}
 	if json.Unmarshal(answer, &body) == nil {
 		e.Code = clean(body.Code)
@@ -394,6 +415,9 @@ func refusal(request string, response *http.Response, answer []byte) *Error {
 			text = string(body.Detail)
 		}
 		e.Detail = clean(text)
+		for _, p := range body.Problems {
+			e.Problems = append(e.Problems, Problem{clean(p.What), p.Place, clean(p.Reason)})
+		}
 	}
 	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {
 		e.RetryAfter = time.Duration(seconds) * time.Second
