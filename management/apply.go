@@ -50,10 +50,10 @@ type ApplyReport struct {
 
 // A DefinitionChange is what a document has changed of one flag or cohort.
 type DefinitionChange struct {
-	Kind    string       `json:"kind"`    // flag or cohort
-	Name    string       `json:"name"`    // key of the flag, name of the cohort
-	Action  string       `json:"action"`  // created, changed, archived or deleted
-	Version int          `json:"version"` // that the flag has then; 0 for cohorts
+	Kind    string `json:"kind"`    // flag or cohort
+	Name    string `json:"name"`    // key of the flag, name of the cohort
+	Action  string `json:"action"`  // created, changed, archived or deleted
+	Version int    `json:"version"` // that the flag has then; 0 for cohorts
 
 	// Changes are the differences in full, in which filters name flags by their keys and
 	// cohorts by their names. They are empty for what was created, of which the document

@@ -153,7 +153,11 @@ func (p *program) clientFrom(c *importCall) (*api.Client, error) {
 	if key == "" {
 		return nil, tool.WrongUsage("there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see")
 	}
-	client, err := api.New(api.Config{URL: c.from, Key: key, Project: c.fromProject, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version})
+	roots, err := c.Roots()
+	if err != nil {
+		return nil, err
+	}
+	client, err := api.New(api.Config{URL: c.from, Key: key, Project: c.fromProject, Roots: roots, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version})
 	if err != nil {
 		return nil, tool.WrongUsage("flag -from: %w", tool.WayOut(err))
 	}
