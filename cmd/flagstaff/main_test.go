@@ -364,7 +364,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"import", "-from", "https://h"}, here, `flagstaff import: there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see`},
 		{[]string{"import", "-from", "h"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret"), `flagstaff import: flag -from: the URL of the server does not begin with https:// or http://: write it such as https://h`},
 		{[]string{"import", "-from", "http://h.example"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret"), `flagstaff import: flag -from: the key would go unencrypted to h.example: use https, or -insecure in a network that you trust`},
-		{[]string{"import", "-from", "https://h"}, append(here, "FLAGSTAFF_FROM_KEY=phc_s3cret"), `flagstaff import: flag -from: the key is a project API key; the management API wants a personal one, which begins with phx_`},
+		{[]string{"import", "-from", "https://h"}, append(here, "FLAGSTAFF_FROM_KEY=phc_s3cret"), `flagstaff import: flag -from: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
 		{[]string{"import", "-key", "phx_s3cret", file}, here, `flagstaff import: there is no flag -key; see flagstaff import -help`},
 		{[]string{"export", "flags.json"}, here, `flagstaff export: want no arguments, not 1 argument, "flags.json"; see flagstaff export -help`},
 		{[]string{"export", "events", "x"}, here, `flagstaff export events: want no arguments, not 1 argument, "x"; see flagstaff export events -help`},
