@@ -106,7 +106,7 @@ type applying struct {
 	ApplyOptions
 	etag     string
 	changes  []DefinitionChange
-	flags    []changedFlag
+	flags    []appliedFlag
 	problems []DefinitionProblem
 	faulty   map[string]bool // keys of flags of the file that have a problem
 
@@ -116,8 +116,8 @@ type applying struct {
 	taken    map[int64]bool // IDs of cohorts of the project that the file has
 }
 
-// A changedFlag is a flag before and after it was made, changed or archived.
-type changedFlag struct {
+// A appliedFlag is a flag before and after it was made, changed or archived.
+type appliedFlag struct {
 	before *FeatureFlag // nil if it was made
 	after  *FeatureFlag
 	action string
@@ -178,7 +178,8 @@ func (i *importer) cohortNamed(made *Cohort) (*Cohort, error) {
 	case len(here) == 0:
 		return nil, nil
 	case len(here) > 1 || inFile > 1:
-		return nil, missing("which cohort is meant cannot be told: the document has %d with this name and the project %d; rename them", inFile, len(here))
+		const unclear = "which cohort is meant cannot be told: the document has %d with this name and the project %d; rename them"
+		return nil, missing(unclear, inFile, len(here))
 	case here[0].Static != made.Static:
 		return nil, missing("a cohort cannot become static or dynamic later; give it another name, or delete the one that the project has")
 	}
@@ -247,7 +248,7 @@ func (i *importer) changeFlags(ctx context.Context, action string, list []*Featu
 		i.nextVersion(f, nil)
 		i.set.flags[i.apply.at[f.Key]] = *f
 		i.stage = append(i.stage, f)
-		i.apply.flags = append(i.apply.flags, changedFlag{before, f, action})
+		i.apply.flags = append(i.apply.flags, appliedFlag{before, f, action})
 		log = append(log, flagActivity(f, "updated", i.flagChanges(before, f, false)))
 	}
 	if err := i.store.UpdateFlag(ctx, list...); err != nil {

@@ -150,13 +150,16 @@ func (s *Service) ImportDefinitions(ctx context.Context, p *Principal, ref strin
 
 // importDocument imports a document, or applies it if apply is not nil. enter gives the
 // work of the transaction access to the project.
-func (s *Service) importDocument(ctx context.Context, by *Principal, document []byte, o ImportOptions, apply *ApplyOptions, enter func(*work) error) (*importer, error) {
+func (s *Service) importDocument(
+	ctx context.Context, by *Principal, document []byte, o ImportOptions, apply *ApplyOptions, enter func(*work) error,
+) (*importer, error) {
 	file, err := readImport(bytes.TrimPrefix(document, []byte("\ufeff"))) // the mark of some editors
 	switch {
 	case err != nil:
 		return nil, err
 	case apply != nil && file.values > 1:
-		return nil, invalid("", "invalid_input", "The document is %d JSON values one after the other; want one, with flags and cohorts.", file.values)
+		const several = "The document is %d JSON values one after the other; want one, with flags and cohorts."
+		return nil, invalid("", "invalid_input", several, file.values)
 	case s.c.Data == nil:
 		return nil, errNoData
 	}
@@ -177,7 +180,8 @@ func (s *Service) importDocument(ctx context.Context, by *Principal, document []
 		}
 		i = &importer{
 			work: w, file: file, set: set, report: newImportReport(), tell: o.Progress,
-			groups: make(map[int]int), cohorts: make(map[int64]int64), there: make(map[string]*FeatureFlag), seen: make(map[string]bool), ids: make(map[string]int64),
+			groups: make(map[int]int), cohorts: make(map[int64]int64),
+			there: make(map[string]*FeatureFlag), seen: make(map[string]bool), ids: make(map[string]int64),
 		}
 		before := slices.Clone(set.flags)
 		for n := range before {
@@ -399,7 +403,8 @@ func elements(at string, raw json.RawMessage) ([]element, error) {
 		Next    string             `json:"next"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil || page.Results == nil {
-		return nil, invalid(cmp.Or(strings.TrimPrefix(at, "/"), "results"), "invalid_input", "Want a list, or a page of one with the member results.")
+		attr := cmp.Or(strings.TrimPrefix(at, "/"), "results")
+		return nil, invalid(attr, "invalid_input", "Want a list, or a page of one with the member results.")
 	}
 	if page.Next != "" {
 		return nil, invalid("next", "incomplete", "The file has only a page of a list, which goes on at %s. Save all pages one after the other in the file, each with next as null, or let \"flagstaff import -from\" fetch them.", check.Excerpt(page.Next))
@@ -708,7 +713,8 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 func (i *importer) cohortThere(made *Cohort) (*Cohort, error) {
 	for n := range i.set.cohorts {
 		there := &i.set.cohorts[n]
-		if there.Name == made.Name && there.Static == made.Static && normal.SameCriteria(there.Criteria, made.Criteria) && (i.apply == nil || !i.apply.taken[there.ID]) {
+		if there.Name == made.Name && there.Static == made.Static && (i.apply == nil || !i.apply.taken[there.ID]) &&
+			normal.SameCriteria(there.Criteria, made.Criteria) {
 			return there, nil
 		}
 	}
@@ -898,7 +904,8 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		for _, c := range changes {
 			names = append(names, c.Field)
 		}
-		i.leave(f, fmt.Errorf("the project has another flag with this key: they differ in %s; to change it, apply the document", strings.Join(names, ", ")))
+		const differs = "the project has another flag with this key: they differ in %s; to change it, apply the document"
+		i.leave(f, fmt.Errorf(differs, strings.Join(names, ", ")))
 		return false, nil
 	}
 	if err := mayApply(there); err != nil {
@@ -920,7 +927,7 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 		i.stage = append(i.stage, made)
 		log = append(log, flagActivity(made, "created", nil))
 		if i.apply != nil {
-			i.apply.flags = append(i.apply.flags, changedFlag{nil, made, "created"})
+			i.apply.flags = append(i.apply.flags, appliedFlag{nil, made, "created"})
 		}
 	}
 	return i.record(ctx, log...)

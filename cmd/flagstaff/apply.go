@@ -60,7 +60,10 @@ Examples:
 		Flags: c.flags(
 			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; print what would be changed", Destination: &c.dryRun},
 			&cli.BoolFlag{Name: "prune", Usage: "archive the flags and delete the cohorts that the file does not have", Destination: &c.prune},
-			&cli.StringFlag{Name: "if-match", Usage: "change nothing unless the flags and cohorts are those with the `ETAG` that -json has printed", Destination: &c.ifMatch},
+			&cli.StringFlag{
+				Name: "if-match", Destination: &c.ifMatch,
+				Usage: "change nothing unless the flags and cohorts are those with the `ETAG` that -json has printed",
+			},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			args, err := tool.WantArgs(cmd, "FILE")

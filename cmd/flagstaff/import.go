@@ -157,7 +157,9 @@ func (p *program) clientFrom(c *importCall) (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := api.New(api.Config{URL: c.from, Key: key, Project: c.fromProject, Roots: roots, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version})
+	client, err := api.New(api.Config{
+		URL: c.from, Key: key, Project: c.fromProject, Roots: roots, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version,
+	})
 	if err != nil {
 		return nil, tool.WrongUsage("flag -from: %w", tool.WayOut(err))
 	}

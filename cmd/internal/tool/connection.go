@@ -25,7 +25,10 @@ func (c *Connection) Flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "url", Usage: "the `URL` of the server (default FLAGSTAFF_URL)", Destination: &c.URL},
 		&cli.StringFlag{Name: "project", Usage: "the `ID` of the project (default FLAGSTAFF_PROJECT, or the current project of the key's user)", Destination: &c.Project},
-		&cli.StringFlag{Name: "cacert", Usage: "trust the certificates in the PEM `FILE`, and not those of the system, for https", Destination: &c.CACert},
+		&cli.StringFlag{
+			Name: "cacert", Destination: &c.CACert,
+			Usage: "trust the certificates in the PEM `FILE`, and not those of the system, for https",
+		},
 		&cli.BoolFlag{Name: "insecure", Usage: "send the key to another machine without encryption, by http", Destination: &c.Insecure},
 	}
 }
