@@ -362,20 +362,8 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		if err := checkCohortUnused(&before, c, set, world); err != nil {
 			return err
 		}
-		changes := field.Differences("Cohort", cohortFields(&before, nil), cohortFields(c, nil))
-		if len(changes) > 0 || !bytes.Equal(before.Sent, c.Sent) {
-			if err := w.store.UpdateCohort(ctx, c); err != nil {
-				return storeError(err)
-			}
-		}
-		if len(changes) > 0 {
-			activity := "updated"
-			if c.Deleted && !before.Deleted {
-				activity = "deleted"
-			}
-			if err := w.logCohort(ctx, c, activity, changes); err != nil {
-				return err
-			}
+		if err := w.saveCohort(ctx, &before, c); err != nil {
+			return err
 		}
 		view, err = w.showCohort(ctx, c)
 		return err
@@ -385,6 +373,24 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 	}
 	s.countSoon(view)
 	return view, nil
+}
+
+// saveCohort stores and logs a cohort that has changed.
+func (w *work) saveCohort(ctx context.Context, before, c *Cohort) error {
+	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(c, nil))
+	if len(changes) > 0 || !bytes.Equal(before.Sent, c.Sent) {
+		if err := w.store.UpdateCohort(ctx, c); err != nil {
+			return storeError(err)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	activity := "updated"
+	if c.Deleted && !before.Deleted {
+		activity = "deleted"
+	}
+	return w.logCohort(ctx, c, activity, changes)
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.

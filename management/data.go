@@ -154,11 +154,6 @@ type PersonStore interface {
 	// see all events of a day that has many, and may not find all IDs.
 	RecentDistinctIDs(ctx context.Context, project int64, limit int) (ids []string, since time.Time, err error)
 
-	// AddGroupTypes makes the group types that a project does not have, as
-	// events do, in the order of the names, as far as there is room. It returns
-	// all group types, as GroupTypes of [FlagStore] does.
-	AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error)
-
 	// Groups returns a page of the groups of a type whose keys begin with
 	// search, by ascending key, and how many such groups there are.
 	Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]Group, int, error)

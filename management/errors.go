@@ -45,6 +45,9 @@ type Error struct {
 
 	// RetryAfter is when another attempt makes sense. Zero: nobody knows.
 	RetryAfter time.Duration
+
+	// place is where the value at fault is in what was sent, as a JSON pointer.
+	place string
 }
 
 func (e *Error) Error() string {
@@ -126,7 +129,7 @@ func dataError(err error) error {
 // judgeError turns an error of the packages that judge values into a Service's.
 func judgeError(err error) error {
 	if e, ok := errors.AsType[*judge.Error](err); ok {
-		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Detail: e.Detail}
+		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Detail: e.Detail, place: pointer(append([]string{e.Attr}, e.Place...)...)}
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -81,17 +82,31 @@ func (v *FlagVersion) summary() string {
 // detailed returns changes with the places of what has changed within filters, and how
 // many of them are left out.
 func detailed(changes []field.Change) (list []FlagChange, more int) {
-	d := &flagDiffer{list: []FlagChange{}}
-	for _, c := range changes {
-		d.field(c.Field, rawjson.Must(c.Before), rawjson.Must(c.After))
-	}
+	const maxShown = 400 // bytes of a value, which most condition sets have
+	d := &flagDiffer{list: []FlagChange{}, most: MaxFlagChanges, shown: maxShown}
+	d.detail(changes)
 	return d.list, d.more
 }
 
-// A flagDiffer collects the differences between two JSON values.
+// inFull is detailed without limits.
+func inFull(changes []field.Change) []FlagChange {
+	d := &flagDiffer{list: []FlagChange{}, most: math.MaxInt, shown: math.MaxInt}
+	d.detail(changes)
+	return d.list
+}
+
+func (d *flagDiffer) detail(changes []field.Change) {
+	for _, c := range changes {
+		d.field(c.Field, rawjson.Must(c.Before), rawjson.Must(c.After))
+	}
+}
+
+// A flagDiffer collects the differences between two JSON values: at most so many, with
+// values of at most so many bytes.
 type flagDiffer struct {
-	list []FlagChange
-	more int
+	list        []FlagChange
+	more        int
+	most, shown int
 }
 
 // field adds the differences between two values of a field. A field of which no value may
@@ -106,15 +121,15 @@ func (d *flagDiffer) field(name string, before, after json.RawMessage) {
 }
 
 func (d *flagDiffer) add(place string, before, after any) {
-	if len(d.list) == MaxFlagChanges {
+	if len(d.list) == d.most {
 		d.more++
 		return
 	}
-	d.list = append(d.list, FlagChange{place, excerpt(before), excerpt(after)})
+	d.list = append(d.list, FlagChange{place, excerpt(before, d.shown), excerpt(after, d.shown)})
 }
 
-// excerpt returns a value as JSON that is shortened for people, "" for nothing.
-func excerpt(v any) string {
+// excerpt returns a value as JSON that is shortened to some bytes, "" for nothing.
+func excerpt(v any, maxShown int) string {
 	if v == "" || emptyValue(v) {
 		return ""
 	}
@@ -124,7 +139,6 @@ func excerpt(v any) string {
 	if err := e.Encode(v); err != nil { // it was decoded from JSON
 		panic(err)
 	}
-	const maxShown = 400 // bytes, which most condition sets have
 	return shorten(strings.TrimSuffix(b.String(), "\n"), maxShown)
 }
 

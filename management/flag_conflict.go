@@ -30,7 +30,7 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	masked, readable := flagFields(f, redactedFilters(f), patch), flagFields(f, s.openPayloads(f), patch)
 	var clashes []string
 	for i, row := range masked {
-		if !row.Logged || !row.Sent.IsSet() {
+		if !row.Logged || row.Sent == nil || !row.Sent.IsSet() {
 			continue
 		}
 		before, known := original[row.Attr]

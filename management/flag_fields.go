@@ -92,6 +92,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 		field.Plain("has_encrypted_payloads", &patch.EncryptedPayloads, &f.EncryptedPayloads, check.BoolOrNull),
 		field.Checked("creation_context", &patch.CreationContext, check.OneOfOrNull(creationContexts)),
 		field.Checked("version", &patch.Version, check.Integer),
+		field.Logged("has_experiment", f.HasExperiment), // which only a document changes (management.md §13.23)
 	}
 }
 

@@ -228,9 +228,13 @@ func (w *work) followFeature(ctx context.Context, f *FeatureFlag) error {
 	if n < 0 {
 		return nil
 	}
-	mark := f.Filters.FeatureEnrollment
-	if on := isReleased(&features[n]); on != (mark != nil && *mark) {
+	f.follow(isReleased(&features[n]))
+	return nil
+}
+
+// follow opens a flag for enrolment, or closes it.
+func (f *FeatureFlag) follow(on bool) {
+	if mark := f.Filters.FeatureEnrollment; on != (mark != nil && *mark) {
 		f.setEnrollment(on)
 	}
-	return nil
 }

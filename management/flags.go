@@ -189,13 +189,7 @@ func (w *work) saveAs(ctx context.Context, before, f *FeatureFlag, revertedTo *i
 		}
 		return flagStoreError(w.store.UpdateFlag(ctx, f))
 	}
-	f.Version++
-	f.RevertedTo = revertedTo
-	f.Updated = w.now()
-	f.ModifiedBy = nil
-	if w.by != nil {
-		f.ModifiedBy = &w.by.User.ID
-	}
+	w.nextVersion(f, revertedTo)
 	if f.Deleted && !before.Deleted {
 		if err := w.c.FlagUsers.Unlink(ctx, &UnitOfWork{w}, f); err != nil {
 			return err
@@ -213,6 +207,17 @@ func (w *work) saveAs(ctx context.Context, before, f *FeatureFlag, revertedTo *i
 		activity = "deleted"
 	}
 	return w.logFlag(ctx, f, activity, changes)
+}
+
+// nextVersion makes a flag that has changed the next version of itself.
+func (w *work) nextVersion(f *FeatureFlag, revertedTo *int) {
+	f.Version++
+	f.RevertedTo = revertedTo
+	f.Updated = w.now()
+	f.ModifiedBy = nil
+	if w.by != nil {
+		f.ModifiedBy = &w.by.User.ID
+	}
 }
 
 // flagChanges returns what has changed of a flag. Of payloads that are secret only that

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/members"
@@ -91,12 +90,14 @@ type importer struct {
 	report *ImportReport
 	set    *definitionSet // of the project, with what was made
 	tell   func(what string, done, total int)
+	apply  *applying // nil: what the project has stays as it is
 
-	groupTypes map[int]string          // of the project
-	groups     map[int]int             // indexes of the file to indexes of the project
-	there      map[string]*FeatureFlag // flags that the project had, by key
-	imported   map[string]bool         // keys of flags that the project has as in the file
-	cohorts    map[int64]int64
+	groups  map[int]int             // indexes of the file to indexes of the project
+	there   map[string]*FeatureFlag // flags that the project had, by key
+	seen    map[string]bool         // keys of flags of the file that were looked at
+	ids     map[string]int64        // of the flags of earlier stages that the project has as in the file, by key
+	stage   []*FeatureFlag          // the same flags of this stage, while ids is read by others
+	cohorts map[int64]int64         // IDs of the file to IDs of the project
 }
 
 // Import makes the flags and cohorts of a file in a project: definitions as the
@@ -117,7 +118,7 @@ type importer struct {
 // the error says which. With more than five hundred flags there are fewer subjects, see
 // [ImportReport]. Static cohorts come without their members.
 func (s *Service) Import(ctx context.Context, project int64, document []byte, o ImportOptions) (*ImportReport, error) {
-	return s.importDocument(ctx, nil, project, document, o, func(w *work) error {
+	i, err := s.importDocument(ctx, nil, document, o, nil, func(w *work) error {
 		p, err := w.store.Project(ctx, project)
 		if err != nil {
 			return storeError(err)
@@ -125,6 +126,10 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte, o 
 		w.at = &ProjectAccess{Project: p}
 		return w.checkServed()
 	})
+	if err != nil {
+		return nil, err
+	}
+	return i.report, nil
 }
 
 // importScopes are the scopes of a key that imports.
@@ -133,47 +138,61 @@ var importScopes = []Scope{"feature_flag:write", "cohort:write"}
 // ImportDefinitions is [Service.Import] for a user, into the project that a path names
 // (management.md §13.19). It needs scopes feature_flag:write and cohort:write.
 func (s *Service) ImportDefinitions(ctx context.Context, p *Principal, ref string, document []byte, o ImportOptions) (*ImportReport, error) {
-	w, err := s.beginAt(ctx, p, ref, importScopes...)
+	if _, err := s.beginAt(ctx, p, ref, importScopes...); err != nil {
+		return nil, err
+	}
+	i, err := s.importDocument(ctx, p, document, o, nil, func(w *work) error { return w.enter(ctx, ref, importScopes...) })
 	if err != nil {
 		return nil, err
 	}
-	return s.importDocument(ctx, p, w.at.Project.ID, document, o, func(w *work) error { return w.enter(ctx, ref, importScopes...) })
+	return i.report, nil
 }
 
-// importDocument imports a document. enter gives the work of the transaction access to
-// the project.
-func (s *Service) importDocument(ctx context.Context, by *Principal, project int64, document []byte, o ImportOptions, enter func(*work) error) (*ImportReport, error) {
+// importDocument imports a document, or applies it if apply is not nil. enter gives the
+// work of the transaction access to the project.
+func (s *Service) importDocument(
+	ctx context.Context, by *Principal, document []byte, o ImportOptions, apply *ApplyOptions, enter func(*work) error,
+) (*importer, error) {
 	file, err := readImport(bytes.TrimPrefix(document, []byte("\ufeff"))) // the mark of some editors
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case apply != nil && file.values > 1:
+		const several = "The document is %d JSON values one after the other; want one, with flags and cohorts."
+		return nil, invalid("", "invalid_input", several, file.values)
+	case s.c.Data == nil:
+		return nil, errNoData
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
-	groupTypes, err := s.groupTypesWith(ctx, project, file.groupNames(), o.DryRun)
-	if err != nil {
-		return nil, err
-	}
-	var report *ImportReport
+	var i *importer
 	err = s.atomic(ctx, by, func(w *work) error {
 		if err := enter(w); err != nil {
+			return err
+		}
+		if err := w.store.AddGroupTypes(ctx, w.at.Project.ID, file.groupNames()); err != nil {
 			return err
 		}
 		set, err := w.definitionSet(ctx)
 		if err != nil {
 			return err
 		}
-		set.groupTypes = groupTypes // of which a dry run has stored none
-		i := &importer{
-			work: w, file: file, set: set, report: newImportReport(), tell: o.Progress, groupTypes: groupTypes,
-			groups: make(map[int]int), cohorts: make(map[int64]int64), there: make(map[string]*FeatureFlag), imported: make(map[string]bool),
+		i = &importer{
+			work: w, file: file, set: set, report: newImportReport(), tell: o.Progress,
+			groups: make(map[int]int), cohorts: make(map[int64]int64),
+			there: make(map[string]*FeatureFlag), seen: make(map[string]bool), ids: make(map[string]int64),
 		}
-		for n := range set.flags {
-			i.there[set.flags[n].Key] = &set.flags[n]
+		before := slices.Clone(set.flags)
+		for n := range before {
+			i.there[before[n].Key] = &before[n]
 		}
-		set.flags = slices.Clip(set.flags) // which the map points into
-		w.changed = append(w.changed, project)
-		report = i.report
+		if apply != nil {
+			if i.apply, err = w.startApplying(ctx, set, *apply); err != nil {
+				return err
+			}
+		}
+		w.changed = append(w.changed, w.at.Project.ID)
 		err = w.store.AtOnce(ctx, func(store Store) error {
 			w.store = store
 			return i.run(ctx)
@@ -185,15 +204,15 @@ func (s *Service) importDocument(ctx context.Context, by *Principal, project int
 	})
 	switch {
 	case errors.Is(err, errDryRun):
-		for n := range report.StaticCohorts {
-			if c := &report.StaticCohorts[n]; c.Made {
+		for n := range i.report.StaticCohorts {
+			if c := &i.report.StaticCohorts[n]; c.Made {
 				c.ID = 0 // which nothing has
 			}
 		}
 	case err != nil:
 		return nil, err
 	}
-	return report, nil
+	return i, nil
 }
 
 // newImportReport returns a report of nothing, whose lists are not null in JSON.
@@ -203,30 +222,6 @@ func newImportReport() *ImportReport {
 	}
 }
 
-// groupTypesWith returns the group types of a project by index, with names that it may
-// not have yet. Unless it is only tried, the project has them then.
-func (s *Service) groupTypesWith(ctx context.Context, project int64, names []string, dryRun bool) (map[int]string, error) {
-	switch {
-	case s.c.Data == nil:
-		return nil, errNoData
-	case !dryRun:
-		return s.c.Data.AddGroupTypes(ctx, project, names)
-	}
-	types, err := s.c.Store.GroupTypes(ctx, project)
-	if err != nil {
-		return nil, err
-	}
-	types = maps.Clone(types)
-	known := slices.Collect(maps.Values(types))
-	for _, name := range names {
-		if !slices.Contains(known, name) && len(known) < persons.MaxGroupTypes {
-			types[len(known)] = name
-			known = append(known, name)
-		}
-	}
-	return types, nil
-}
-
 // An importFile is a file that was read.
 type importFile struct {
 	definitions *flags.Definitions
@@ -234,6 +229,7 @@ type importFile struct {
 	flags       []importedFlag
 	cohorts     []importedCohort
 	groupTypes  map[int]string
+	values      int // JSON values, one after the other
 
 	// The errors that "flagstaff check" reports, by key and by ID.
 	faults       map[string]*flags.DefinitionError
@@ -243,6 +239,7 @@ type importFile struct {
 // An importedFlag is a flag of a file: its definition, and what only a file says.
 type importedFlag struct {
 	*flags.Flag `json:"-"` // nil if it has no key, or is deleted
+	at          string     // where it stands in its JSON value
 
 	unread error // why it, or a part of it, could not be read
 
@@ -265,6 +262,8 @@ func (f *importedFlag) experiment() bool {
 }
 
 type importedCohort struct {
+	at string // where it stands in its JSON value
+
 	ID          int64           `json:"id"`
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -289,10 +288,16 @@ type importDocument struct {
 	Static []int64 `json:"static_cohorts"`
 }
 
-// A importReader collects what the values of a file have.
+// An element is an element of a list, and its place as a JSON pointer.
+type element struct {
+	raw json.RawMessage
+	at  string
+}
+
+// An importReader collects what the values of a file have.
 type importReader struct {
-	flags   []json.RawMessage
-	cohorts []json.RawMessage          // as records
+	flags   []element
+	cohorts []element                  // as records
 	trees   map[string]json.RawMessage // or as trees by ID
 	file    *importFile
 	static  []int64                    // IDs of static cohorts
@@ -317,6 +322,7 @@ func readImport(document []byte) (*importFile, error) {
 		if err := r.document(raw); err != nil {
 			return nil, err
 		}
+		r.file.values++
 	}
 	if !r.found {
 		return nil, invalid("flags", "invalid_input", "The file has no list of flags: want the member flags or results.")
@@ -348,14 +354,14 @@ func (r *importReader) document(raw json.RawMessage) error {
 	}
 	r.static = append(r.static, whole.Static...)
 	if whole.Results != nil { // a page, or a list
-		list, err := elements("results", raw)
+		list, err := elements("", raw)
 		if err == nil {
 			r.add(list)
 		}
 		return err
 	}
 	if whole.Flags != nil {
-		list, err := elements("flags", whole.Flags)
+		list, err := elements("/flags", whole.Flags)
 		if err != nil {
 			return err
 		}
@@ -368,42 +374,51 @@ func (r *importReader) document(raw json.RawMessage) error {
 		r.trees = trees
 		return nil
 	}
-	list, err := elements("cohorts", whole.Cohorts)
+	list, err := elements("/cohorts", whole.Cohorts)
 	r.found, r.cohorts = true, append(r.cohorts, list...)
 	return err
 }
 
 // add adds the elements of a list, which are flags unless they look like cohorts.
-func (r *importReader) add(list []json.RawMessage) {
+func (r *importReader) add(list []element) {
 	r.found = true
-	for _, raw := range list {
-		o, _ := rawjson.Object(raw)
+	for _, e := range list {
+		o, _ := rawjson.Object(e.raw)
 		filters, _ := rawjson.Object(o["filters"])
 		if o["key"] == nil && (o["is_static"] != nil || filters["properties"] != nil) {
-			r.cohorts = append(r.cohorts, raw)
+			r.cohorts = append(r.cohorts, e)
 		} else {
-			r.flags = append(r.flags, raw)
+			r.flags = append(r.flags, e)
 		}
 	}
 }
 
-// elements returns the elements of a list, or of the only page of one.
-func elements(attr string, raw json.RawMessage) ([]json.RawMessage, error) {
+// elements returns the elements of a list, or of the only page of one, which stands at a
+// place.
+func elements(at string, raw json.RawMessage) ([]element, error) {
+	placed := func(list []json.RawMessage, at string) ([]element, error) {
+		out := make([]element, len(list))
+		for n, raw := range list {
+			out[n] = element{raw, at + "/" + strconv.Itoa(n)}
+		}
+		return out, nil
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
-		return list, nil
+		return placed(list, at)
 	}
 	var page struct {
 		Results *[]json.RawMessage `json:"results"`
 		Next    string             `json:"next"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil || page.Results == nil {
+		attr := cmp.Or(strings.TrimPrefix(at, "/"), "results")
 		return nil, invalid(attr, "invalid_input", "Want a list, or a page of one with the member results.")
 	}
 	if page.Next != "" {
 		return nil, invalid("next", "incomplete", "The file has only a page of a list, which goes on at %s. Save all pages one after the other in the file, each with next as null, or let \"flagstaff import -from\" fetch them.", check.Excerpt(page.Next))
 	}
-	return *page.Results, nil
+	return placed(*page.Results, at+"/results")
 }
 
 // finish makes the file of what was collected.
@@ -416,21 +431,22 @@ func (r *importReader) finish() (*importFile, error) {
 		if n == 0 {
 			file.definitions, undecoded = flags.Decode(bytes.NewReader(r.definitions()))
 		} else {
-			errs[n-1] = json.Unmarshal(r.flags[n-1], &file.flags[n-1])
+			errs[n-1] = json.Unmarshal(r.flags[n-1].raw, &file.flags[n-1])
+			file.flags[n-1].at = r.flags[n-1].at
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	for n, err := range errs {
-		if err != nil && r.flags[n][0] != '{' {
+		if err != nil && r.flags[n].raw[0] != '{' {
 			return nil, invalid("flags", "invalid_input", "Flag %d cannot be read: %s.", n+1, err)
 		}
 		file.flags[n].unread = err // a part of it
 	}
-	for n, raw := range r.cohorts {
-		var c importedCohort
-		if err := json.Unmarshal(raw, &c); err != nil {
+	for n, e := range r.cohorts {
+		c := importedCohort{at: e.at}
+		if err := json.Unmarshal(e.raw, &c); err != nil {
 			return nil, invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", n+1, err)
 		}
 		file.cohorts = append(file.cohorts, c)
@@ -443,7 +459,7 @@ func (r *importReader) finish() (*importFile, error) {
 	}
 	for _, id := range r.static {
 		if !slices.ContainsFunc(file.cohorts, func(c importedCohort) bool { return c.ID == id }) {
-			file.cohorts = append(file.cohorts, importedCohort{ID: id, Static: true})
+			file.cohorts = append(file.cohorts, importedCohort{ID: id, Static: true, at: "/static_cohorts"})
 		}
 	}
 	if err := file.findFaults(r.cohorts == nil); err != nil {
@@ -459,9 +475,13 @@ func (r *importReader) finish() (*importFile, error) {
 
 // definitions returns the document of definitions that has what was collected.
 func (r *importReader) definitions() json.RawMessage {
-	document := map[string]any{"group_type_mapping": r.file.groupTypes, "cohorts": r.cohorts}
-	if r.cohorts == nil {
-		document["cohorts"] = r.trees
+	document := map[string]any{"group_type_mapping": r.file.groupTypes, "cohorts": r.trees}
+	if r.cohorts != nil {
+		list := make([]json.RawMessage, len(r.cohorts))
+		for n, e := range r.cohorts {
+			list[n] = e.raw
+		}
+		document["cohorts"] = list
 	}
 	for name, v := range r.options {
 		document[name] = v
@@ -471,11 +491,11 @@ func (r *importReader) definitions() json.RawMessage {
 	}
 	head := rawjson.Must(document)
 	out := append(head[:len(head)-1], `,"flags":[`...)
-	for n, raw := range r.flags { // as they are: to encode them would cost as much as to read them
+	for n, e := range r.flags { // as they are: to encode them would cost as much as to read them
 		if n > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, raw...)
+		out = append(out, e.raw...)
 	}
 	return append(out, "]}"...)
 }
@@ -490,7 +510,7 @@ func (r *importReader) readTrees() error {
 		if err != nil {
 			return invalid("cohorts", "invalid_input", "The ID %q is no number.", check.Excerpt(text))
 		}
-		c := importedCohort{ID: id, Name: "Imported cohort " + text}
+		c := importedCohort{ID: id, Name: "Imported cohort " + text, at: "/cohorts/" + text}
 		if record, ok := rawjson.Object(r.trees[text]); ok && record["is_static"] != nil {
 			if err := json.Unmarshal(r.trees[text], &c); err != nil {
 				return invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", id, err)
@@ -516,7 +536,7 @@ func (f *importFile) groupNames() []string {
 // run imports everything.
 func (i *importer) run(ctx context.Context) error {
 	for index, name := range i.file.groupTypes {
-		for own, known := range i.groupTypes {
+		for own, known := range i.set.groupTypes {
 			if known == name {
 				i.groups[index] = own
 			}
@@ -537,6 +557,11 @@ func (i *importer) run(ctx context.Context) error {
 	if err := i.importFlags(ctx); err != nil {
 		return err
 	}
+	if i.apply != nil {
+		if err := i.finishApplying(ctx); err != nil {
+			return err
+		}
+	}
 	return i.prove(ctx)
 }
 
@@ -555,12 +580,30 @@ func (c *importedCohort) name() string {
 	return cmp.Or(c.Name, "Imported cohort "+strconv.FormatInt(c.ID, 10))
 }
 
-func (i *importer) leave(what string, err error) {
-	reason := err.Error()
+// place is where the flag stands in the file, as a JSON pointer.
+func (f *importedFlag) place() string { return f.at }
+
+// place is where the cohort stands in the file, as a JSON pointer.
+func (c *importedCohort) place() string { return c.at }
+
+// leave leaves a flag or a cohort out. A document that is to be applied is refused then.
+func (i *importer) leave(thing interface {
+	fmt.Stringer
+	place() string
+}, err error,
+) {
+	place, reason := "", err.Error()
 	if e, ok := errors.AsType[*Error](err); ok {
-		reason = e.Detail
+		place, reason = cmp.Or(e.place, pointer(e.Attr)), e.Detail
 	}
-	i.report.Left = append(i.report.Left, NotImported{what, reason})
+	if i.apply != nil {
+		if f, ok := thing.(*importedFlag); ok {
+			i.apply.faulty[f.Key] = true
+		}
+		i.apply.problems = append(i.apply.problems, DefinitionProblem{thing.String(), thing.place() + place, reason})
+		return
+	}
+	i.report.Left = append(i.report.Left, NotImported{thing.String(), reason})
 }
 
 // importCohorts makes cohorts, those first that others refer to.
@@ -591,7 +634,7 @@ func (i *importer) importCohorts(ctx context.Context) error {
 		return nil
 	})
 	for _, n := range circular {
-		i.leave(waiting[n].String(), errors.New("its cohorts refer to each other in a circle"))
+		i.leave(&waiting[n], errors.New("its cohorts refer to each other in a circle"))
 	}
 	return err
 }
@@ -628,7 +671,13 @@ func (c *importedCohort) filters() json.RawMessage {
 }
 
 func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *judge.World) error {
-	made := &Cohort{Project: i.at.Project.ID, Name: c.name(), Description: c.Description, Static: c.Static, Created: i.now()}
+	made := &Cohort{Project: i.at.Project.ID, Static: c.Static, Created: i.now()}
+	patch := CohortPatch{Name: optional.Of(c.name()), Description: optional.Of(c.Description)}
+	if err := patch.validate(made); err != nil {
+		i.leave(c, err)
+		return nil
+	}
+	cohortFields(made, &patch).Apply()
 	if c.Static {
 		made.Count, made.Calculated = new(0), &made.Created
 	} else {
@@ -641,18 +690,24 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 			err = judge.JudgeCohort(tree, 0, world)
 		}
 		if err != nil {
-			i.leave(c.String(), judgeError(err))
+			i.leave(c, judgeError(err))
 			return nil
 		}
 		made.Criteria, made.Sent = tree, judge.ShowCohort(raw, tree)
 	}
-	for n := range i.set.cohorts {
-		if there := &i.set.cohorts[n]; there.Name == made.Name && there.Static == made.Static && normal.SameCriteria(there.Criteria, made.Criteria) {
-			i.cohorts[c.ID] = there.ID
-			i.report.Unchanged = append(i.report.Unchanged, made.Name)
-			i.noteStatic(c, there, false)
-			return nil
+	there, err := i.cohortThere(made)
+	switch {
+	case err != nil:
+		i.leave(c, err)
+		return nil
+	case there != nil:
+		i.cohorts[c.ID] = there.ID
+		i.noteStatic(c, there, false)
+		if i.apply != nil {
+			return i.changeCohort(ctx, there, made)
 		}
+		i.report.Unchanged = append(i.report.Unchanged, made.Name)
+		return nil
 	}
 	if err := i.store.CreateCohort(ctx, made); err != nil {
 		return storeError(err)
@@ -660,7 +715,26 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 	i.cohorts[c.ID], i.set.cohorts = made.ID, append(i.set.cohorts, *made)
 	i.report.Cohorts = append(i.report.Cohorts, made.Name)
 	i.noteStatic(c, made, true)
+	if i.apply != nil {
+		i.apply.changes = append(i.apply.changes, DefinitionChange{Kind: "cohort", Name: made.Name, Action: "created", Changes: []FlagChange{}})
+	}
 	return i.logCohort(ctx, made, "created", nil)
+}
+
+// cohortThere returns the cohort of the project that a cohort of the file is, or nil. An
+// import takes one with the same name and criteria for it.
+func (i *importer) cohortThere(made *Cohort) (*Cohort, error) {
+	for n := range i.set.cohorts {
+		there := &i.set.cohorts[n]
+		if there.Name == made.Name && there.Static == made.Static && (i.apply == nil || !i.apply.taken[there.ID]) &&
+			normal.SameCriteria(there.Criteria, made.Criteria) {
+			return there, nil
+		}
+	}
+	if i.apply == nil {
+		return nil, nil
+	}
+	return i.cohortNamed(made)
 }
 
 // noteStatic notes which static cohort of the project a cohort of the file is.
@@ -678,11 +752,11 @@ func (i *importer) importFlags(ctx context.Context) error {
 		switch {
 		case f.Deleted:
 		case f.unread != nil && f.Flag == nil:
-			i.leave(f.String(), f.unread)
+			i.leave(&f, f.unread)
 		case f.Flag == nil:
-			i.leave(f.String(), errors.New("it has no key"))
+			i.leave(&f, errors.New("it has no key"))
 		case f.HasEncryptedPayloads:
-			i.leave(f.String(), errors.New("its payloads are encrypted: make it again by hand"))
+			i.leave(&f, errors.New("its payloads are encrypted: make it again by hand"))
 		default:
 			numbers[f.Flag] = len(waiting)
 			waiting = append(waiting, f)
@@ -701,6 +775,12 @@ func (i *importer) importFlags(ctx context.Context) error {
 	done := 0
 	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
 		now := i.now() // for all, so that lists have them in the order of the file
+		defer func() {
+			for _, f := range i.stage {
+				i.ids[f.Key] = f.ID
+			}
+			i.stage = nil
+		}()
 		return parallel.InTurns(slices.Collect(slices.Chunk(stage, importTurn)), func(part []int) ([]readFlag, error) {
 			list := make([]readFlag, len(part))
 			for n, number := range part {
@@ -709,18 +789,22 @@ func (i *importer) importFlags(ctx context.Context) error {
 			shares := slices.Collect(slices.Chunk(list, importShare))
 			return list, parallel.Each(len(shares), func(n int) { i.readFlags(shares[n], world) })
 		}, func(list []readFlag) error {
-			var fresh []*FeatureFlag
+			var fresh, changed []*FeatureFlag
 			for _, r := range list {
 				r.made.Created, r.made.Updated = now, now
-				wanted, err := i.wanted(r)
-				if err != nil {
+				switch wanted, err := i.wanted(r); {
+				case err != nil:
 					return err
-				}
-				if wanted {
+				case wanted && r.made.ID == 0:
 					fresh = append(fresh, r.made)
+				case wanted:
+					changed = append(changed, r.made)
 				}
 			}
 			if err := i.createFlags(ctx, fresh); err != nil {
+				return err
+			}
+			if err := i.changeFlags(ctx, "changed", changed); err != nil {
 				return err
 			}
 			done += len(list)
@@ -729,7 +813,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 		})
 	})
 	for _, n := range circular {
-		i.leave(waiting[n].String(), errors.New("its flags depend on each other in a circle"))
+		i.leave(&waiting[n], errors.New("its flags depend on each other in a circle"))
 	}
 	return err
 }
@@ -760,9 +844,19 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 		if f.file.Version > 0 {
 			f.made.Version = f.file.Version
 		}
-		if f.filters, f.text, f.err = i.fill(f.made, f.file, world); f.err == nil {
+		f.filters, f.text, f.err = i.fill(f.made, f.file, world)
+		subject := judge.Subject{Key: f.file.Key, RemoteConfig: f.made.RemoteConfig}
+		there := i.there[f.file.Key]
+		if there != nil {
+			subject.ID = there.ID
+		}
+		switch {
+		case f.err != nil:
+		case f.file.Err() == nil && there != nil && sameRules(there, f.made, &f.filters):
+			f.made.settle(f.filters, f.text) // they were judged when they were stored
+		default:
 			sounds = append(sounds, f)
-			cases = append(cases, judge.Case{Filters: &sounds[len(sounds)-1].filters, Subject: judge.Subject{Key: f.file.Key, RemoteConfig: f.made.RemoteConfig}})
+			cases = append(cases, judge.Case{Filters: &sounds[len(sounds)-1].filters, Subject: subject})
 		}
 	}
 	for n, err := range judge.JudgeAll(cases, world) {
@@ -771,7 +865,11 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 		case err != nil:
 			f.err = judgeError(err)
 		case broken != nil:
-			f.err = invalid("", "invalid_input", "%s", broken)
+			refusal := invalid("", "invalid_input", "%s", broken)
+			if e, ok := errors.AsType[*flags.DefinitionError](broken); ok {
+				refusal.place = e.Path
+			}
+			f.err = refusal
 		case f.file.unread != nil:
 			f.err = invalid("", "invalid_input", "%s", f.file.unread)
 		default:
@@ -780,34 +878,57 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 	}
 }
 
-// wanted reports whether the flag that was made of a file's is to be stored. It is left
-// out if it could not be read, and if the project or the file has its key already.
+// sameRules reports whether a flag of a file decides as the flag of the project does, so
+// that a change of the one into the other is not judged, as in [Service.applyFilters].
+func sameRules(there, made *FeatureFlag, filters *flags.Filters) bool {
+	return there.RemoteConfig == made.RemoteConfig && (there.inForce() || !made.inForce()) && normal.SameFilters(&there.Filters, filters)
+}
+
+// wanted reports whether the flag that was made of a file's is to be stored: as a new one
+// or, if it has an ID then, in place of the one that the project has. It is left out if it
+// could not be read, and if the file has its key already.
 func (i *importer) wanted(r readFlag) (bool, error) {
 	f, made := r.file, r.made
 	if r.err != nil {
 		if _, ok := errors.AsType[*Error](r.err); !ok {
 			return false, r.err
 		}
-		i.leave(f.String(), r.err)
+		i.leave(f, r.err)
 		return false, nil
 	}
-	if there := i.there[made.Key]; there != nil {
-		was, is := *there, *made
-		was.Sent, is.Sent = nil, nil // it counts what they say
-		changes := field.Differences("FeatureFlag", flagFields(&was, was.Filters, nil), flagFields(&is, is.Filters, nil))
-		if len(changes) == 0 && there.HasExperiment == made.HasExperiment {
-			i.imported[made.Key] = true
-			i.report.Unchanged = append(i.report.Unchanged, made.Key)
-			return false, nil
+	if i.seen[made.Key] {
+		i.leave(f, errors.New("the file has another flag with this key before"))
+		return false, nil
+	}
+	i.seen[made.Key] = true
+	there := i.there[made.Key]
+	if there == nil {
+		return true, nil
+	}
+	if i.apply != nil {
+		i.replace(there, made, f)
+	}
+	was, is := *there, *made
+	was.Sent, is.Sent = nil, nil // it counts what they say
+	changes := field.Differences("FeatureFlag", flagFields(&was, was.Filters, nil), flagFields(&is, is.Filters, nil))
+	if len(changes) == 0 {
+		i.report.Unchanged = append(i.report.Unchanged, made.Key)
+		i.stage = append(i.stage, there)
+		return false, nil
+	}
+	if i.apply == nil {
+		var names []string
+		for _, c := range changes {
+			names = append(names, c.Field)
 		}
-		i.leave(f.String(), fmt.Errorf("the project has another flag with this key: they differ in %s", changed(changes)))
+		const differs = "the project has another flag with this key: they differ in %s; to change it, apply the document"
+		i.leave(f, fmt.Errorf(differs, strings.Join(names, ", ")))
 		return false, nil
 	}
-	if i.imported[made.Key] {
-		i.leave(f.String(), errors.New("the file has another flag with this key before"))
+	if err := mayApply(there); err != nil {
+		i.leave(f, err)
 		return false, nil
 	}
-	i.imported[made.Key] = true
 	return true, nil
 }
 
@@ -820,21 +941,13 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 	for _, made := range list {
 		i.set.flags = append(i.set.flags, *made)
 		i.report.Flags = append(i.report.Flags, made.Key)
+		i.stage = append(i.stage, made)
 		log = append(log, flagActivity(made, "created", nil))
+		if i.apply != nil {
+			i.apply.flags = append(i.apply.flags, appliedFlag{nil, made, "created"})
+		}
 	}
 	return i.record(ctx, log...)
-}
-
-// changed names the fields in which a flag differs.
-func changed(changes []field.Change) string {
-	names := []string{}
-	for _, c := range changes {
-		names = append(names, c.Field)
-	}
-	if len(names) == 0 {
-		return "has_experiment"
-	}
-	return strings.Join(names, ", ")
 }
 
 // fill gives a new flag what a file says of it, but for its filters, which it returns with
@@ -905,10 +1018,11 @@ func (i *importer) translate(f *flags.Filter) error {
 		if target == nil {
 			return missing("it depends on the flag %q, which the file does not have", check.Excerpt(r.Name))
 		}
-		if !i.imported[target.Key] {
+		id, made := i.ids[target.Key]
+		if !made {
 			return missing("it depends on the flag %s (id %d), which was not imported", target.Key, target.ID)
 		}
-		f.Key, f.DependencyChain = target.Key, new([]string) // which says that it is a key
+		f.Key, f.DependencyChain = strconv.FormatInt(id, 10), nil
 	}
 	return nil
 }
@@ -934,23 +1048,28 @@ func (i *importer) groupIndex(index int) (int, error) {
 	return 0, missing("it is about the group type %d, which the file or the project does not have", index)
 }
 
-// prove evaluates the flags that were made, and the flags of the file, for random
-// subjects.
+// prove evaluates the flags that were made or changed, and the flags of the file, for
+// random subjects.
 func (i *importer) prove(ctx context.Context) error {
-	if len(i.report.Flags) == 0 {
+	keys, done := i.report.Flags, "imported"
+	if i.apply != nil {
+		keys, done = i.apply.keysOf("created", "changed"), "applied"
+	}
+	if len(keys) == 0 {
 		return nil
 	}
-	var inFile flags.CompileOptions
-	if i.file.definitions.TimeZone == "" {
-		inFile.TimeZone = i.set.zone // the file does not say, so that it is as here
+	inFile, here := i.needed(keys)
+	var options flags.CompileOptions
+	if inFile.TimeZone == "" {
+		options.TimeZone = i.set.zone // the file does not say, so that it is as here
 	}
 	var before, after *flags.Snapshot
 	var errs [2]error
 	err := parallel.Each(2, func(n int) {
 		if n == 0 {
-			before, errs[0] = flags.Compile(i.file.definitions, inFile)
+			before, errs[0] = flags.Compile(inFile, options)
 		} else {
-			after, errs[1] = flags.Compile(Definitions(i.set.flags, i.set.cohorts, i.groupTypes), flags.CompileOptions{TimeZone: i.set.zone})
+			after, errs[1] = flags.Compile(here, flags.CompileOptions{TimeZone: i.set.zone})
 		}
 	})
 	switch {
@@ -963,9 +1082,9 @@ func (i *importer) prove(ctx context.Context) error {
 	}
 	seed := fnv.New64a()
 	seed.Write([]byte(before.ETag()))
-	subjects := parity.NewSubjects(i.file.definitions, i.now(), seed.Sum64())
+	subjects := parity.NewSubjects(inFile, i.now(), seed.Sum64())
 	var mu sync.Mutex // for subjects and tried
-	tried, differences := 0, make([]*parity.Difference, min(paritySubjects, max(maxParityValues/len(i.report.Flags), 1)))
+	tried, differences := 0, make([]*parity.Difference, min(paritySubjects, max(maxParityValues/len(keys), 1)))
 	var differ atomic.Bool
 	next := func() (int, *flags.Request) {
 		mu.Lock()
@@ -979,7 +1098,7 @@ func (i *importer) prove(ctx context.Context) error {
 		if differ.Load() {
 			return
 		}
-		if differences[n] = parity.Compare(before, after, i.report.Flags, subject, i.cohorts); differences[n] != nil {
+		if differences[n] = parity.Compare(before, after, keys, subject, i.cohorts); differences[n] != nil {
 			differ.Store(true)
 		}
 	})
@@ -988,10 +1107,35 @@ func (i *importer) prove(ctx context.Context) error {
 	}
 	for _, difference := range differences {
 		if difference != nil {
-			return conflict("Nothing was imported: %s.", strings.TrimSuffix(difference.Error(), "."))
+			return conflict("Nothing was %s: %s.", done, strings.TrimSuffix(difference.Error(), "."))
 		}
 	}
 	i.report.Parity = len(differences)
 	i.tell("subjects", i.report.Parity, i.report.Parity)
 	return nil
+}
+
+// needed returns flags and what they depend on, as the file and as the project has them.
+func (i *importer) needed(keys []string) (inFile, here *flags.Definitions) {
+	wanted := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		wanted[key] = true
+	}
+	var list []*flags.Flag
+	for n := range i.file.definitions.Flags {
+		if f := &i.file.definitions.Flags[n]; wanted[f.Key] {
+			list = append(list, f)
+		}
+	}
+	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] {
+		needed, _ := i.file.index.Dependencies(&f.Filters)
+		return slices.Values(needed)
+	}
+	for step := range graph.Reach(slices.Values(list), needs) {
+		wanted[step.Node.Key] = true
+	}
+	inFile = new(*i.file.definitions)
+	inFile.Flags = slices.DeleteFunc(slices.Clone(inFile.Flags), func(f flags.Flag) bool { return !wanted[f.Key] })
+	own := slices.DeleteFunc(slices.Clone(i.set.flags), func(f FeatureFlag) bool { return !wanted[f.Key] })
+	return inFile, Definitions(own, i.set.cohorts, i.set.groupTypes)
 }

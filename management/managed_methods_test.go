@@ -128,6 +128,14 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "ApplyDefinitions", scope: "feature_flag:write", also: "cohort:write", kind: ofProject, first: flag,
+			log: []string{"FeatureFlag created by ada in nothing", "Cohort created by ada in nothing", "FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.ApplyDefinitions(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}],
+					"cohorts":[{"id":1,"name":"Listed","is_static":true}],"group_type_mapping":{"0":"company"}}`), management.ApplyOptions{Prune: true}))
+			},
+		},
+		{
 			name: "ExportDefinitions", scope: "feature_flag:read", also: "cohort:read", kind: ofProject, first: flag,
 			call: func(c *callable) error {
 				return second(c.ExportDefinitions(c.ctx, c.p, c.web, management.ExportOptions{}))
@@ -308,7 +316,9 @@ func managedMethods() []method {
 		},
 		{
 			name: "ProjectRef",
-			call: func(c *callable) error { return second(c.ProjectRef(c.ctx, c.world.as(c.world.ada), "", c.world.web.APIKey)) },
+			call: func(c *callable) error {
+				return second(c.ProjectRef(c.ctx, c.world.as(c.world.ada), "", c.world.web.APIKey))
+			},
 		},
 		{
 			name: "Manifest", first: flag,

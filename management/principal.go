@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 )
 
 // A Principal is the caller of one request.
@@ -58,6 +60,9 @@ func (s *Service) Authenticate(ctx context.Context, key string, from Credential)
 	}
 	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key in " + string(from) + " is not valid."}
 	if !strings.HasPrefix(key, personalPrefix) || len(key) > maxKeyLength {
+		if mistaken := keykind.Mistaken(key, "the API", keykind.Personal); mistaken != "" {
+			wrong.Detail = strings.TrimSuffix(wrong.Detail, ".") + ": " + mistaken + "."
+		}
 		return nil, wrong
 	}
 	hash := HashKey(key)

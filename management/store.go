@@ -284,11 +284,11 @@ type FlagStore interface {
 	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]FeatureFlag, int, error)
 
 	// CreateFlag creates flags of one project, which have different keys, and sets
-	// their IDs. CreateFlag and UpdateFlag return ErrConflict if
+	// their IDs. UpdateFlag changes flags of one project. Both return ErrConflict if
 	// another flag that is not deleted has the key. UpdateFlag leaves
 	// LastCalled as it is.
 	CreateFlag(ctx context.Context, list ...*FeatureFlag) error
-	UpdateFlag(ctx context.Context, f *FeatureFlag) error
+	UpdateFlag(ctx context.Context, list ...*FeatureFlag) error
 
 	// DeleteFlag deletes a flag for good. A Service does so only with flags of
 	// surveys.
@@ -311,6 +311,11 @@ type FlagStore interface {
 	// GroupTypes returns the names of the group types of a project by the
 	// index by which filters refer to them. Events make group types.
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
+
+	// AddGroupTypes makes the group types that a project does not have, as events do,
+	// in the order of the names, as far as there is room. Within a transaction it must
+	// be the first change: on PostgreSQL events of the project wait until its end.
+	AddGroupTypes(ctx context.Context, project int64, names []string) error
 }
 
 // A CohortStore keeps cohorts. A [CohortMemberStore] keeps the members of static

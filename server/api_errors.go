@@ -58,7 +58,11 @@ const unavailable = "The service is temporarily unavailable. Please try again la
 // apiFailure answers for errors of the management API.
 func apiFailure(x *exchange, err error) failure {
 	a, e := apiProblem(x, err)
-	return failure{a.status, envelope(a.typ, e)}
+	var problems []management.DefinitionProblem
+	if document, ok := errors.AsType[*management.DocumentError](err); ok {
+		problems = document.Problems
+	}
+	return failure{a.status, envelope(a.typ, e, problems...)}
 }
 
 // apiProblem returns what there is to answer for an error, and sets the headers that go
@@ -107,14 +111,16 @@ func apiAnswerTo(err error, known bool) *apiAnswer {
 	panic("unreachable")
 }
 
-// envelope writes an error in the form of management.md §2.1.
-func envelope(typ string, e *management.Error) string {
+// envelope writes an error in the form of management.md §2.1, with the problems of a
+// document if there are any.
+func envelope(typ string, e *management.Error, problems ...management.DefinitionProblem) string {
 	v := struct {
-		Type   string  `json:"type"`
-		Code   string  `json:"code"`
-		Detail string  `json:"detail"`
-		Attr   *string `json:"attr"`
-	}{typ, e.Code, e.Detail, nil}
+		Type     string                         `json:"type"`
+		Code     string                         `json:"code"`
+		Detail   string                         `json:"detail"`
+		Attr     *string                        `json:"attr"`
+		Problems []management.DefinitionProblem `json:"problems,omitempty"`
+	}{typ, e.Code, e.Detail, nil, problems}
 	if e.Attr != "" {
 		v.Attr = &e.Attr
 	}

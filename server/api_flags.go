@@ -13,6 +13,7 @@ import (
 // has the routes of definitions.
 var flagRoutes = []route{
 	projectRoute("/import", methods{post: importDefinitions, stream: true}),
+	projectRoute("/apply", methods{post: applyDefinitions, stream: true}),
 	projectRoute("/export", methods{get: exportDefinitions}),
 	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
 	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
@@ -117,13 +118,21 @@ func flagUsage(a *apiRequest) error {
 	return a.answer(http.StatusOK, v, err)
 }
 
+// unquoted returns what If-Match names, "" if that is anything.
+func unquoted(match string) string {
+	if match == "*" {
+		return ""
+	}
+	return strings.Trim(strings.TrimPrefix(match, "W/"), `"`)
+}
+
 // ifVersion returns the version that If-Match names, nil if there is none.
 func (a *apiRequest) ifVersion() *int {
-	match := a.x.r.Header.Get("If-Match")
-	if match == "" || match == "*" {
+	match := unquoted(a.x.r.Header.Get("If-Match"))
+	if match == "" {
 		return nil
 	}
-	version, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
+	version, err := strconv.Atoi(match)
 	if err != nil {
 		version = -1 // no flag has it
 	}
@@ -171,11 +180,29 @@ func importDefinitions(a *apiRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := a.readUpload(); err != nil {
+	document, err := a.uploaded()
+	if err != nil {
 		return err
 	}
-	document := bytes.Clone(a.x.body.raw) // the next request reuses its memory
 	report, err := a.service().ImportDefinitions(a.context(), a.principal, a.segment("project"), document, management.ImportOptions{DryRun: dryRun})
+	return a.answer(http.StatusOK, report, err)
+}
+
+// applyDefinitions makes a project what a document says (management.md §13.23).
+func applyDefinitions(a *apiRequest) error {
+	o := management.ApplyOptions{IfMatch: unquoted(a.x.r.Header.Get("If-Match"))}
+	var err error
+	if o.DryRun, err = a.asked("dry_run"); err != nil {
+		return err
+	}
+	if o.Prune, err = a.asked("prune"); err != nil {
+		return err
+	}
+	document, err := a.uploaded()
+	if err != nil {
+		return err
+	}
+	report, err := a.service().ApplyDefinitions(a.context(), a.principal, a.segment("project"), document, o)
 	return a.answer(http.StatusOK, report, err)
 }
 

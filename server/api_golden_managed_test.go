@@ -115,6 +115,8 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flags-reasons-body", call: requestTo("POST", flagsPath+"evaluation_reasons/", `{"distinct_id":"ada","person_properties":{"plan":"pro"}}`)},
 		{name: "flags-reasons", call: requestTo("GET", flagsPath+"evaluation_reasons/?distinct_id=ada", "")},
 		{name: "import", call: requestTo("POST", "/api/projects/1/import/", importBody)},
+		{name: "apply", call: requestTo("POST", "/api/projects/1/apply/?dry_run=true", `{"flags":[{"key":"beta","active":true,"filters":{"groups":[{"rollout_percentage":7}]}},{"key":"made","filters":{"groups":[{}]}}]}`)},
+		{name: "apply-refused", call: requestTo("POST", "/api/projects/1/apply/", `{"flags":[{"key":"a b","active":true,"filters":{"groups":[{}]}},{"key":"half","active":true,"filters":{"groups":[{"rollout_percentage":101}]}}]}`)},
 		{name: "import-dry-run", call: requestTo("POST", "/api/projects/1/import/?dry_run=true", importBody)},
 		{name: "export", call: requestTo("GET", "/api/projects/1/export/?archived=true", "")},
 		{name: "export-lists", call: requestTo("GET", "/api/projects/1/export/?lists=true", "")},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -60,20 +61,20 @@ func uploadTooLarge(limit int64) error {
 	return &management.Error{Kind: errTooLarge, Code: "request_too_large", Detail: fmt.Sprintf("The body has more than %d bytes.", limit)}
 }
 
-// readUpload reads a body that an upload may have as a whole. It is JSON, which is for
+// uploaded returns a body that an upload may have as a whole. It is JSON, which is for
 // the operation to see.
-func (a *apiRequest) readUpload() error {
+func (a *apiRequest) uploaded() ([]byte, error) {
 	x := a.x
 	x.body.maxBody = a.s.config.Management.MaxUpload
 	switch err := x.body.read(); {
 	case errors.Is(err, errTooLarge):
-		return uploadTooLarge(x.body.maxBody)
+		return nil, uploadTooLarge(x.body.maxBody)
 	case err != nil:
-		return err
+		return nil, err
 	}
 	const decoded = 6 // times the size of a document
 	if err := x.body.charge(int64(decoded * len(x.body.raw))); err != nil {
-		return err
+		return nil, err
 	}
-	return checkMediaType(x.r.Header)
+	return bytes.Clone(x.body.raw), checkMediaType(x.r.Header) // the next request reuses its memory
 }

@@ -573,11 +573,15 @@ func TestUploadOverHTTP(t *testing.T) {
 	}
 }
 
-// TestImportBody: bodies of imports are larger than others, and JSON. The rest is the
+// TestImportBody: bodies of documents are larger than others, and JSON. The rest is the
 // subject of package management.
-func TestImportBody(t *testing.T) {
+func TestImportBody(t *testing.T) { testDocumentBody(t, "import") }
+
+func TestApplyBody(t *testing.T) { testDocumentBody(t, "apply") }
+
+func testDocumentBody(t *testing.T, route string) {
 	document := `{"flags":[{"key":"a","filters":{"groups":[{}]}}]` + strings.Repeat(" ", 100) + `}`
-	path := "/api/projects/1/import"
+	path := "/api/projects/1/" + route
 	limited := func(n int64) func(*server.Config) {
 		return func(c *server.Config) { c.Management.MaxBody, c.Management.MaxUpload = 50, n }
 	}
@@ -593,6 +597,7 @@ func TestImportBody(t *testing.T) {
 		{name: "too large", change: limited(int64(len(document)) - 1), call: api("POST", path, document), status: 413, code: "request_too_large", detail: "The body has more than 148 bytes."},
 		{name: "dry run", call: api("POST", path+"?dry_run=1", document)},
 		{name: "an odd dry run", call: api("POST", path+"?dry_run=maybe", document), status: 400, code: "invalid_input"},
+		{name: "any state", call: api("POST", path, document, "If-Match", "*")},
 		{name: "no body", call: api("POST", path, ""), status: 400, code: "invalid_input", detail: "The file has no list of flags"},
 		{name: "no JSON", call: api("POST", path, `{"flags":[hunter2]}`), status: 400, code: "invalid_input", detail: "The file is no JSON object of definitions"},
 		{name: "no flags", call: api("POST", path, `{}`), status: 400, code: "invalid_input", detail: "want the member flags"},
@@ -601,7 +606,7 @@ func TestImportBody(t *testing.T) {
 		{name: "GET", call: api("GET", path, ""), status: 405, code: "method_not_allowed"},
 		{name: "stranger", call: api("POST", path, document, "Authorization", ""), status: 401, code: "not_authenticated"},
 		{name: "scope", call: api("POST", path, document).with(readerKey), status: 403, code: "permission_denied"},
-		{name: "foreign project", call: api("POST", "/api/projects/2/import", document), status: 403, code: "permission_denied"},
+		{name: "foreign project", call: api("POST", "/api/projects/2/"+route, document), status: 403, code: "permission_denied"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, _ := newUploads(t, tt.change)

@@ -118,6 +118,7 @@ var answerSchemas = map[string]any{
 	"Member": management.MemberView{}, "MemberUser": management.UserBasics{}, "Invitation": management.InvitationView{}, "InvitationOffer": management.InvitationOffer{},
 	"Team": management.TeamView{}, "Project": management.ProjectView{},
 	"ImportReport": management.ImportReport{}, "NotImported": management.NotImported{}, "ImportedCohort": management.StaticCohort{},
+	"ApplyReport": management.ApplyReport{}, "DefinitionChange": management.DefinitionChange{}, "DefinitionProblem": management.DefinitionProblem{},
 
 	"Flag": management.FlagView{}, "MinimalFlag": management.MinimalFlag{}, "FlagUser": management.FlagUser{}, "FlagStatusReport": management.FlagStatus{},
 	"FlagUsage": management.FlagUsage{}, "ValueUsage": management.ValueUsage{}, "SDKUsage": management.SDKUsage{}, "DayUsage": management.DayUsage{},

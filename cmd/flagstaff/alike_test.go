@@ -11,7 +11,9 @@ func TestCheckAndImportJudgeAlike(t *testing.T) {
 	t.Parallel()
 	server := serveProcess(t, "-store", t.TempDir()+"/flagstaff.db", "-drain", "0s")
 	s := server.session(t)
-	flag := func(members string) string { return `{"flags":[{"id":1,"key":"f","active":true,` + members + `}],"group_type_mapping":{"0":"company"}}` }
+	flag := func(members string) string {
+		return `{"flags":[{"id":1,"key":"f","active":true,` + members + `}],"group_type_mapping":{"0":"company"}}`
+	}
 	filters := func(text string) string { return flag(`"filters":` + text) }
 	condition := func(text string) string { return filters(`{"groups":[` + text + `]}`) }
 	property := func(text string) string { return condition(`{"properties":[` + text + `]}`) }

@@ -10,6 +10,7 @@
 //	flagstaff prune -flags flags.json beta      Go code without a flag that is on for all
 //	flagstaff flag rollout new-checkout 50      for how many a flag is on
 //	flagstaff import -from https://…            the flags of another server
+//	flagstaff apply -dry-run flags.json         what a file would change on a server
 //	flagstaff export events -o events.ndjson    what the server has captured
 //	flagstaff backup flagstaff-1.db             a copy of the store of a running server
 //	flagstaff help                              all commands
@@ -20,7 +21,8 @@
 // standard output, everything else to standard error.
 //
 // The exit code is 0 if all is well, 1 if a command has found what it looks for, such
-// as a fault, or has failed, and 2 if it was called wrongly.
+// as a fault, or has failed, 2 if it was called wrongly, and 3 if a dry run of apply would
+// change something.
 //
 // Commands that talk to a server take its address from -url or FLAGSTAFF_URL, and the
 // ID of a project from -project or FLAGSTAFF_PROJECT. The personal API key comes from

@@ -45,7 +45,8 @@ func (p *program) importCommand() *cli.Command {
 		Description: `Import makes the flags and cohorts of FILE in a project: a definitions document, such as
 export and the definitions endpoint write it, or lists of flags and cohorts as the
 management API has them, one after the other. "-" is standard input. What the project has
-already stays as it is, so that a second import changes nothing; what cannot be taken over
+already stays as it is, so that a second import changes nothing (apply changes it); what
+cannot be taken over
 is left out, and the report says why. Before anything is stored, each new flag is
 evaluated for a thousand random persons, here and as the file has it; one difference, and
 nothing is stored.
@@ -152,7 +153,13 @@ func (p *program) clientFrom(c *importCall) (*api.Client, error) {
 	if key == "" {
 		return nil, tool.WrongUsage("there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see")
 	}
-	client, err := api.New(api.Config{URL: c.from, Key: key, Project: c.fromProject, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version})
+	roots, err := c.Roots()
+	if err != nil {
+		return nil, err
+	}
+	client, err := api.New(api.Config{
+		URL: c.from, Key: key, Project: c.fromProject, Roots: roots, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version,
+	})
 	if err != nil {
 		return nil, tool.WrongUsage("flag -from: %w", tool.WayOut(err))
 	}

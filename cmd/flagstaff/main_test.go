@@ -3,6 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -311,7 +317,26 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"users", "invite", "a@b.example"}, nil, `flagstaff users invite: there is no server: give its address in FLAGSTAFF_URL or -url, such as https://flags.example.com`},
 		{[]string{"users", "invite", "-url", "http://127.0.0.1:1", "a@b.example"}, nil, `flagstaff users invite: there is no personal API key: put it into FLAGSTAFF_KEY, not into an argument, which others can see`},
 		{[]string{"users", "invite", "-url", "http://flags.example.com", "a@b.example"}, here, `flagstaff users invite: the key would go unencrypted to flags.example.com: use https, or -insecure in a network that you trust`},
-		{[]string{"users", "invite", "-url", "flags.example.com", "a@b.example"}, here, `flagstaff users invite: the URL of the server must be such as https://flags.example.com, without query and fragment`},
+		{[]string{"users", "invite", "-url", "flags.example.org:8000", "a@b.example"}, here, `flagstaff users invite: the URL of the server does not begin with https:// or http://: write it such as https://flags.example.org:8000`},
+		{[]string{"users", "invite", "-url", "ada:s3cret@flags.example.org", "a@b.example"}, here, `flagstaff users invite: the URL of the server does not begin with https:// or http://: write it such as https://flags.example.com`},
+		{[]string{"users", "invite", "-url", "ftp://flags.example.org", "a@b.example"}, here, `flagstaff users invite: the URL of the server must be such as https://flags.example.com, without query and fragment`},
+		{[]string{"users", "invite", "-url", "https://flags.example.org?x=1", "a@b.example"}, here, `flagstaff users invite: the URL of the server must be such as https://flags.example.com, without query and fragment`},
+		{[]string{"flag", "list", "-url", "https://flags.example.org/api/projects/1"}, here, `flagstaff flag list: the URL of the server must be its address alone, such as https://flags.example.org, without /api/projects/1`},
+		{[]string{"flag", "list", "-url", "https://flags.example.org/proxy/api/"}, here, `flagstaff flag list: the URL of the server must be its address alone, such as https://flags.example.org, without /proxy/api/`},
+		{[]string{"flag", "list"}, []string{here[0], "FLAGSTAFF_KEY=phc_s3cret"}, `flagstaff flag list: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
+		{[]string{"flag", "list"}, []string{here[0], "FLAGSTAFF_KEY=phs_s3cret"}, `flagstaff flag list: this is a project secret key (phs_…); the management API wants a personal API key (phx_…)`},
+		{[]string{"gen"}, []string{here[0], "FLAGSTAFF_KEY=phc_s3cret"}, `flagstaff gen: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
+		{[]string{"vet"}, []string{here[0], "FLAGSTAFF_KEY=phs_s3cret"}, `flagstaff vet: this is a project secret key (phs_…); the management API wants a personal API key (phx_…)`},
+		{[]string{"import", "-from", "https://flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phc_s3cret"}, here...), `flagstaff import: flag -from: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
+		{[]string{"import", "-from", "flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phx_s3cret"}, here...), `flagstaff import: flag -from: the URL of the server does not begin with https:// or http://: write it such as https://flags.example.org`},
+		{[]string{"flag", "list", "-cacert", file}, here, `flagstaff flag list: flag -cacert: ` + file + ` has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----`},
+		{[]string{"flag", "list", "-cacert", "/none.pem"}, here, `flagstaff flag list: flag -cacert: open /none.pem: no such file or directory`},
+		{[]string{"apply"}, here, `flagstaff apply: want FILE, not 0 arguments; see flagstaff apply -help`},
+		{[]string{"apply", file}, nil, `flagstaff apply: there is no server: give its address in FLAGSTAFF_URL or -url, such as https://flags.example.com`},
+		{[]string{"apply", "-dryrun", file}, here, `flagstaff apply: there is no flag -dryrun; did you mean -dry-run?`},
+		{[]string{"aply", file}, here, `flagstaff: there is no command "aply"; did you mean flagstaff apply?`},
+		{[]string{"flag", "help", "lst"}, nil, `flagstaff flag: there is no command "lst"; did you mean flagstaff flag list?`},
+		{[]string{"export", "help", "event"}, nil, `flagstaff export: there is no command "event"; did you mean flagstaff export events?`},
 		{[]string{"users", "invite", "-key", "phx_s3cret", "a@b.example"}, here, `flagstaff users invite: there is no flag -key; see flagstaff users invite -help`},
 
 		{[]string{"flag", "lst"}, nil, `flagstaff flag: there is no command "lst"; did you mean flagstaff flag list?`},
@@ -351,9 +376,9 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"import", "-store", "a.db", "-url", "http://h", file}, here, `flagstaff import: flags -store and -url exclude each other`},
 		{[]string{"import", "-store", "pg:user:s3cret@h", file}, here, `flagstaff import: invalid value for flag -store: PostgreSQL is named by a URL: -store postgres://USER:PASSWORD@HOST/DATABASE`},
 		{[]string{"import", "-from", "https://h"}, here, `flagstaff import: there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see`},
-		{[]string{"import", "-from", "h"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret"), `flagstaff import: flag -from: the URL of the server must be such as https://flags.example.com, without query and fragment`},
+		{[]string{"import", "-from", "h"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret"), `flagstaff import: flag -from: the URL of the server does not begin with https:// or http://: write it such as https://h`},
 		{[]string{"import", "-from", "http://h.example"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret"), `flagstaff import: flag -from: the key would go unencrypted to h.example: use https, or -insecure in a network that you trust`},
-		{[]string{"import", "-from", "https://h"}, append(here, "FLAGSTAFF_FROM_KEY=phc_s3cret"), `flagstaff import: flag -from: the key is a project API key; the management API wants a personal one, which begins with phx_`},
+		{[]string{"import", "-from", "https://h"}, append(here, "FLAGSTAFF_FROM_KEY=phc_s3cret"), `flagstaff import: flag -from: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
 		{[]string{"import", "-key", "phx_s3cret", file}, here, `flagstaff import: there is no flag -key; see flagstaff import -help`},
 		{[]string{"export", "flags.json"}, here, `flagstaff export: want no arguments, not 1 argument, "flags.json"; see flagstaff export -help`},
 		{[]string{"export", "events", "x"}, here, `flagstaff export events: want no arguments, not 1 argument, "x"; see flagstaff export events -help`},
@@ -374,5 +399,49 @@ func TestWrongUsage(t *testing.T) {
 				t.Errorf("a secret is in %q", got.Stderr)
 			}
 		})
+	}
+}
+
+// Help is where people look for it: before the command, behind it, and in between.
+func TestHelpEverywhere(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[string][][]string{
+		"flagstaff flag list: ": {{"help", "flag", "list"}, {"flag", "help", "list"}, {"flag", "list", "-h"}, {"flag", "list", "--help"}},
+		"flagstaff flag: ":      {{"help", "flag"}, {"flag", "help"}, {"flag", "-h"}},
+		"flagstaff export: ":    {{"help", "export"}, {"export", "help"}, {"export", "-help"}},
+		"flagstaff: ":           {{"help"}, {"-h"}, {"--help"}},
+	} {
+		for _, args := range all {
+			if got := run(t, args...); got.Code != 0 || !strings.HasPrefix(got.Stdout, want) || got.Stderr != "" {
+				t.Errorf("%q: exit code %d, %.60q, %q; want help that begins with %q", args, got.Code, got.Stdout, got.Stderr, want)
+			}
+		}
+	}
+}
+
+// A server with a certificate of its own is trusted by -cacert, and one below a path that
+// is wrong is asked about.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	there := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/api/") {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"count":0,"next":null,"results":[]}`)
+	}))
+	t.Cleanup(there.Close)
+	there.Config.ErrorLog = log.New(io.Discard, "", 0)
+	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: there.Certificate().Raw})))
+	env := []string{"FLAGSTAFF_KEY=phx_s3cret"}
+	if got := (call{args: []string{"flag", "list", "-url", there.URL, "-cacert", ca}, env: env}).run(t); got.Code != 0 {
+		t.Errorf("with -cacert: %+v", got)
+	}
+	if got := (call{args: []string{"flag", "list", "-url", there.URL}, env: env}).run(t); got.Code != 1 || !strings.Contains(got.Stderr, "certificate") {
+		t.Errorf("without -cacert: %+v", got)
+	}
+	got := call{args: []string{"flag", "list", "-url", there.URL + "/flags", "-cacert", ca}, env: env}.run(t)
+	if want := "; is the server really below /flags? Its URL is mostly the address alone"; got.Code != 1 || !strings.Contains(got.Stderr, want) {
+		t.Errorf("below a path: %+v, want %q", got, want)
 	}
 }

@@ -49,6 +49,7 @@ func (p *program) more() []*cli.Command {
 		p.usersCommand(),
 		p.flagCommand(),
 		p.importCommand(),
+		p.applyCommand(),
 		p.exportCommand(),
 	}
 }

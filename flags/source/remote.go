@@ -16,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 )
 
 var (
@@ -196,6 +197,10 @@ func (r Remote) request(ctx context.Context, method, path, query string) (*http.
 		return nil, errors.New("source: Remote.SecretKey has white space or other characters that are in no key")
 	case !isKey(r.ProjectKey):
 		return nil, errors.New("source: Remote.ProjectKey has white space or other characters that are in no key")
+	case keykind.Mistaken(r.SecretKey, "", keykind.Secret, keykind.Personal) != "":
+		return nil, errors.New("source: " + keykind.Mistaken(r.SecretKey, "Remote.SecretKey", keykind.Secret, keykind.Personal))
+	case keykind.Mistaken(r.ProjectKey, "", keykind.Project) != "":
+		return nil, errors.New("source: " + keykind.Mistaken(r.ProjectKey, "Remote.ProjectKey", keykind.Project))
 	case r.Ask && r.ProjectKey == "":
 		return nil, errors.New("source: Remote.Ask needs ProjectKey, the project's API key (phc_…)")
 	}

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -103,5 +104,44 @@ func BenchmarkChange(b *testing.B) {
 		if _, err := s.service.UpdateFlag(b.Context(), s.owner, "1", "5000", patch); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkApply applies a document of 10,000 flags, until they are served: to an empty
+// project, to one that has all of them, and to one where one or all differ.
+func BenchmarkApply(b *testing.B) {
+	document := manyDefinitions()
+	changed := func(n int, round string) []byte {
+		return bytes.Replace(document, []byte(`"rollout_percentage":50},{"properties"`), []byte(`"rollout_percentage":`+round+`},{"properties"`), n)
+	}
+	apply := func(b *testing.B, s *served, document []byte, want int) {
+		r, err := s.service.ApplyDefinitions(b.Context(), s.owner, "1", document, management.ApplyOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(r.Changes) != want {
+			b.Fatalf("%d changes, want %d", len(r.Changes), want)
+		}
+	}
+	b.Run("all new", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			s := newServed(b)
+			b.StartTimer()
+			apply(b, s, document, manyFlags)
+		}
+	})
+	for _, bb := range []struct {
+		name string
+		n    int // flags that differ
+	}{{"none differs", 0}, {"one differs", 1}, {"all differ", manyFlags}} {
+		b.Run(bb.name, func(b *testing.B) {
+			s := newServed(b)
+			apply(b, s, document, manyFlags)
+			odd, even := changed(bb.n, "41"), changed(bb.n, "42")
+			for i := 0; b.Loop(); i++ {
+				apply(b, s, [][]byte{odd, even}[i%2], bb.n)
+			}
+		})
 	}
 }

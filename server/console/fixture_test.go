@@ -232,16 +232,16 @@ type brokenStore struct {
 	sqlstore.Storage
 	broken    atomic.Bool
 	update    atomic.Bool  // of persons fails
-	importing func() error // is called when an import begins to store, unless it is nil
+	importing func() error // is called before a transaction begins, unless it is nil
 }
 
-func (b *brokenStore) AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error) {
+func (b *brokenStore) Atomic(ctx context.Context, f func(management.Store) error) error {
 	if b.importing != nil {
 		if err := b.importing(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return b.Storage.AddGroupTypes(ctx, project, names)
+	return b.Storage.Atomic(ctx, f)
 }
 
 var errBroken = fmt.Errorf("%w: the disk is gone", io.ErrUnexpectedEOF)

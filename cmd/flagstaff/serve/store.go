@@ -109,6 +109,8 @@ func (f *keysFile) Write(b []byte) (int, error) {
 // has made them.
 func (f *keysFile) finish(stdout io.Writer) error {
 	if !f.written {
+		const lost = "another server has made the keys of the first start at the same moment: they are in its file of -first-keys, and not in %s\n"
+		fmt.Fprintf(stdout, lost, f.Name())
 		return errors.Join(f.Close(), os.Remove(f.Name()))
 	}
 	if err := errors.Join(f.err, f.Sync(), f.Close()); err != nil {

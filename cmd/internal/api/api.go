@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +19,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 )
 
 const (
@@ -37,6 +41,9 @@ type Config struct {
 	// Insecure lets the key go unencrypted to another machine.
 	Insecure bool
 
+	// Roots are the authorities whose certificates of servers count. Nil: the system's.
+	Roots *x509.CertPool
+
 	UserAgent string // "" is "flagstaff"
 
 	// Timeout is for one request and its answer. Zero is half a minute.
@@ -51,6 +58,7 @@ type Config struct {
 type Client struct {
 	c       Config
 	base    *url.URL
+	ifMatch string // for every request
 	http    *http.Client
 	streams *http.Client // for answers of any length: it has no timeout
 }
@@ -62,7 +70,16 @@ var ErrUnencrypted = errors.New("the key would go unencrypted")
 // quotes neither a password nor the key.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.URL)
+	mistaken := keykind.Mistaken(c.Key, "the management API", keykind.Personal)
 	switch {
+	case !strings.Contains(c.URL, "://"):
+		example := "https://flags.example.com"
+		if !strings.ContainsAny(c.URL, "@ ") { // it could be a password
+			example = "https://" + c.URL
+		}
+		return nil, fmt.Errorf("the URL of the server does not begin with https:// or http://: write it such as %s", example)
+	case err == nil && strings.Contains(u.Path+"/", "/api/"):
+		return nil, fmt.Errorf("the URL of the server must be its address alone, such as %s://%s, without %s", u.Scheme, u.Host, u.Path)
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the URL of the server must be such as https://flags.example.com, without query and fragment")
 	case u.User != nil:
@@ -71,27 +88,41 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("there is no personal API key")
 	case strings.ContainsFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("the personal API key has characters that no key has, such as blanks")
-	case strings.HasPrefix(c.Key, "phc_"):
-		return nil, errors.New("the key is a project API key; the management API wants a personal one, which begins with phx_")
+	case mistaken != "":
+		return nil, errors.New(mistaken)
 	case u.Scheme == "http" && !c.Insecure && !loopback(u.Hostname()):
 		return nil, fmt.Errorf("%w to %s: use https", ErrUnencrypted, u.Host)
 	}
 	if c.Wait == nil {
 		c.Wait = wait
 	}
+	transport := http.DefaultTransport
+	if c.Roots != nil {
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		own.TLSClientConfig = &tls.Config{RootCAs: c.Roots}
+		transport = own
+	}
 	c.UserAgent = cmp.Or(c.UserAgent, "flagstaff")
 	// A redirect could take the key elsewhere.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		c: c, base: u,
-		http:    &http.Client{CheckRedirect: stay, Timeout: cmp.Or(c.Timeout, maxRequest)},
-		streams: &http.Client{CheckRedirect: stay},
+		http:    &http.Client{Transport: transport, CheckRedirect: stay, Timeout: cmp.Or(c.Timeout, maxRequest)},
+		streams: &http.Client{Transport: transport, CheckRedirect: stay},
 	}, nil
 }
 
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// IfMatch returns a client whose requests are refused unless things are in the state that
+// an ETag names. "" is any state.
+func (c *Client) IfMatch(etag string) *Client {
+	other := *c
+	other.ifMatch = etag
+	return &other
 }
 
 // InProject returns the path of something in the project, such as
@@ -247,9 +278,18 @@ type Error struct {
 	Code       string // such as "not_found"; "" if the answer is no error of the API
 	Attr       string // the field that is wrong, or ""
 	Detail     string
+	Problems   []Problem     // of a document that is refused
 	RetryAfter time.Duration // for which the server wants to be left alone; 0 if it did not say
+	BasePath   string        // the path in the URL of the server, or ""
 
 	request string // method and path
+}
+
+// A Problem is why a document is refused.
+type Problem struct {
+	What   string `json:"what"`   // the flag or the cohort
+	Place  string `json:"place"`  // in the document, as a JSON pointer, or ""
+	Reason string `json:"reason"` // for people
 }
 
 // Error says in one line what the server said.
@@ -314,6 +354,9 @@ func (c *Client) send(ctx context.Context, client *http.Client, method, path, ac
 	request.Header.Set("Authorization", "Bearer "+c.c.Key)
 	request.Header.Set("Accept", accept)
 	request.Header.Set("User-Agent", c.c.UserAgent)
+	if c.ifMatch != "" {
+		request.Header.Set("If-Match", strconv.Quote(c.ifMatch))
+	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -345,7 +388,9 @@ func (c *Client) read(response *http.Response, method, path string) ([]byte, err
 	case response.StatusCode >= 300 && response.StatusCode < 400:
 		return nil, fmt.Errorf("the server at %s sends the client elsewhere, to %s: give the address of the server itself", c.base.Host, clean(response.Header.Get("Location")))
 	case response.StatusCode >= 300:
-		return nil, refusal(method+" "+path, response, answer)
+		refused := refusal(method+" "+path, response, answer)
+		refused.BasePath = clean(strings.Trim(c.base.Path, "/"))
+		return nil, refused
 	}
 	return answer, nil
 }
@@ -380,9 +425,10 @@ func (c *Client) once(ctx context.Context, method, path, accept string, body []b
 func refusal(request string, response *http.Response, answer []byte) *Error {
 	e := &Error{Status: response.StatusCode, request: request}
 	var body struct {
-		Code   string          `json:"code"`
-		Detail json.RawMessage `json:"detail"`
-		Attr   *string         `json:"attr"`
+		Code     string          `json:"code"`
+		Detail   json.RawMessage `json:"detail"`
+		Attr     *string         `json:"attr"`
+		Problems []Problem       `json:"problems"`
 	}
 	if json.Unmarshal(answer, &body) == nil {
 		e.Code = clean(body.Code)
@@ -394,6 +440,9 @@ func refusal(request string, response *http.Response, answer []byte) *Error {
 			text = string(body.Detail)
 		}
 		e.Detail = clean(text)
+		for _, p := range body.Problems {
+			e.Problems = append(e.Problems, Problem{clean(p.What), p.Place, clean(p.Reason)})
+		}
 	}
 	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {
 		e.RetryAfter = time.Duration(seconds) * time.Second

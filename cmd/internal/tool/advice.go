@@ -32,7 +32,10 @@ func advice(err error) string {
 			return "use a key that may do it"
 		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		if e.Code == "" {
+		switch {
+		case e.Code == "" && e.BasePath != "":
+			return fmt.Sprintf("is the server really below /%s? Its URL is mostly the address alone", e.BasePath)
+		case e.Code == "":
 			return "is this the address of a Flagstaff server?"
 		}
 	case http.StatusTooManyRequests:

@@ -25,7 +25,7 @@ Environment:
 // rootHelp ends the help of the program as a whole.
 const rootHelp = `
 The exit code is 0 if all is well, 1 if a command has found what it looks for, such as
-a fault, or has failed, and 2 if it was called wrongly.
+a fault, or has failed, and 2 if it was called wrongly. Commands say if they have others.
 `
 
 // furtherVariables is what the root command has of the environment for its help.

@@ -83,7 +83,13 @@ func (p *Program) dress(root, cmd *cli.Command) {
 		action = withoutCommand
 	}
 	cmd.Action = func(ctx context.Context, cmd *cli.Command) error {
-		if err := action(ctx, cmd); err != nil {
+		var err error
+		if words := cmd.Args().Slice(); len(visible(cmd)) > 0 && len(words) > 0 && words[0] == "help" {
+			err = p.help(ctx, cmd, words[1:])
+		} else {
+			err = action(ctx, cmd)
+		}
+		if err != nil {
 			return commandError{cmd.FullName(), err}
 		}
 		return nil
@@ -198,21 +204,25 @@ func (p *Program) helpCommand() *cli.Command {
 			return commandsOf(follow(cmd.Root(), cmd.Args().Slice()))
 		}),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			about := cmd.Root()
-			for _, word := range cmd.Args().Slice() {
-				next := about.Command(word)
-				if next == nil {
-					return unknownCommand(about, word)
-				}
-				about = next
-			}
-			if about.SkipFlagParsing { // it has a help of its own
-				return p.root().Run(ctx, []string{ProgramName, about.Name, "-help"})
-			}
-			printHelp(p.Stdout, "", about)
-			return nil
+			return p.help(ctx, cmd.Root(), cmd.Args().Slice())
 		},
 	}
+}
+
+// help prints help for the command that words name below another one.
+func (p *Program) help(ctx context.Context, about *cli.Command, words []string) error {
+	for _, word := range words {
+		next := about.Command(word)
+		if next == nil {
+			return unknownCommand(about, word)
+		}
+		about = next
+	}
+	if about.SkipFlagParsing { // it has a help of its own
+		return p.root().Run(ctx, []string{ProgramName, about.Name, "-help"})
+	}
+	printHelp(p.Stdout, "", about)
+	return nil
 }
 
 // follow returns the command that words name, as far as they do.

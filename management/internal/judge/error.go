@@ -3,6 +3,7 @@ package judge
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,7 +31,8 @@ type Error struct {
 	Code   string
 	Detail string
 
-	placed bool // Detail begins with the place of the value
+	// Place is where the value is within the field, step by step. Detail begins with it.
+	Place []string
 }
 
 func (e *Error) Error() string {
@@ -76,16 +78,12 @@ func within[S string | int](step S, err error) error {
 		return err
 	}
 	separator := ": "
-	if e.placed {
+	if e.Place != nil {
 		separator = "/"
 	}
-	switch step := any(step).(type) {
-	case int:
-		e.Detail = strconv.Itoa(step) + separator + e.Detail
-	case string:
-		e.Detail = step + separator + e.Detail
-	}
-	e.placed = true
+	name := fmt.Sprint(step)
+	e.Detail = name + separator + e.Detail
+	e.Place = slices.Insert(e.Place, 0, name)
 	return err
 }
 

@@ -140,6 +140,20 @@ func testFlags(t *testing.T, s *suite) {
 		want(t, "Flag", &full)(s.Flag(ctx, p.ID, full.ID))
 	}
 
+	// Several at once, or none of them.
+	one, two := s.flag(t, p, "one"), s.flag(t, p, "two")
+	all = append(all, one, two)
+	wrong := *two
+	one.Name, one.Active, two.Name, wrong.Key = "1", true, "2", one.Key
+	wantError(t, "UpdateFlag of several, one with a key that is taken", management.ErrConflict, s.UpdateFlag(ctx, one, &wrong))
+	wantError(t, "UpdateFlag of several, one of which is unknown", management.ErrNotFound, s.UpdateFlag(ctx, one, &management.FeatureFlag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}))
+	if f, err := s.Flag(ctx, p.ID, one.ID); err != nil || f.Name != "" {
+		t.Errorf("after a change that failed the flag is %+v, %v", f, err)
+	}
+	must(t, s.UpdateFlag(ctx, one, two))
+	must(t, s.UpdateFlag(ctx))
+	check()
+
 	last := s.flag(t, p, "last")
 	must(t, s.DeleteFlag(ctx, p.ID, last.ID))
 	wantErr(t, "Flag that is deleted for good", management.ErrNotFound)(s.Flag(ctx, p.ID, last.ID))

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,6 +49,13 @@ func testGroupRecords(t *testing.T, s *suite) {
 		if err != nil {
 			t.Error(err)
 		}
+		undo := errors.New("undone")
+		err = s.AtOnce(ctx, func(tx management.Store) error {
+			must(t, tx.AddGroupTypes(ctx, 2, []string{"team", "site"}))
+			want(t, "GroupTypes within the transaction", map[int]string{0: "team", 1: "site"})(tx.GroupTypes(ctx, 2))
+			return undo
+		})
+		wantError(t, "AddGroupTypes that is undone", undo, err)
 		want(t, "GroupTypes of another project", map[int]string{0: "team"})(s.GroupTypes(ctx, 2))
 		want(t, "Group of another project", &management.Group{Key: "acme", Properties: json.RawMessage(`{"other":true}`), Created: s.now})(s.Group(ctx, 2, 0, "acme"))
 	}

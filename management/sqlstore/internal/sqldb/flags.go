@@ -208,19 +208,29 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*management.FeatureFl
 	return err
 }
 
-func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) error {
-	return a.alterFlags(ctx, f.Project, func(a *accounts) ([]int64, error) { return []int64{f.ID}, a.updateFlag(ctx, f) })
+func (a *accounts) UpdateFlag(ctx context.Context, list ...*management.FeatureFlag) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return a.alterFlags(ctx, list[0].Project, func(a *accounts) ([]int64, error) {
+		ids := make([]int64, len(list))
+		for i, f := range list {
+			ids[i] = f.ID
+			if err := a.updateFlag(ctx, f); err != nil {
+				return nil, err
+			}
+		}
+		return ids, flagVersions.set(ctx, a, list...)
+	})
 }
 
+// updateFlag changes the row of a flag, and the number of flags of its kind.
 func (a *accounts) updateFlag(ctx context.Context, f *management.FeatureFlag) error {
 	before, err := a.countedFlag(ctx, f.Project, f.ID)
 	if err != nil {
 		return err
 	}
 	if err := featureFlags.update(ctx, a, &flagRow{FeatureFlag: *f}); err != nil {
-		return err
-	}
-	if err := flagVersions.set(ctx, a, f); err != nil {
 		return err
 	}
 	if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
@@ -25,9 +27,18 @@ func (a *accounts) GroupTypes(ctx context.Context, project int64) (map[int]strin
 	return types, nil
 }
 
-// AddGroupTypes implements [management.PersonStore].
-func (db *DB) AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error) {
-	err := db.atomic(ctx, func(t *tx) error {
+// AddGroupTypes implements [management.FlagStore]. The lock keeps events from making
+// others meanwhile.
+func (a *accounts) AddGroupTypes(ctx context.Context, project int64, names []string) error {
+	types, err := a.GroupTypes(ctx, project)
+	if err != nil {
+		return err
+	}
+	there := slices.Collect(maps.Values(types))
+	if !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(there, name) }) {
+		return nil
+	}
+	err = a.change(ctx, func(t *tx) error {
 		if err := t.lock(ctx, project); err != nil {
 			return err
 		}
@@ -46,9 +57,9 @@ func (db *DB) AddGroupTypes(ctx context.Context, project int64, names []string) 
 		return t.apply(ctx, &c, time.Time{})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("add group types: %w", db.fail(err))
+		return fmt.Errorf("add group types: %w", err)
 	}
-	return db.GroupTypes(ctx, project)
+	return nil
 }
 
 // groupTypes returns the indexes of a project's group types by name.
