@@ -153,6 +153,9 @@ export const member = [
 	['no-page', (t) => t.open('/nothing')],
 ]
 
+// states are pages that have buttons which no screen has.
+export const states = []
+
 // pictures are those of docs/console.md, by the screens that they show, with the height of the
 // window if it is not the usual one.
 export const pictures = [['flags', 'flags'], ['flag', 'flag-edited', 1120], ['review', 'flag-review'], ['why', 'why-one'], ['survey', 'survey-results']]

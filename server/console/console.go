@@ -74,6 +74,8 @@ func (c *console) routes() {
 	post := func(path string, h http.HandlerFunc) { c.mux.HandleFunc("POST "+c.Prefix+path, h) }
 
 	get("/{$}", c.signedIn(home))
+	get("/ready", c.open(ready))
+	get("/back", c.signedIn(backPage))
 	get("/signin", c.open(signInPage))
 	post("/signin", c.open(signIn))
 	get("/signin/code", c.open(codePage))
@@ -219,7 +221,7 @@ type page func(*request) error
 // open serves a page for everybody.
 func (c *console) open(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Request: r, w: w, c: c, layout: layout{Prefix: c.Prefix}}
+		q := &request{Request: r, w: w, c: c, layout: layout{Prefix: c.Prefix, Posted: r.Method == http.MethodPost}}
 		if err := q.parse(); err != nil {
 			q.fail(err)
 			return
@@ -236,7 +238,7 @@ func (c *console) signedIn(p page) http.HandlerFunc {
 		principal, err := c.Service.AuthenticateSession(q.Context(), c.token(q.Request), c.client(q.Request))
 		if errors.Is(err, management.ErrUnauthenticated) {
 			if q.Method != http.MethodGet && q.Method != http.MethodHead {
-				return errSignedOut
+				return q.keepPosted()
 			}
 			to := c.Prefix + "/signin"
 			if next := c.within(q.URL.RequestURI()); next != "" && next != "/" {

@@ -106,11 +106,13 @@ func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
 
 // hiddenFields returns all fields of a form but its buttons.
 func hiddenFields(form url.Values) []hidden {
+	return slices.DeleteFunc(fieldsOf(form), func(h hidden) bool { return h.Name == "do" || h.Name == "reviewed" })
+}
+
+// fieldsOf returns all fields of a form.
+func fieldsOf(form url.Values) []hidden {
 	var out []hidden
 	for _, name := range slices.Sorted(maps.Keys(form)) {
-		if name == "do" || name == "reviewed" {
-			continue
-		}
 		for _, v := range form[name] {
 			out = append(out, hidden{name, v})
 		}
