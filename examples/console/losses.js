@@ -1,4 +1,4 @@
-// Nothing typed is lost (management.md §5.10): every button of every page is pressed when the
+// Nothing typed is lost (management.md §5.11): every button of every page is pressed when the
 // session has ended, when the browser is offline, and when the server is down. The form stays
 // as it is, and the same button works afterwards.
 import fs from 'node:fs/promises'

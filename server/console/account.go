@@ -59,7 +59,7 @@ func (q *request) accountTabs() []navItem {
 }
 
 func showAccount(q *request) error {
-	q.layout.Done = doneWords[q.Form.Get("done")]
+	q.notice(doneWords)
 	return q.account(http.StatusOK, nil)
 }
 
@@ -128,7 +128,8 @@ func saveName(q *request) error {
 	if me == nil {
 		return err
 	}
-	return q.redirect(q.accountPath() + "?done=saved")
+	was := q.by.User
+	return q.done(q.accountPath(), "saved", undo{"Name", "@me", string(must(json.Marshal([]string{was.FirstName, was.LastName, me.FirstName, me.LastName})))})
 }
 
 func changeAddress(q *request) error {

@@ -101,6 +101,7 @@ func (c *console) routes() {
 	post("/me/two-factor/off", c.ofAccount(turnSecondFactorOff))
 	post("/me/sessions/{session}/end", c.ofAccount(endSession))
 	post("/me/sessions/end-others", c.ofAccount(endOtherSessions))
+	post("/me/undo", c.ofAccount(undoChange))
 	get("/me/keys", c.ofAccount(showKeys))
 	post("/me/keys", c.ofAccount(createKey))
 	get("/me/keys/{key}/roll", c.ofAccount(askRollKey))
@@ -124,7 +125,6 @@ func (c *console) routes() {
 	get("/projects/{project}/why", c.inProject(why))
 	get("/projects/{project}/activity", c.inProject(activity))
 	get("/projects/{project}/problems", c.inProject(listProblems))
-	get("/projects/{project}/flags/{flag}/switch", c.inProject(switchPage))
 	post("/projects/{project}/flags/{flag}/switch", c.inProject(switchFlag))
 	get("/projects/{project}/surveys", c.inSurveys(listSurveys))
 	get("/projects/{project}/surveys/new", c.inSurveys(newSurvey))
@@ -140,6 +140,7 @@ func (c *console) routes() {
 	get("/projects/{project}/flags/{flag}/history", c.inProject(flagHistory))
 	post("/projects/{project}/flags/{flag}/history", c.inProject(revertFlag))
 
+	post("/projects/{project}/undo", c.inProject(undoChange))
 	get("/projects/{project}/connect", c.inProject(connect))
 	get("/projects/{project}/import", c.inProject(importPage))
 	post("/projects/{project}/import", c.inProject(postImport))

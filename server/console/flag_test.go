@@ -247,11 +247,10 @@ func TestArchiveAndDelete(t *testing.T) {
 	s.post(path, url.Values{"do": {"archive"}, "version": {version()}}).leads(path + "?done=archived")
 	s.get(path).want(200, "archived").checkPage()
 	s.post(path, url.Values{"do": {"unarchive"}, "version": {version()}}).leads(path + "?done=unarchived")
-	s.post(path, url.Values{"do": {"delete"}, "version": {version()}, "typed": {"retire"}}).want(422, "Type retired to delete it.").checkPage()
-	s.post(path, url.Values{"do": {"delete"}, "version": {version()}, "typed": {"retired"}}).leads("/projects/1/flags?done=deleted")
+	s.post(path, url.Values{"do": {"delete"}, "version": {version()}}).leads("/projects/1/flags?done=deleted")
 	s.get(path).want(200, "deleted", "Bring it back").checkPage()
 	s.post(path, url.Values{"do": {"restore"}, "version": {version()}}).leads(path + "?done=restored")
-	s.post(s.flagPath("new-dashboard"), url.Values{"do": {"delete"}, "version": {"1"}, "typed": {"new-dashboard"}}).want(422, "other active flags depend on it").checkPage()
+	s.post(s.flagPath("new-dashboard"), url.Values{"do": {"delete"}, "version": {fmt.Sprint(s.flag("new-dashboard").Version)}}).want(422, "other active flags depend on it").checkPage()
 }
 
 // TestStoreDown keeps what was typed.

@@ -14,7 +14,7 @@ import (
 
 // A keptForm is a form that was sent after its session had ended. It travels through the
 // pages of signing in, and is sent once more then: nothing typed is lost, also without a
-// script (management.md §5.10).
+// script (management.md §5.11).
 type keptForm struct {
 	layout
 	To     string // the path with query that it was sent to

@@ -27,7 +27,7 @@
     }
   }
 
-  // What is typed is not lost (management.md §5.10): a form stays as it is while the server
+  // What is typed is not lost (management.md §5.11): a form stays as it is while the server
   // cannot take it, and a dialog says why. Whoever is signed out signs in in another tab.
   const away = { title: "The server cannot be reached", text: "Try again when you are online, or when the server is up again." };
   const signedOut = { title: "You are signed out", text: "Sign in in another tab, then come back and try again.", signIn: true };
