@@ -107,6 +107,7 @@ func (q *request) account(status int, fill func(*accountView)) error {
 func (q *request) changeAccount(patch management.UserPatch, refused func(v *accountView, e *management.Error)) (*management.UserView, error) {
 	me, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
+		q.sayWhen(e)
 		return nil, q.account(pageOf(e).status, func(v *accountView) { refused(v, e) })
 	}
 	return me, err
@@ -363,6 +364,7 @@ func (q *request) secondFactorOff(status int, refusal string) error {
 func turnSecondFactorOff(q *request) error {
 	second, err := q.c.Service.VerifySecondFactor(q.Context(), q.by.User.UUID, q.PostForm.Get("code"))
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrThrottled) {
+		q.sayWhen(e)
 		return q.secondFactorOff(http.StatusTooManyRequests, e.Detail)
 	}
 	switch {

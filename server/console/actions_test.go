@@ -200,7 +200,7 @@ var actions = []action{
 	}},
 
 	{route: "/projects/{project}/settings", run: func(s *site) (string, url.Values) {
-		return "/projects/1/settings", with(s.get("/projects/1/settings").form("form"), "name", "Other", "app_urls", "https://app.example.com", "event_retention_days", "900")
+		return "/projects/1/settings", with(s.get("/projects/1/settings").form("form"), "name", "Other", "app_urls", "https://app.example.com")
 	}},
 	{route: "/projects/{project}/settings/{action}", verb: "reset-key", asks: confirm, irreversible: "the key before is known to nobody any more", tested: "TestProjectKeys"},
 	{route: "/projects/{project}/settings/{action}", verb: "rotate-secret", asks: confirm, irreversible: "a shown key is known", tested: "TestProjectKeys"},

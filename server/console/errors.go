@@ -76,6 +76,13 @@ func requestID(r *http.Request) string {
 	return ""
 }
 
+// sayWhen tells the browser when to try again what was refused because of a limit.
+func (q *request) sayWhen(e *management.Error) {
+	if e.RetryAfter > 0 {
+		q.w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
+}
+
 // fail answers with a page for an error.
 func (q *request) fail(err error) {
 	p := pageOf(err)
@@ -86,8 +93,8 @@ func (q *request) fail(err error) {
 		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
 		q.w.Header().Set("Retry-After", "5")
 	}
-	if e, ok := errors.AsType[*management.Error](err); ok && e.RetryAfter > 0 {
-		q.w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		q.sayWhen(e)
 	}
 	q.layout.Title = p.title
 	v := errorView{layout: q.layout, Text: p.text, Status: p.status}

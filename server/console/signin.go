@@ -60,6 +60,7 @@ func signIn(q *request) error {
 	}
 	o, err := q.c.Service.OpenSession(q.Context(), q.PostFormValue("email"), q.PostFormValue("password"), q.c.client(q.Request))
 	if e, ok := errors.AsType[*management.Error](err); ok {
+		q.sayWhen(e)
 		v := q.signInView()
 		v.Error = e.Detail
 		q.render(statusOf(e, http.StatusUnauthorized), "signin", v)
@@ -75,6 +76,9 @@ func signIn(q *request) error {
 // user was going.
 func (q *request) enter(o *management.OpenedSession) error {
 	q.c.setToken(q.w, q.Request, o.Token)
+	if o.Device != "" {
+		q.c.setCookie(q.w, q.Request, deviceSuffix, o.Device)
+	}
 	if form := q.keptForm(); form != nil {
 		if o.Principal == nil {
 			return q.askCode(http.StatusOK, "")
@@ -125,6 +129,7 @@ func confirmCode(q *request) error {
 		if e.Code != "invalid_code" && !errors.Is(e, management.ErrThrottled) {
 			return q.redirect(q.c.Prefix + "/signin")
 		}
+		q.sayWhen(e)
 		return q.askCode(statusOf(e, http.StatusUnauthorized), e.Detail)
 	}
 	if err != nil {
@@ -232,6 +237,7 @@ func (q *request) showForgot(status int, sent bool, refusal string) error {
 func forgot(q *request) error {
 	err := q.c.Service.RequestPasswordReset(q.Context(), management.PasswordResetRequest{Email: optional.Of(q.PostFormValue("email"))})
 	if e, ok := errors.AsType[*management.Error](err); ok {
+		q.sayWhen(e)
 		return q.showForgot(statusOf(e, http.StatusUnprocessableEntity), false, e.Detail)
 	}
 	if err != nil {

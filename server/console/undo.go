@@ -371,6 +371,11 @@ func undoProject(q *request, u undo) (string, undo, error) {
 	if err != nil {
 		return "", undo{}, err
 	}
+	for i := range allSettings {
+		if before := body[allSettings[i].name]; before != nil {
+			body[allSettings[i].name] = allSettings[i].value(allSettings[i].text(before)) // the log has null for what is empty
+		}
+	}
 	patch, err := decodePatch[management.ProjectPatch](body)
 	if err != nil {
 		return "", undo{}, err
