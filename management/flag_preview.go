@@ -188,6 +188,9 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 		if f.ID == 0 {
 			return nil, nil, invalid("id", "required", "This field is required.")
 		}
+		if patch.RevertTo.Null {
+			return nil, nil, invalid("revert_to", "null", "This field may not be null.")
+		}
 		if err := judgeError(check.Integer("revert_to", &patch.RevertTo)); err != nil {
 			return nil, nil, err
 		}

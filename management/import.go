@@ -34,6 +34,7 @@ import (
 // An ImportReport tells what an import has made, and what it could not.
 type ImportReport struct {
 	Flags     []string      `json:"flags"`     // keys of the flags that were made
+	Active    []string      `json:"active"`    // of them: those that are on from the beginning
 	Cohorts   []string      `json:"cohorts"`   // names of the cohorts that were made
 	Unchanged []string      `json:"unchanged"` // keys and names of what the project has already, as in the file
 	Left      []NotImported `json:"left_out"`  // what was left out
@@ -199,7 +200,7 @@ func (s *Service) importDocument(ctx context.Context, by *Principal, project int
 // newImportReport returns a report of nothing, whose lists are not null in JSON.
 func newImportReport() *ImportReport {
 	return &ImportReport{
-		Flags: []string{}, Cohorts: []string{}, Unchanged: []string{}, Left: []NotImported{}, Notes: []string{}, StaticCohorts: []StaticCohort{},
+		Flags: []string{}, Active: []string{}, Cohorts: []string{}, Unchanged: []string{}, Left: []NotImported{}, Notes: []string{}, StaticCohorts: []StaticCohort{},
 	}
 }
 
@@ -803,6 +804,9 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 	for _, made := range list {
 		i.set.flags = append(i.set.flags, *made)
 		i.report.Flags = append(i.report.Flags, made.Key)
+		if made.Active {
+			i.report.Active = append(i.report.Active, made.Key)
+		}
 		log = append(log, flagActivity(made, "created", nil))
 	}
 	return i.record(ctx, log...)
