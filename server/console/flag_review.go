@@ -158,7 +158,8 @@ func (q *request) formEffect(patch management.PreviewPatch, f *management.FlagVi
 func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) (*effectView, error) {
 	p, err := q.c.Service.PreviewFlag(q.Context(), q.by, q.ref, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Code == "not_available" {
-		return &effectView{Asks: f == nil || f.Active || patch.Active.Value, Unknown: "Who changes is not known: no events are captured here."}, nil
+		asks := f == nil || f.Active || patch.Active.Value
+		return &effectView{Asks: asks, Unknown: "Who changes is not known: no events are captured here."}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -167,7 +168,9 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 	filters := patch.Filters.Value
 	on := f == nil
 	if f != nil {
-		on = f.Active || slices.ContainsFunc(p.Definition, func(c management.FlagChange) bool { return c.Field == "active" || c.Field == "deleted" })
+		on = f.Active || slices.ContainsFunc(p.Definition, func(c management.FlagChange) bool {
+			return c.Field == "active" || c.Field == "deleted"
+		})
 		if !patch.Filters.Set {
 			filters = f.Filters
 		}
@@ -202,7 +205,8 @@ const examplesShown = 12 // persons that a page lists
 
 // effectOf says in words what a preview has found.
 func effectOf(p *management.FlagPreview, since string) *effectView {
-	v := &effectView{Known: true, Cut: p.MoreDefinition, Asks: len(p.OtherFlags) > 0 || p.MoreDefinition > 0 || slices.ContainsFunc(p.Definition, uncounted)}
+	v := &effectView{Known: true, Cut: p.MoreDefinition}
+	v.Asks = len(p.OtherFlags) > 0 || p.MoreDefinition > 0 || slices.ContainsFunc(p.Definition, uncounted)
 	share := func(n int) float64 {
 		if p.Subjects == 0 {
 			return 0

@@ -38,7 +38,8 @@ func (q *request) change(f *management.FlagView, a *flagAction) error {
 		protected := slices.Contains(f.Tags, protectedTag) && (f.Active || a.turnsOn)
 		if err == nil && (effect.Asks || protected) { // the Service says what it refuses when it is done
 			v := &confirmView{
-				Button: a.button, Danger: a.danger, Action: a.action, Cancel: a.cancel, Effect: effect, Hidden: append(a.hidden, hidden{"version", version}, hidden{"confirmed", version}),
+				Button: a.button, Danger: a.danger, Action: a.action, Cancel: a.cancel, Effect: effect,
+				Hidden: append(a.hidden, hidden{"version", version}, hidden{"confirmed", version}),
 			}
 			if protected {
 				v.Text = append(v.Text, "The flag has the tag “"+protectedTag+"”: every switch is confirmed.")
@@ -96,7 +97,8 @@ func (q *request) actOnFlag(f *management.FlagView, verb string) error {
 		return q.showForm(http.StatusUnprocessableEntity, f, form, "")
 	}
 	if version, _ := strconv.Atoi(q.PostForm.Get("version")); version != f.Version {
-		return q.showForm(http.StatusConflict, f, formOf(f), "Somebody else has changed the flag since this page was loaded. Nothing was done: look whether you still want to.")
+		const stale = "Somebody else has changed the flag since this page was loaded. Nothing was done: look whether you still want to."
+		return q.showForm(http.StatusConflict, f, formOf(f), stale)
 	}
 	return q.change(f, a)
 }
@@ -138,7 +140,8 @@ func switchFlag(q *request) error {
 	}
 	a := q.update(f, management.FlagPatch{Active: optional.Of(on)})
 	a.title, a.button, a.turnsOn = "Switch "+f.Key+" "+verb+"?", "Switch "+verb, on
-	a.action, a.cancel, a.hidden = q.flagPath(f.ID)+"/switch", q.switchedTo(f), []hidden{{"to", verb}, {"from", q.Form.Get("from")}, {"back", q.Form.Get("back")}}
+	a.action, a.cancel = q.flagPath(f.ID)+"/switch", q.switchedTo(f)
+	a.hidden = []hidden{{"to", verb}, {"from", q.Form.Get("from")}, {"back", q.Form.Get("back")}}
 	a.done = func(now *management.FlagView) error { return q.done(q.switchedTo(f), verb, flagUndo(f, now)) }
 	a.refused = func(e *management.Error) error {
 		return q.confirm(http.StatusUnprocessableEntity, a.title, &confirmView{Cancel: a.cancel, Refusal: e.Detail})

@@ -291,3 +291,19 @@ func TestStoreDown(t *testing.T) {
 	}
 	s.broken.broken.Store(false)
 }
+
+// TestRuling99PanelOfNewFlag: while a new flag is edited, the panel says who would get it, also
+// while it is off and has no key yet; off, it is saved without a question.
+func TestRuling99PanelOfNewFlag(t *testing.T) {
+	s := newSite(t)
+	page := "/projects/1/flags/new"
+	a := s.get(page).want(200, "Who gets it")
+	if !strings.Contains(a.body, `id="effect"`) {
+		t.Error("the page has no panel")
+	}
+	form := a.form("form")
+	s.post(page, with(form, "do", "preview")).want(200, "The flag is off, and nobody gets it. Switched on: Of the 40 persons who were seen last", "40 gain it")
+	s.post(page, with(form, "do", "preview", "active", "yes")).want(200, "Of the 40 persons who were seen last", "40 gain it")
+	s.post(page, with(form, "key", "fresh", "do", "save")).want(303)
+	s.post(page, with(form, "key", "other", "active", "yes", "do", "save")).want(200, "Who changes").checkPage()
+}

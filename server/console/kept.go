@@ -80,11 +80,10 @@ func (q *request) keepPosted() error {
 		q.Form = url.Values{}
 	}
 	v := q.signInView()
-	switch {
-	case len(v.Kept) == 0:
-		v.Error = "You are signed out, and nothing was saved. The form is too large to be kept: sign in in another tab, go back here, and send it again."
-	default:
-		v.Error = "You are signed out. What you have sent is kept: sign in, and go on."
+	v.Error = "You are signed out. What you have sent is kept: sign in, and go on."
+	if len(v.Kept) == 0 {
+		v.Error = "You are signed out, and nothing was saved. The form is too large to be kept: " +
+			"sign in in another tab, go back here, and send it again."
 	}
 	q.render(http.StatusUnauthorized, "signin", v)
 	return nil

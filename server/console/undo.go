@@ -85,7 +85,10 @@ func (q *request) notice(words map[string]string) {
 	q.layout.Undo = &undoView{action, []hidden{{"undo", u.String()}, {"back", back}}}
 }
 
-var errUndo = &pageError{http.StatusConflict, "This cannot be undone any more", "Nothing was changed. It has been changed again since, or it is undone already: its history says by whom.", false}
+var errUndo = &pageError{
+	http.StatusConflict, "This cannot be undone any more",
+	"Nothing was changed. It has been changed again since, or it is undone already: its history says by whom.", false,
+}
 
 // undoChange takes a change back.
 func undoChange(q *request) error {
@@ -142,7 +145,8 @@ func undoFlag(q *request, u undo) (string, undo, error) {
 		if f.Version != 1 || f.Deleted {
 			return "", undo{}, errUndo
 		}
-		saved, err := q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, u.Item, management.FlagPatch{Deleted: optional.Of(true), IfVersion: &f.Version})
+		patch := management.FlagPatch{Deleted: optional.Of(true), IfVersion: &f.Version}
+		saved, err := q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, u.Item, patch)
 		if err != nil {
 			return "", undo{}, err
 		}
@@ -152,7 +156,8 @@ func undoFlag(q *request, u undo) (string, undo, error) {
 	if err != nil {
 		return "", undo{}, errForm
 	}
-	saved, err := q.c.Service.RevertFlag(q.Context(), q.by, q.ref, u.Item, management.RevertPatch{Version: optional.Of(version - 1), IfVersion: &version})
+	patch := management.RevertPatch{Version: optional.Of(version - 1), IfVersion: &version}
+	saved, err := q.c.Service.RevertFlag(q.Context(), q.by, q.ref, u.Item, patch)
 	if err != nil {
 		return "", undo{}, err
 	}
@@ -404,54 +409,68 @@ func undoProperty(q *request, u undo) (string, undo, error) {
 	if json.Unmarshal([]byte(u.Mark), &m) != nil {
 		return "", undo{}, errForm
 	}
-	now, set, remove, err := q.propertiesOf(u)
+	things, err := q.propertiesOf(u)
 	if err != nil {
 		return "", undo{}, err
 	}
-	if is := readObject(string(now))[m.Name]; (is == nil) != (m.Now == nil) || is != nil && !sameText(is, m.Now) {
+	if is := readObject(string(things.now))[m.Name]; (is == nil) != (m.Now == nil) || is != nil && !sameText(is, m.Now) {
 		return "", undo{}, errUndo
 	}
 	if m.Was == nil {
-		err = remove(management.PropertyRemoval{Unset: optional.Of(m.Name)})
+		err = things.remove(management.PropertyRemoval{Unset: optional.Of(m.Name)})
 	} else {
-		err = set(management.PropertyPatch{Key: optional.Of(m.Name), Value: optional.Of(m.Was)})
+		err = things.set(management.PropertyPatch{Key: optional.Of(m.Name), Value: optional.Of(m.Was)})
 	}
 	return "", propertyUndo(u.What, u.Item, propertyMark{m.Name, m.Now, m.Was}), err
 }
 
-// propertiesOf returns the properties of the person or the group of an undo, and what
-// changes them.
-func (q *request) propertiesOf(u undo) (now json.RawMessage, set func(management.PropertyPatch) error, remove func(management.PropertyRemoval) error, err error) {
+// A propertyHolder is a person or a group.
+type propertyHolder struct {
+	now    json.RawMessage
+	set    func(management.PropertyPatch) error
+	remove func(management.PropertyRemoval) error
+}
+
+// propertiesOf returns the person or the group of an undo.
+func (q *request) propertiesOf(u undo) (*propertyHolder, error) {
 	service := q.c.Service
 	if u.What == "Person" {
 		p, err := service.GetPerson(q.Context(), q.by, q.ref, u.Item)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
-		return p.Properties, func(patch management.PropertyPatch) error {
+		return &propertyHolder{
+			p.Properties,
+			func(patch management.PropertyPatch) error {
 				_, err := service.UpdatePersonProperty(q.Context(), q.by, q.ref, u.Item, patch)
 				return err
-			}, func(removal management.PropertyRemoval) error {
+			},
+			func(removal management.PropertyRemoval) error {
 				_, err := service.DeletePersonProperty(q.Context(), q.by, q.ref, u.Item, removal)
 				return err
-			}, nil
+			},
+		}, nil
 	}
 	kind, key, _ := strings.Cut(u.Item, "/")
 	index, err := strconv.Atoi(kind)
 	if err != nil {
-		return nil, nil, nil, errForm
+		return nil, errForm
 	}
 	g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	return g.GroupProperties, func(patch management.PropertyPatch) error {
+	return &propertyHolder{
+		g.GroupProperties,
+		func(patch management.PropertyPatch) error {
 			_, err := service.UpdateGroupProperty(q.Context(), q.by, q.ref, index, key, patch)
 			return err
-		}, func(removal management.PropertyRemoval) error {
+		},
+		func(removal management.PropertyRemoval) error {
 			_, err := service.DeleteGroupProperty(q.Context(), q.by, q.ref, index, key, removal)
 			return err
-		}, nil
+		},
+	}, nil
 }
 
 // undoMember gives a member the level before. The mark has both levels.
@@ -467,7 +486,8 @@ func undoMember(q *request, u undo) (string, undo, error) {
 	if m.Level != atoi(now) {
 		return "", undo{}, errUndo
 	}
-	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), u.Item, management.MemberPatch{Level: optional.Of(atoi(was))})
+	patch := management.MemberPatch{Level: optional.Of(atoi(was))}
+	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), u.Item, patch)
 	return "", undo{u.What, u.Item, now + " " + was}, err
 }
 

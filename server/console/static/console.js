@@ -34,7 +34,8 @@
   function refusal(status, page) {
     if (status === 401) return signedOut;
     if (status === 204 || page && $("main", page) && !$("[data-failed]", page)) return;
-    return { title: (page && $("[data-failed] h1", page)?.textContent) || "The server cannot take this now", text: (page && $("[data-failed] h1 + p", page)?.textContent) || "Try again in a moment." };
+    const said = (selector) => page && $(`[data-failed] ${selector}`, page)?.textContent;
+    return { title: said("h1") || "The server cannot take this now", text: said("h1 + p") || "Try again in a moment." };
   }
 
   // ready returns why the server would not take a form now, or nothing.
@@ -215,7 +216,7 @@
       try {
         const answer = await fetch(form.action, { method: "POST", body, signal: question.signal });
         if (answer.status === 200) $("[data-effect]", panel).replaceChildren(...parse(await answer.text()).body.childNodes);
-        else if (answer.status !== 204) $("[data-effect]", panel).textContent = (answer.status === 401 ? signedOut : refusal(answer.status)).title + ".";
+        else if (answer.status !== 204) $("[data-effect]", panel).textContent = `${refusal(answer.status).title}.`;
         if (answer.status !== 204) panel.hidden = false; // 204: the form is not complete
       } catch (error) {
         if (error.name !== "AbortError") $("[data-effect]", panel).textContent = away.title + ".";
