@@ -244,6 +244,7 @@
     let refused;
     try {
       const answer = await sent;
+      button.disabled = false;
       if (answer.redirected) {
         location.assign(answer.url);
         return;
