@@ -330,7 +330,10 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 		if err := w.store.DeleteEarlyAccessFeature(ctx, f.Project, f.ID); err != nil {
 			return storeError(err)
 		}
-		return w.logEarlyAccess(ctx, f, "deleted", nil)
+		// The entry has what the feature was, so that it can be made again.
+		changes := field.Differences("EarlyAccessFeature", earlyAccessFields(f, nil), earlyAccessFields(new(EarlyAccessFeature), nil))
+		changes = append(changes, field.Change{Type: "EarlyAccessFeature", Field: "feature_flag_id", Before: f.Flag, Action: "deleted"})
+		return w.logEarlyAccess(ctx, f, "deleted", changes)
 	})
 }
 

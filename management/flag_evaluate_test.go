@@ -385,6 +385,43 @@ func changes(ids string, from, to any) string {
 }
 
 // A preview says what the change does then.
+// TestRuling99Previews: a preview can be of an older version, and of enrolment (management.md
+// §13.4).
+func TestRuling99Previews(t *testing.T) {
+	w := newWorld(t, withData)
+	for i := range 10 {
+		w.capture(w.web, "x", fmt.Sprintf("u%d", i), `{"$set":{"$feature_enrollment/k":true}}`)
+	}
+	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
+	must(w.changeFlag(id, `{"active":false}`))(t)
+	must(w.changeFlag(id, `{"active":true,"filters":{"groups":[{"rollout_percentage":0}]}}`))(t)
+	for _, tt := range []struct{ body, want string }{
+		{`"revert_to":1`, "10 changed"},
+		{`"revert_to":2`, "0 changed"},
+		{`"revert_to":3`, "0 changed"},
+		{`"feature_enrollment":true`, "10 changed"},
+		{`"feature_enrollment":false`, "0 changed"},
+		{`"revert_to":9`, "invalid does_not_exist revert_to"},
+		{`"revert_to":null`, "invalid null revert_to"},
+		{`"revert_to":"x"`, "invalid invalid_input revert_to"},
+		{`"feature_enrollment":null`, "invalid invalid_input feature_enrollment"},
+		{`"feature_enrollment":"x"`, "invalid invalid_input feature_enrollment"},
+	} {
+		before := w.state()
+		v, err := w.PreviewFlag(t.Context(), w.as(w.ada), ref(w.web), decode[management.PreviewPatch](t, `{"id":`+id+`,`+tt.body+`}`))
+		if err == nil {
+			if got := fmt.Sprintf("%d changed", v.Changed); got != tt.want {
+				t.Errorf("PreviewFlag(%s) has %s, want %s", tt.body, got, tt.want)
+			}
+		} else {
+			checkFault(t, "PreviewFlag("+tt.body+")", err, tt.want)
+		}
+		w.checkUnchanged("PreviewFlag("+tt.body+")", before)
+	}
+	_, err := w.PreviewFlag(t.Context(), w.as(w.ada), ref(w.web), decode[management.PreviewPatch](t, `{"revert_to":1}`))
+	checkFault(t, "PreviewFlag of no flag", err, "invalid required id")
+}
+
 func TestPreviewAgrees(t *testing.T) {
 	w := newWorld(t, withData)
 	for i := range 300 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -21,6 +22,14 @@ type PreviewPatch struct {
 
 	// ID is the flag that would change. Without it, it would be made.
 	ID optional.Value[int64] `json:"id"`
+
+	// RevertTo is a version whose content the flag would have again, as RevertFlag gives
+	// it. It excludes all other changes.
+	RevertTo optional.Value[int] `json:"revert_to"`
+
+	// Enrollment is whether persons could enrol in the flag, as its early access feature
+	// says.
+	Enrollment optional.Value[bool] `json:"feature_enrollment"`
 
 	// Limit is for how many of the newest distinct IDs flags are evaluated,
 	// 1 to 10,000. Not set: 1,000.
@@ -80,8 +89,8 @@ type ChangedFlag struct {
 	Changed int    `json:"changed"`
 }
 
-// PreviewFlag tells what CreateFlag or UpdateFlag would do with a patch, which it
-// judges as they do, for the persons of the newest events: with what is stored about
+// PreviewFlag tells what CreateFlag, UpdateFlag or RevertFlag would do with a patch, which
+// it judges as they do, for the persons of the newest events: with what is stored about
 // them, but without what only their requests carry. Which groups they are in is not
 // known, so that condition sets about groups do not match. Nothing is changed or
 // logged. It needs scopes feature_flag:read and person:read.
@@ -174,6 +183,24 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 			before = new(*f)
 		}
 	}
+	switch {
+	case patch.RevertTo.Set:
+		if f.ID == 0 {
+			return nil, nil, invalid("id", "required", "This field is required.")
+		}
+		if patch.RevertTo.Null {
+			return nil, nil, invalid("revert_to", "null", "This field may not be null.")
+		}
+		if err := judgeError(check.Integer("revert_to", &patch.RevertTo)); err != nil {
+			return nil, nil, err
+		}
+		if err := w.takeBack(ctx, set, f, "revert_to", patch.RevertTo.Value); err != nil || f.Deleted {
+			return before, nil, err
+		}
+		return before, f, nil
+	case patch.Enrollment.Undecoded() != nil, patch.Enrollment.Null:
+		return nil, nil, invalid("feature_enrollment", "invalid_input", "Must be a valid boolean.")
+	}
 	if err := patch.validate(f); err != nil {
 		return nil, nil, err
 	}
@@ -184,6 +211,9 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 	}
 	if err := w.applyFlag(ctx, set, f, &patch.FlagPatch); err != nil || f.Deleted {
 		return before, nil, err
+	}
+	if patch.Enrollment.Set {
+		f.setEnrollment(patch.Enrollment.Value)
 	}
 	switch other, err := w.store.FlagByKey(ctx, w.at.Project.ID, f.Key); {
 	case err == nil && other.ID != f.ID:

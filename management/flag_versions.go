@@ -166,21 +166,28 @@ func (s *Service) RevertFlag(ctx context.Context, p *Principal, ref, flag string
 		if err := checkCurrent(f, &patch.CurrentVersion); err != nil {
 			return err
 		}
-		was, err := w.versionOf(ctx, f, patch.Version.Value)
-		if errors.Is(err, ErrNotFound) {
-			return invalid("version", "does_not_exist", "The flag has no version %d to go back to; it has version %d now.", patch.Version.Value, f.Version)
-		}
-		if err != nil {
-			return err
-		}
 		before := *f
-		was.Version, was.LastCalled = f.Version, f.LastCalled
-		*f = *was
-		if err := w.judgeRevert(ctx, set.world(), &before, f); err != nil {
+		if err := w.takeBack(ctx, set, f, "version", patch.Version.Value); err != nil {
 			return err
 		}
 		return w.saveAs(ctx, &before, f, &patch.Version.Value)
 	})
+}
+
+// takeBack gives a flag, which the caller stores, the content of an older version. An error
+// about the version itself has an attribute.
+func (w *work) takeBack(ctx context.Context, set *definitionSet, f *FeatureFlag, attr string, version int) error {
+	was, err := w.versionOf(ctx, f, version)
+	if errors.Is(err, ErrNotFound) {
+		return invalid(attr, "does_not_exist", "The flag has no version %d to go back to; it has version %d now.", version, f.Version)
+	}
+	if err != nil {
+		return err
+	}
+	before := *f
+	was.Version, was.LastCalled = f.Version, f.LastCalled
+	*f = *was
+	return w.judgeRevert(ctx, set.world(), &before, f)
 }
 
 // judgeRevert returns an error if a flag may not have the content of an older version,

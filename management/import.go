@@ -33,6 +33,7 @@ import (
 // An ImportReport tells what an import has made, and what it could not.
 type ImportReport struct {
 	Flags     []string      `json:"flags"`     // keys of the flags that were made
+	Active    []string      `json:"active"`    // of them: those that are on from the beginning
 	Cohorts   []string      `json:"cohorts"`   // names of the cohorts that were made
 	Unchanged []string      `json:"unchanged"` // keys and names of what the project has already, as in the file
 	Left      []NotImported `json:"left_out"`  // what was left out
@@ -218,7 +219,7 @@ func (s *Service) importDocument(
 // newImportReport returns a report of nothing, whose lists are not null in JSON.
 func newImportReport() *ImportReport {
 	return &ImportReport{
-		Flags: []string{}, Cohorts: []string{}, Unchanged: []string{}, Left: []NotImported{}, Notes: []string{}, StaticCohorts: []StaticCohort{},
+		Flags: []string{}, Active: []string{}, Cohorts: []string{}, Unchanged: []string{}, Left: []NotImported{}, Notes: []string{}, StaticCohorts: []StaticCohort{},
 	}
 }
 
@@ -942,6 +943,9 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 		i.set.flags = append(i.set.flags, *made)
 		i.report.Flags = append(i.report.Flags, made.Key)
 		i.stage = append(i.stage, made)
+		if made.Active {
+			i.report.Active = append(i.report.Active, made.Key)
+		}
 		log = append(log, flagActivity(made, "created", nil))
 		if i.apply != nil {
 			i.apply.flags = append(i.apply.flags, appliedFlag{nil, made, "created"})

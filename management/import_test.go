@@ -221,7 +221,7 @@ func TestImportAgain(t *testing.T) {
 	w.ok(err)
 	w.checkUnchanged("a second import", before)
 	if diff := cmp.Diff(&management.ImportReport{
-		Flags: []string{}, Cohorts: []string{}, Unchanged: []string{"Listed", "Acme", "base", "conf", "top"}, Left: []management.NotImported{}, Notes: []string{},
+		Flags: []string{}, Active: []string{}, Cohorts: []string{}, Unchanged: []string{"Listed", "Acme", "base", "conf", "top"}, Left: []management.NotImported{}, Notes: []string{},
 		StaticCohorts: []management.StaticCohort{{IDInFile: 97, ID: 1, Name: "Listed"}},
 	}, again); diff != "" {
 		t.Errorf("second report (-want +got)\n%s", diff)

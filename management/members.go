@@ -93,7 +93,7 @@ var (
 			"app_urls recording_domains event_retention_days",
 		"id uuid organization organization_id project_id api_token has_completed_onboarding_for ingested_event is_demo access_control "+
 			"created_at updated_at secret_api_token has_secret_api_token has_secret_api_token_backup")
-	previewShape       = members.Flag.With("limit")
+	previewShape       = members.Flag.With("limit").With("revert_to").With("feature_enrollment")
 	cohortPreviewShape = members.Cohort.With("limit")
 	earlyAccessShape   = members.New("an early access feature", "name description stage documentation_url payload feature_flag_id",
 		"id feature_flag created_at _create_in_folder assignee original_feature")

@@ -35,10 +35,11 @@ type Session struct {
 	Seen    time.Time // the last request, give or take a minute
 }
 
-// A Client is where a request of a browser comes from. Both fields may be empty.
+// A Client is where a request of a browser comes from. All fields may be empty.
 type Client struct {
 	Address   netip.Addr
 	UserAgent string
+	Device    string // what the browser was given when it signed in, see [OpenedSession]
 }
 
 // address and browser return what a Session keeps of a Client.
@@ -64,6 +65,12 @@ func (c Client) browser() string {
 type OpenedSession struct {
 	Token string
 
+	// Device shows, at the next time, that the browser has signed the user in before, so
+	// that the tries of others do not lock it out (management.md §5.9). It opens nothing,
+	// and ends when the password changes. "": the user has no password, or has to present
+	// the second factor first.
+	Device string
+
 	// Principal is the user in the session. Nil: the user has to present the second
 	// factor to [Service.ConfirmSession] first.
 	Principal *Principal
@@ -88,11 +95,11 @@ func newToken() (text string, hash []byte) {
 }
 
 // OpenSession signs a user in with an address and a password, as [Service.SignIn] does,
-// and opens a session. A user with two-factor authentication has to confirm it within ten
+// and opens a session. Attempts of a client are limited as well, for all accounts together. A user with two-factor authentication has to confirm it within ten
 // minutes. A user has at most 100 sessions; the one that was not seen for longest makes
 // room.
 func (s *Service) OpenSession(ctx context.Context, email, password string, from Client) (*OpenedSession, error) {
-	u, err := s.SignIn(ctx, email, password)
+	u, err := s.signIn(ctx, email, password, from)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +166,7 @@ func (w *work) enterSession(ctx context.Context, u *User, v *Session, token stri
 	if err := w.logSecurity(ctx, u, "signed_in"); err != nil {
 		return nil, err
 	}
-	return &OpenedSession{Token: token, Principal: w.by}, nil
+	return &OpenedSession{Token: token, Device: deviceToken(u), Principal: w.by}, nil
 }
 
 // sessionByToken returns the session with a token, which waits for the second factor, or

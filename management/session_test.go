@@ -172,7 +172,7 @@ func TestOpenSessionRefused(t *testing.T) {
 	for range 31 {
 		_, err = w.OpenSession(t.Context(), w.ada.Email, "wrong", firefox)
 	}
-	checkFault(t, "OpenSession again and again", err, "forbidden too_many_failed_attempts")
+	checkFault(t, "OpenSession again and again", err, "throttled too_many_failed_attempts")
 }
 
 // With a second factor a session opens nothing before the code, and has another token

@@ -50,15 +50,48 @@ var errInvalidCredentials = &Error{Kind: ErrUnauthenticated, Code: "invalid_cred
 
 // SignIn returns the user with an e-mail address and a password, for host applications.
 // The error is ErrUnauthenticated if no active user has both, whatever the reason, and it
-// takes as long as success does. After too many failures for an address the error is
-// ErrForbidden with code too_many_failed_attempts. [Service.NeedsSecondFactor] says
-// whether the user must present a second factor, too.
+// takes as long as success does. After too many attempts for an address the error is
+// ErrThrottled with code too_many_failed_attempts. [Service.NeedsSecondFactor] says
+// whether the user must present a second factor, too. Where the attempts come from is not
+// known here: programs with an address of the client use [Service.OpenSession], or limit
+// clients themselves.
 func (s *Service) SignIn(ctx context.Context, email, password string) (*User, error) {
-	email = check.NormalEmail(email)
-	if err := s.throttle(ctx, "sign-in:"+HashKey(email), signIns); err != nil {
-		if e, ok := errors.AsType[*Error](err); ok {
-			return nil, &Error{Kind: ErrForbidden, Code: "too_many_failed_attempts", Detail: e.Detail, RetryAfter: e.RetryAfter}
+	return s.signIn(ctx, email, password, Client{})
+}
+
+// countSignIn counts an attempt to sign in with an address. A browser that has signed in
+// with it before has attempts of its own.
+func (s *Service) countSignIn(ctx context.Context, email string, from Client) error {
+	buckets := []string{"sign-in:" + HashKey(email)}
+	limits := []Limit{signIns}
+	if network := from.network(); network != "" {
+		buckets, limits = append(buckets, "sign-in:client:"+network), append(limits, clientSignIns)
+	}
+	if from.Device != "" {
+		u, err := s.c.Store.UserByEmail(ctx, email)
+		switch {
+		case err == nil && knowsDevice(u, from.Device):
+			buckets = []string{"sign-in:device:" + HashKey(from.Device)}
+		case err != nil && !errors.Is(err, ErrNotFound):
+			return err
 		}
+	}
+	for i, bucket := range buckets {
+		err := s.throttle(ctx, bucket, limits[i])
+		if e, ok := errors.AsType[*Error](err); ok {
+			return &Error{Kind: ErrThrottled, Code: "too_many_failed_attempts", Detail: e.Detail, RetryAfter: e.RetryAfter}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signIn is SignIn for a client.
+func (s *Service) signIn(ctx context.Context, email, password string, from Client) (*User, error) {
+	email = check.NormalEmail(email)
+	if err := s.countSignIn(ctx, email, from); err != nil {
 		return nil, err
 	}
 	u, err := s.c.Store.UserByEmail(ctx, email)

@@ -3,6 +3,8 @@ package management_test
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +59,7 @@ func TestSignInIsThrottled(t *testing.T) {
 		}
 		n := hashing(func() {
 			_, err := w.SignIn(t.Context(), strings.ToUpper(email), staple)
-			checkFault(t, "SignIn", err, "forbidden too_many_failed_attempts")
+			checkFault(t, "SignIn", err, "throttled too_many_failed_attempts")
 			if e := err.(*management.Error); e.RetryAfter != 20*time.Second {
 				t.Errorf("RetryAfter %s, want 20s", e.RetryAfter)
 			}
@@ -241,4 +243,88 @@ func TestPrincipalOf(t *testing.T) {
 		_, err := w.PrincipalOf(t.Context(), id)
 		checkFault(t, "PrincipalOf", err, "unauthenticated not_authenticated")
 	}
+}
+
+// TestRuling103SignInByClient: attempts are counted for the account, and for the network of
+// the client over all accounts (management.md §2.6).
+func TestRuling103SignInByClient(t *testing.T) {
+	w := newWorld(t)
+	try := func(email string, from management.Client) error {
+		_, err := w.OpenSession(t.Context(), email, strings.Repeat("x", 129), from) // too long to be hashed
+		return err
+	}
+	at := func(addr string) management.Client { return management.Client{Address: netip.MustParseAddr(addr)} }
+	const wrong = "unauthenticated invalid_credentials"
+	for i := range 100 { // of one network, for 100 accounts
+		checkFault(t, "OpenSession", try(fmt.Sprintf("nobody%d@example.com", i), at(fmt.Sprintf("2001:db8::%x", i+1))), wrong)
+	}
+	err := try("ada@example.com", at("2001:db8::ffff"))
+	checkFault(t, "OpenSession from the network", err, "throttled too_many_failed_attempts")
+	if e := err.(*management.Error); e.RetryAfter != 6*time.Second {
+		t.Errorf("RetryAfter %s, want 6s", e.RetryAfter)
+	}
+	for _, other := range []management.Client{at("2001:db8:0:1::1"), at("192.0.2.1"), at("::ffff:192.0.2.2"), {}} {
+		checkFault(t, "OpenSession from elsewhere", try("ada@example.com", other), wrong)
+	}
+	w.clock.advance(6 * time.Second)
+	checkFault(t, "OpenSession later", try("ben@example.com", at("2001:db8::ffff")), wrong)
+}
+
+// TestRuling103KnownBrowser: a browser that has signed in before is not locked out by the
+// tries of others, and has no more tries than they have (management.md §5.9).
+func TestRuling103KnownBrowser(t *testing.T) {
+	w := newWorld(t)
+	office := netip.MustParseAddr("192.0.2.7")
+	open := func(email, password, device string) (*management.OpenedSession, error) {
+		return w.OpenSession(t.Context(), email, password, management.Client{Address: office, Device: device})
+	}
+	long := strings.Repeat("x", 129)
+	first, err := open("ada@example.com", staple, "")
+	if err != nil || first.Device == "" {
+		t.Fatalf("OpenSession = %+v, %v; want a device token", first, err)
+	}
+	if other, err := open("ben@example.com", staple, ""); err != nil || other.Device == first.Device {
+		t.Fatalf("OpenSession = %+v, %v; want another device token", other, err)
+	}
+	for range 30 {
+		open("ada@example.com", long, "") // others
+	}
+	for name, device := range map[string]string{"no token": "", "garbage": "x", "a long one": strings.Repeat("A", 5000), "one that was changed": "A" + first.Device[1:], "of ben": mustOpen(open("ben@example.com", staple, "")).Device} {
+		_, err := open("ada@example.com", staple, device)
+		checkFault(t, name, err, "throttled too_many_failed_attempts")
+	}
+	known, err := open("ADA@example.com", staple, first.Device)
+	checkFault(t, "the known browser", err, "")
+	for range 100 { // nor by many of its own network
+		open("nobody@example.com", long, "")
+	}
+	for range 28 {
+		_, err := open("ada@example.com", long, first.Device)
+		checkFault(t, "a wrong password in the known browser", err, "unauthenticated invalid_credentials")
+	}
+	_, err = open("ada@example.com", staple, first.Device)
+	checkFault(t, "the known browser", err, "")
+	_, err = open("ada@example.com", staple, first.Device)
+	checkFault(t, "the known browser after 30 tries", err, "throttled too_many_failed_attempts")
+	_, err = open("ada@example.com", staple, known.Device)
+	checkFault(t, "another one that is known", err, "")
+
+	// Another password ends it, and before the second factor there is none.
+	u := w.now(w.ada)
+	u.PasswordHash = weakHash()
+	w.put(u)
+	_, err = open("ada@example.com", staple, known.Device)
+	checkFault(t, "after another password", err, "throttled too_many_failed_attempts")
+	w.clock.advance(time.Hour)
+	w.enrol(w.ada)
+	if o := mustOpen(open("ada@example.com", staple, "")); o.Device != "" || o.Principal != nil {
+		t.Errorf("before the second factor: %+v", o)
+	}
+}
+
+func mustOpen(o *management.OpenedSession, err error) *management.OpenedSession {
+	if err != nil {
+		panic(err)
+	}
+	return o
 }

@@ -17,7 +17,8 @@ var (
 	organizationMails = Limit{50, time.Hour}
 	emailProofs       = Limit{6, 20 * time.Minute}
 	secondFactors     = Limit{6, 20 * time.Minute}
-	signIns           = Limit{30, 10 * time.Minute}
+	signIns           = Limit{30, 10 * time.Minute}  // of an account, and of a browser that knows it
+	clientSignIns     = Limit{100, 10 * time.Minute} // of a client's network, for all accounts together
 	passwordResets    = Limit{6, 24 * time.Hour}
 )
 

@@ -214,7 +214,7 @@ func TestOpenAPIClosed(t *testing.T) {
 		return names
 	}
 	for name, known := range map[string][]string{
-		"FlagCreate": namesIn(shape.Flag), "FlagPatch": namesIn(shape.Flag), "FlagPreviewRequest": namesIn(shape.Flag.With("limit")),
+		"FlagCreate": namesIn(shape.Flag), "FlagPatch": namesIn(shape.Flag), "FlagPreviewRequest": namesIn(shape.Flag.With("limit").With("revert_to").With("feature_enrollment")),
 		"FlagFilters": namesIn(shape.Filters), "ConditionSet": namesIn(shape.Condition), "PropertyFilter": namesIn(shape.Filter),
 		"Multivariate": namesIn(shape.Multivariate), "Variant": namesIn(shape.Variant), "Holdout": namesIn(shape.Holdout),
 		"CohortCreate": namesIn(shape.Cohort), "CohortPatch": namesIn(shape.Cohort), "CohortPreviewRequest": namesIn(shape.Cohort.With("limit")),

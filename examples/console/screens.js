@@ -94,7 +94,7 @@ export const member = [
 		await t.open(`/cohorts/${made.id}`)
 		await t.field('Or many, by their distinct IDs').fill('user-001\nuser-002\nnobody-at-all')
 		await t.button('Add them').click()
-		await t.main.locator('p[role=status]').waitFor()
+		await t.main.getByRole('status').first().waitFor()
 	}],
 	['features', (t) => t.open('/features')],
 	['feature', async (t) => {
@@ -151,6 +151,60 @@ export const member = [
 	['projects', (t) => t.page.goto('/console/projects')],
 	['connect', (t) => t.open('/connect')],
 	['no-page', (t) => t.open('/nothing')],
+]
+
+// states are pages that have buttons which no screen has.
+export const states = [
+	['cohort-deleted', async (t) => {
+		const made = await t.api.post('/cohorts/', { name: 'Deleted', filters: { properties: { type: 'AND', values: [{ key: 'plan', type: 'person', operator: 'exact', value: 'pro' }] } } })
+		await t.api.patch(`/cohorts/${made.id}/`, { deleted: true })
+		await t.open(`/cohorts/${made.id}`)
+	}],
+	['flag-deleted', async (t) => {
+		const made = await t.api.post('/feature_flags/', { key: 'deleted', filters: { groups: [{}] } })
+		await t.api.patch(`/feature_flags/${made.id}/`, { deleted: true })
+		await t.open(`/flags/${made.id}`)
+	}],
+	['flag-archived', async (t) => {
+		const made = await t.api.post('/feature_flags/', { key: 'archived', active: false, archived: true, filters: { groups: [{}] } })
+		await t.open(`/flags/${made.id}`)
+	}],
+	['feature-enrolled', async (t) => {
+		const made = await t.api.post('/early_access_feature/', { name: 'Enrolled', stage: 'beta' })
+		await t.open(`/features/${made.id}`)
+		await t.field('Distinct ID').fill('user-007')
+		await t.button('Enrol').click()
+		await t.main.locator('tbody').getByRole('button').first().waitFor()
+	}],
+	['survey-archived', async (t) => {
+		const made = await t.api.post('/surveys/', { name: 'Archived', type: 'popover', questions: [{ type: 'open', question: 'Why?' }], archived: true })
+		await t.open(`/surveys/${made.id}`)
+	}],
+	['survey-ended', async (t) => {
+		const made = await t.api.post('/surveys/', { name: 'Ended', type: 'popover', questions: [{ type: 'open', question: 'Why?' }], start_date: '2024-01-01T00:00:00Z', end_date: '2024-02-01T00:00:00Z' })
+		await t.open(`/surveys/${made.id}`)
+	}],
+	['answers-archived', async (t) => {
+		const { results } = await t.api.get('/surveys/')
+		await t.open(`/surveys/${results.at(-1).id}/results`)
+		await t.main.locator('a[href*="/answers"]').first().click()
+		await t.main.locator('button[value="archive"]').first().click()
+		await t.main.getByRole('status').first().waitFor()
+		await t.main.locator('#archived').check()
+		await t.main.locator('button[value="unarchive"]').first().waitFor()
+	}],
+	['property', async (t) => {
+		await t.open('/persons?q=user-007')
+		await t.main.locator('tbody').getByRole('link').first().click()
+		await t.main.locator('a[href*="edit="]').first().click()
+		await t.main.locator('button[value="unset"]').waitFor()
+	}],
+	['flag-undo', async (t) => {
+		const made = await t.api.post('/feature_flags/', { key: 'undone', active: false, filters: { groups: [{}] } })
+		await t.open(`/flags/${made.id}`)
+		await t.button('Archive it').click()
+		await t.button('Undo').waitFor()
+	}],
 ]
 
 // pictures are those of docs/console.md, by the screens that they show, with the height of the

@@ -7,11 +7,12 @@ import { Checks } from '../sdk/js/lib/checks.js'
 import { Browser, findings, Site, walk, ways } from './lib/browser.js'
 import { shrink } from './lib/png.js'
 import { Server } from './lib/server.js'
-import { looks, member, pictures, visitor } from './screens.js'
+import { losses } from './losses.js'
+import { looks, member, pictures, states, visitor } from './screens.js'
 import { password, Task, tasks } from './tasks.js'
 
 const [program, ...given] = process.argv.slice(2)
-const parts = ['screens', ...Object.keys(ways), 'pictures']
+const parts = ['screens', ...Object.keys(ways), 'losses', 'pictures']
 const screens = [...visitor, ...member].map(([name]) => name)
 for (const name of given) {
 	if (!parts.includes(name) && !screens.includes(name)) {
@@ -79,7 +80,7 @@ try {
 		for (const [name, open] of member) await look(checks, stranger, name, open)
 		await stranger.context.close()
 	})
-	await Promise.all([seen, ...Object.keys(ways).map((way) => part(way, async (checks) => {
+	await Promise.all([seen, part('losses', lose), ...Object.keys(ways).map((way) => part(way, async (checks) => {
 		await addUser(`${way}@example.com`)
 		const person = await browser.person(way)
 		const t = new Task(suite, person, checks)
@@ -117,6 +118,21 @@ for (const checks of all) {
 }
 last.finish()
 
+// lose works with a server of its own, which it ends and starts again.
+async function lose(checks) {
+	const other = await Server.start(program)
+	try {
+		const api = new Api({ url: other.url, projectKey: 'phc_demo', personalKey: 'phx_demo' })
+		const person = await browser.person('mouse', { url: other.url })
+		await join(person.page, other.link)
+		const t = new Task({ ...suite, server: other, url: other.url, api, project: (await api.get('/')).id }, person, checks)
+		await losses(t, other, states)
+		await person.context.close()
+	} finally {
+		await other.stop()
+	}
+}
+
 // unroll makes the window as high as the page, so that nothing is behind a bar that stays in
 // sight while one scrolls.
 async function unroll(page, width) {
@@ -128,8 +144,8 @@ async function unroll(page, width) {
 }
 
 // join signs the owner in.
-async function join(page) {
-	await page.goto(server.link)
+async function join(page, link = server.link) {
+	await page.goto(link)
 	await page.getByLabel('Choose a password').fill(password)
 	await page.getByRole('button', { name: 'Sign in' }).click()
 	await page.getByRole('heading', { level: 1, name: 'Flags' }).waitFor()

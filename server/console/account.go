@@ -59,7 +59,7 @@ func (q *request) accountTabs() []navItem {
 }
 
 func showAccount(q *request) error {
-	q.layout.Done = doneWords[q.Form.Get("done")]
+	q.notice(doneWords)
 	return q.account(http.StatusOK, nil)
 }
 
@@ -107,6 +107,7 @@ func (q *request) account(status int, fill func(*accountView)) error {
 func (q *request) changeAccount(patch management.UserPatch, refused func(v *accountView, e *management.Error)) (*management.UserView, error) {
 	me, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
+		q.sayWhen(e)
 		return nil, q.account(pageOf(e).status, func(v *accountView) { refused(v, e) })
 	}
 	return me, err
@@ -128,7 +129,8 @@ func saveName(q *request) error {
 	if me == nil {
 		return err
 	}
-	return q.redirect(q.accountPath() + "?done=saved")
+	was := q.by.User
+	return q.done(q.accountPath(), "saved", undo{"Name", "@me", string(must(json.Marshal([]string{was.FirstName, was.LastName, me.FirstName, me.LastName})))})
 }
 
 func changeAddress(q *request) error {
@@ -362,6 +364,7 @@ func (q *request) secondFactorOff(status int, refusal string) error {
 func turnSecondFactorOff(q *request) error {
 	second, err := q.c.Service.VerifySecondFactor(q.Context(), q.by.User.UUID, q.PostForm.Get("code"))
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrThrottled) {
+		q.sayWhen(e)
 		return q.secondFactorOff(http.StatusTooManyRequests, e.Detail)
 	}
 	switch {

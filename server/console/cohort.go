@@ -157,8 +157,8 @@ func (q *request) keepCohort(err error, form *cohortForm) error {
 	return q.keep(err, func(status int, notice string) error { return q.showCohortForm(status, nil, form, notice) })
 }
 
-// saveCohort saves a form. Who is in a cohort that something uses is changed only by
-// somebody who has seen what that does.
+// saveCohort saves a form. A change of who is in a cohort that changes the value of a flag
+// that is on is made only by somebody who has seen that.
 func (q *request) saveCohort(c *management.CohortView, form *cohortForm) error {
 	patch, ok := form.patch()
 	if !ok {
@@ -169,21 +169,25 @@ func (q *request) saveCohort(c *management.CohortView, form *cohortForm) error {
 		if err != nil {
 			return q.refusedCohort(err, nil, form)
 		}
-		return q.redirect(q.cohortPath(made.ID) + "?done=cohort-made")
+		return q.done(q.cohortPath(made.ID), "cohort-made", q.entryUndo("Cohort", strconv.FormatInt(made.ID, 10)))
 	}
 	if !form.Reviewed && !form.Static && !sameText(patch.Filters.Value, c.Filters) {
-		uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
+		effect, err := q.cohortEffect(c, patch)
 		if err != nil {
 			return q.refusedCohort(err, c, form)
 		}
-		if uses[c.ID] != nil {
+		if effect.Asks {
 			return q.reviewCohort(c, form)
 		}
 	}
-	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), patch); err != nil {
+	now, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), patch)
+	if err != nil {
 		return q.refusedCohort(err, c, form)
 	}
-	return q.redirect(q.cohortPath(c.ID) + "?done=saved")
+	if originalOf(now) == originalOf(c) {
+		return q.done(q.cohortPath(c.ID), "unchanged", undo{})
+	}
+	return q.done(q.cohortPath(c.ID), "saved", q.entryUndo("Cohort", strconv.FormatInt(c.ID, 10)))
 }
 
 // sameText reports whether two JSON texts say the same, but for blanks and the order of
@@ -221,17 +225,19 @@ func (q *request) switchCohort(c *management.CohortView, deleted bool) error {
 	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), patch); err != nil {
 		return q.refusedCohort(err, c, cohortFormOf(c))
 	}
+	u := q.entryUndo("Cohort", strconv.FormatInt(c.ID, 10))
 	if deleted {
-		return q.redirect(q.projectPath("/cohorts?done=cohort-deleted"))
+		return q.done(q.projectPath("/cohorts"), "cohort-deleted", u)
 	}
-	return q.redirect(q.cohortPath(c.ID) + "?done=cohort-restored")
+	return q.done(q.cohortPath(c.ID), "cohort-restored", u)
 }
 
 // showCohortForm answers with the page of a cohort, which is nil if the cohort is new.
 func (q *request) showCohortForm(status int, c *management.CohortView, form *cohortForm, notice string) error {
 	v := &cohortView{cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
 	v.Action = strings.TrimSuffix(v.Action, "/members")
-	q.layout.Title, q.layout.Done = cmp.Or(form.Name, "New cohort"), doneWords[q.URL.Query().Get("done")]
+	q.layout.Title = cmp.Or(form.Name, "New cohort")
+	q.notice(doneWords)
 	if v.New {
 		q.layout.Title = "New cohort"
 	} else if c != nil {

@@ -34,7 +34,8 @@ func cohortMembers(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title, q.layout.Done = "Persons in "+c.Name, doneWords[q.Form.Get("done")]
+	q.layout.Title = "Persons in " + c.Name
+	q.notice(doneWords)
 	return q.show("cohort_members", &cohortMembersView{q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members})
 }
 
@@ -214,10 +215,11 @@ func (q *request) removeMember(c *management.CohortView, person string) error {
 	if err != nil {
 		return q.refusedCohort(err, c, cohortFormOf(c))
 	}
+	to := q.cohortPath(c.ID)
 	if page, err := strconv.Atoi(q.PostForm.Get("page")); err == nil && q.PostForm.Get("from") == "members" {
-		return q.redirect(q.cohortPath(c.ID) + "/members?" + url.Values{"page": {strconv.Itoa(page)}, "done": {"member-removed"}}.Encode())
+		to = pageLink(to+"/members", page)
 	}
-	return q.redirect(q.cohortPath(c.ID) + "?done=member-removed")
+	return q.done(to, "member-removed", undo{"CohortMember", strconv.FormatInt(c.ID, 10), person})
 }
 
 // A formUpload is a posted form with a text and a file, which are read as they arrive.

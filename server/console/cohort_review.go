@@ -81,16 +81,22 @@ func (q *request) previewCohort(c *management.CohortView, form *cohortForm) erro
 func (q *request) cohortEffect(c *management.CohortView, patch management.CohortPatch) (*effectView, error) {
 	patch.Original = optional.Value[json.RawMessage]{}
 	asked := management.CohortPreviewPatch{CohortPatch: patch}
+	used := false
 	if c != nil {
 		asked.ID = optional.Of(c.ID)
+		uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
+		if err != nil {
+			return nil, err
+		}
+		used = uses[c.ID] != nil
 	}
 	p, err := q.c.Service.PreviewCohort(q.Context(), q.by, q.ref, asked)
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		switch e.Code {
 		case "not_available":
-			return &effectView{Unknown: "Who is in it is not known: no events are captured here."}, nil
+			return &effectView{Asks: used, Unknown: "Who is in it is not known: no events are captured here."}, nil
 		case "behavioral_cohort_found":
-			return &effectView{Unknown: e.Detail}, nil
+			return &effectView{Asks: used, Unknown: e.Detail}, nil
 		}
 	}
 	if err != nil {
@@ -101,7 +107,7 @@ func (q *request) cohortEffect(c *management.CohortView, patch management.Cohort
 
 // cohortEffectOf says in words what a preview has found.
 func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effectView {
-	v := &effectView{Known: true, Summary: membersSummary(p, isNew)}
+	v := &effectView{Known: true, Asks: len(p.Flags) > 0, Summary: membersSummary(p, isNew)}
 	if p.Subjects == 0 {
 		return v
 	}

@@ -86,7 +86,8 @@ func listCohorts(q *request) error {
 	for _, c := range all.Items {
 		words.cohorts[strconv.FormatInt(c.ID, 10)] = c.Name
 	}
-	q.layout.Title, q.layout.Done = "Cohorts", doneWords[q.Form.Get("done")]
+	q.layout.Title = "Cohorts"
+	q.notice(doneWords)
 	v := &cohortsView{layout: q.layout, Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0}
 	for _, c := range list.Items {
 		row := cohortRow{

@@ -7,10 +7,14 @@ import (
 	"strings"
 )
 
-// A confirmView is the page that asks before something is done for good.
+// A confirmView is the page that asks before something is done.
 type confirmView struct {
 	layout
 	Text    []string
+	Effect  *effectView // who changes; nil: nobody, or that is not the question
+	Action  string      // where the form is sent; "": to the path of the request
+	Do      string      // what the button says in the field do; "" for nothing
+	Edit    bool        // the form can be edited further, in place of Cancel
 	Button  string
 	Danger  bool
 	Cancel  string
@@ -20,6 +24,9 @@ type confirmView struct {
 	Refusal string // of what was typed
 	Typed   string
 }
+
+// cannotBeUndone is the last sentence of questions about what nothing takes back.
+const cannotBeUndone = "This cannot be undone."
 
 // confirm asks. The form is posted to the path of the request.
 func (q *request) confirm(status int, title string, v *confirmView) error {

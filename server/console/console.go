@@ -74,6 +74,8 @@ func (c *console) routes() {
 	post := func(path string, h http.HandlerFunc) { c.mux.HandleFunc("POST "+c.Prefix+path, h) }
 
 	get("/{$}", c.signedIn(home))
+	get("/ready", c.open(ready))
+	get("/back", c.signedIn(backPage))
 	get("/signin", c.open(signInPage))
 	post("/signin", c.open(signIn))
 	get("/signin/code", c.open(codePage))
@@ -99,6 +101,7 @@ func (c *console) routes() {
 	post("/me/two-factor/off", c.ofAccount(turnSecondFactorOff))
 	post("/me/sessions/{session}/end", c.ofAccount(endSession))
 	post("/me/sessions/end-others", c.ofAccount(endOtherSessions))
+	post("/me/undo", c.ofAccount(undoChange))
 	get("/me/keys", c.ofAccount(showKeys))
 	post("/me/keys", c.ofAccount(createKey))
 	get("/me/keys/{key}/roll", c.ofAccount(askRollKey))
@@ -122,7 +125,6 @@ func (c *console) routes() {
 	get("/projects/{project}/why", c.inProject(why))
 	get("/projects/{project}/activity", c.inProject(activity))
 	get("/projects/{project}/problems", c.inProject(listProblems))
-	get("/projects/{project}/flags/{flag}/switch", c.inProject(switchPage))
 	post("/projects/{project}/flags/{flag}/switch", c.inProject(switchFlag))
 	get("/projects/{project}/surveys", c.inSurveys(listSurveys))
 	get("/projects/{project}/surveys/new", c.inSurveys(newSurvey))
@@ -138,6 +140,7 @@ func (c *console) routes() {
 	get("/projects/{project}/flags/{flag}/history", c.inProject(flagHistory))
 	post("/projects/{project}/flags/{flag}/history", c.inProject(revertFlag))
 
+	post("/projects/{project}/undo", c.inProject(undoChange))
 	get("/projects/{project}/connect", c.inProject(connect))
 	get("/projects/{project}/import", c.inProject(importPage))
 	post("/projects/{project}/import", c.inProject(postImport))
@@ -219,7 +222,7 @@ type page func(*request) error
 // open serves a page for everybody.
 func (c *console) open(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Request: r, w: w, c: c, layout: layout{Prefix: c.Prefix}}
+		q := &request{Request: r, w: w, c: c, layout: layout{Prefix: c.Prefix, Posted: r.Method == http.MethodPost}}
 		if err := q.parse(); err != nil {
 			q.fail(err)
 			return
@@ -236,7 +239,7 @@ func (c *console) signedIn(p page) http.HandlerFunc {
 		principal, err := c.Service.AuthenticateSession(q.Context(), c.token(q.Request), c.client(q.Request))
 		if errors.Is(err, management.ErrUnauthenticated) {
 			if q.Method != http.MethodGet && q.Method != http.MethodHead {
-				return errSignedOut
+				return q.keepPosted()
 			}
 			to := c.Prefix + "/signin"
 			if next := c.within(q.URL.RequestURI()); next != "" && next != "/" {

@@ -18,10 +18,13 @@
 // typed; a change that was made is answered with a redirect. The script of the console
 // adds keyboard shortcuts, and swaps parts of pages that forms would load anyway.
 //
-// A change of a flag that is on is shown first as what it does: for how many of the
-// persons that were seen last the value changes, from what to what. So is a switch that
-// changes the value of more than a tenth of them, and every switch of a flag with the tag
-// "protected".
+// A change of who gets a flag that is on is shown first as what it does: for how many of the
+// persons that were seen last the value changes, from what to what. So is every switch of a
+// flag with the tag "protected". The notice after a change has a button that takes it back.
+// The rules are in management.md §5.11.
+//
+// A form stays as it is while the server cannot take it, and whoever is signed out signs in
+// beside it. Without a script it travels through the pages of signing in.
 //
 // A document that is imported travels from page to page, packed, in a hidden field, so that
 // the server keeps nothing of it. What an import that is under way has done so far, and what
@@ -45,7 +48,8 @@
 //   - console.go: routes, headers, sessions of requests; render.go: templates
 //   - signin.go with session.go, projects.go, flags.go with connect.go, flag.go: screens
 //   - flag_form.go, filter.go: the form of a flag, and the JSON that it stands for
-//   - flag_review.go: who changes; flag_switch.go: on and off
+//   - flag_review.go: who changes; flag_switch.go: what single buttons do with a flag
+//   - undo.go: how changes are taken back; kept.go: forms of ended sessions
 //   - persons.go, person.go, groups.go, with properties.go, typed.go: persons, groups, and
 //     their properties
 //   - surveys.go, survey.go with survey_form.go, survey_fields.go and survey_preview.go: the

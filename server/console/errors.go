@@ -30,7 +30,6 @@ var (
 	errLargeForm    = &pageError{http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.", false}
 	errLargeUpload  = &pageError{http.StatusRequestEntityTooLarge, "The file is too large", "A file may have 64 MiB. What came before the limit is stored; send the rest as another file.", false}
 	errBrokenUpload = &pageError{http.StatusBadRequest, "The file did not arrive in full", "What has arrived is stored. Go back and send the file again: what is in already does no harm.", false}
-	errSignedOut    = &pageError{http.StatusUnauthorized, "You are signed out", "Nothing was saved yet. Sign in in another tab, then reload this page: your browser sends what you have typed again.", true}
 	errInsecure     = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
 	errLink         = &pageError{http.StatusGone, "The link is not valid any more", "It has expired, was withdrawn, or was used already: a link is good once, and not for long. Ask for another one.", true}
 	errNoProject    = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
@@ -77,6 +76,13 @@ func requestID(r *http.Request) string {
 	return ""
 }
 
+// sayWhen tells the browser when to try again what was refused because of a limit.
+func (q *request) sayWhen(e *management.Error) {
+	if e.RetryAfter > 0 {
+		q.w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
+}
+
 // fail answers with a page for an error.
 func (q *request) fail(err error) {
 	p := pageOf(err)
@@ -87,8 +93,8 @@ func (q *request) fail(err error) {
 		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
 		q.w.Header().Set("Retry-After", "5")
 	}
-	if e, ok := errors.AsType[*management.Error](err); ok && e.RetryAfter > 0 {
-		q.w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		q.sayWhen(e)
 	}
 	q.layout.Title = p.title
 	v := errorView{layout: q.layout, Text: p.text, Status: p.status}

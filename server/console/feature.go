@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,6 @@ type featureForm struct {
 	Flag              string     // the key of the flag of a new feature; "" to make one
 	Person            string     // a person who is to be enrolled
 	Namesakes         []namesake // who may be meant
-	Typed             string     // the name, before it is deleted
 
 	checked
 }
@@ -53,7 +53,6 @@ type featureView struct {
 	List       string
 	Notice     string
 	Stages     []option
-	Confirm    string // the stage that the next save confirms
 	Flags      []string
 	Now        featureRow
 	Activity   string
@@ -97,7 +96,7 @@ func readFeatureForm(v url.Values) *featureForm {
 	return &featureForm{
 		Original: v.Get("original"), Confirmed: v.Get("confirmed"), Name: strings.TrimSpace(v.Get("name")), Description: lines(v.Get("description")), Stage: v.Get("stage"),
 		Documentation: strings.TrimSpace(v.Get("documentation")), Payload: lines(v.Get("payload")), Flag: strings.TrimSpace(v.Get("flag")),
-		Person: strings.TrimSpace(v.Get("person")), Typed: v.Get("typed"),
+		Person: strings.TrimSpace(v.Get("person")),
 	}
 }
 
@@ -163,6 +162,9 @@ func postFeature(q *request) error {
 	ref := q.PathValue("feature")
 	if ref == "" {
 		form.Original = ""
+		if verb == "edit" {
+			return q.showFeatureForm(http.StatusOK, nil, form, "")
+		}
 		return q.createFeature(form)
 	}
 	f, err := q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, ref)
@@ -173,7 +175,7 @@ func postFeature(q *request) error {
 	case "enrol", "unenrol", "forget":
 		return q.enrol(f, form, verb, target)
 	case "delete":
-		return q.deleteFeature(f, form)
+		return q.deleteFeature(f)
 	case "edit":
 		return q.showFeatureForm(http.StatusOK, f, form, "")
 	}
@@ -218,15 +220,45 @@ func (q *request) createFeature(form *featureForm) error {
 	if !ok {
 		return q.showFeatureForm(http.StatusUnprocessableEntity, nil, form, "")
 	}
+	if released := stageOf(form.Stage).Released; flag != 0 && released && form.Confirmed != form.Stage {
+		effect, err := q.enrollmentEffect(flag, released)
+		if err != nil {
+			return q.refusedFeature(err, nil, form)
+		}
+		if effect.Asks {
+			return q.askFeature("Make the feature?", "Make the feature", form, effect)
+		}
+	}
 	made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
 	if err != nil {
 		return q.refusedFeature(err, nil, form)
 	}
-	return q.redirect(q.featurePath(made.ID.String()) + "?done=feature-made")
+	return q.done(q.featurePath(made.ID.String()), "feature-made", q.entryUndo("EarlyAccessFeature", made.ID.String()))
 }
 
-// saveFeature saves a form. A stage that changes what enrolment does is confirmed first,
-// if somebody has enrolled or chosen against the feature.
+// enrollmentEffect asks the Service for whom a flag changes if persons can enrol in it, or
+// cannot.
+func (q *request) enrollmentEffect(flag int64, on bool) (*effectView, error) {
+	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, strconv.FormatInt(flag, 10))
+	if err != nil {
+		return nil, err
+	}
+	effect, err := q.effect(management.PreviewPatch{ID: optional.Of(flag), Enrollment: optional.Of(on)}, f)
+	if err == nil {
+		effect.Changes = nil // there is only one
+	}
+	return effect, err
+}
+
+// askFeature asks whether a form shall be saved that changes who gets the flag.
+func (q *request) askFeature(title, button string, form *featureForm, effect *effectView, text ...string) error {
+	fields := slices.DeleteFunc(hiddenFields(q.PostForm), func(h hidden) bool { return h.Name == "confirmed" })
+	return q.confirm(http.StatusOK, title, &confirmView{
+		Text: text, Effect: effect, Button: button, Do: "save", Edit: true, Action: q.URL.Path, Hidden: append(fields, hidden{"confirmed", form.Stage}),
+	})
+}
+
+// saveFeature saves a form. A stage that changes who gets the flag is confirmed first.
 func (q *request) saveFeature(f *management.EarlyAccessView, form *featureForm) error {
 	patch, ok := form.patch(0)
 	if !ok {
@@ -234,29 +266,54 @@ func (q *request) saveFeature(f *management.EarlyAccessView, form *featureForm) 
 	}
 	was, then := stageOf(f.Stage), stageOf(form.Stage)
 	if was.Released != then.Released && form.Confirmed != form.Stage {
-		e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), false, 0, 0)
-		if err != nil && !isRefusal(err) {
-			return q.keepFeature(err, form)
-		}
-		if err == nil && e.Enrolled+e.OptedOut > 0 {
-			form.Confirmed = form.Stage
-			return q.showFeatureForm(http.StatusOK, f, form, stageWarning(then, e))
+		ask, err := q.asksOfStage(f, then, form)
+		if ask || err != nil {
+			return err
 		}
 	}
-	if _, err := q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, f.ID.String(), patch); err != nil {
+	now, err := q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, f.ID.String(), patch)
+	if err != nil {
 		return q.refusedFeature(err, f, form)
 	}
-	return q.redirect(q.featurePath(f.ID.String()) + "?done=saved")
+	if len(featureChanges(featureOf(f), featureOf(now))) == 0 {
+		return q.done(q.featurePath(f.ID.String()), "unchanged", undo{})
+	}
+	return q.done(q.featurePath(f.ID.String()), "saved", q.entryUndo("EarlyAccessFeature", f.ID.String()))
+}
+
+// asksOfStage asks whether a feature shall get another stage, if that changes who gets its
+// flag, and reports whether it has asked.
+func (q *request) asksOfStage(f *management.EarlyAccessView, then stageView, form *featureForm) (bool, error) {
+	if f.Flag == nil {
+		return false, nil
+	}
+	effect, err := q.enrollmentEffect(f.Flag.ID, then.Released)
+	if err != nil {
+		return true, q.refusedFeature(err, f, form)
+	}
+	e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), false, 0, 0)
+	if err != nil && !isRefusal(err) {
+		return true, q.keepFeature(err, form)
+	}
+	chosen := err == nil && e.Enrolled+e.OptedOut > 0 && f.Flag.Active // not all of them were seen last
+	if !effect.Asks && !chosen {
+		return false, nil
+	}
+	var text []string
+	if chosen {
+		text = append(text, stageWarning(then, e))
+	}
+	return true, q.askFeature("Change the stage to "+then.Label+"?", "Save", form, effect, text...)
 }
 
 // stageWarning says for whom a stage changes something.
 func stageWarning(then stageView, e *management.Enrollments) string {
 	if then.Released {
-		return "Nothing is saved yet. " + enrolledWords(e.Enrolled) + " before: from this stage on the flag is on for them, whatever its conditions say, and off for the " +
-			number(e.OptedOut) + " who have chosen against it. Save once more to do that."
+		return enrolledWords(e.Enrolled) + " before: from this stage on the flag is on for them, whatever its conditions say, and off for the " +
+			number(e.OptedOut) + " who have chosen against it."
 	}
-	return "Nothing is saved yet. " + enrolledWords(e.Enrolled) + ": in this stage that does not count any more, and the conditions of the flag decide for them, as for the " +
-		number(e.OptedOut) + " who have chosen against it. Save once more to do that."
+	return enrolledWords(e.Enrolled) + ": in this stage that does not count any more, and the conditions of the flag decide for them, as for the " +
+		number(e.OptedOut) + " who have chosen against it."
 }
 
 func enrolledWords(n int) string {
@@ -266,17 +323,25 @@ func enrolledWords(n int) string {
 	return number(n) + " persons have enrolled"
 }
 
-func (q *request) deleteFeature(f *management.EarlyAccessView, form *featureForm) error {
+// deleteFeature deletes a feature. It asks first if somebody gets another value of the flag.
+func (q *request) deleteFeature(f *management.EarlyAccessView) error {
 	shown := featureFormOf(f)
-	if form.Typed != f.Name {
-		shown.Typed = form.Typed
-		shown.fail("typed", "Type %s to delete it.", f.Name)
-		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+	if stageOf(f.Stage).Released && f.Flag != nil && q.PostForm.Get("confirmed") != "delete" {
+		effect, err := q.enrollmentEffect(f.Flag.ID, false)
+		if err != nil {
+			return q.refusedFeature(err, f, shown)
+		}
+		if effect.Asks {
+			return q.confirm(http.StatusOK, "Delete "+f.Name+"?", &confirmView{
+				Text:   []string{"The flag stays, and its conditions decide alone."},
+				Effect: effect, Button: "Delete it", Danger: true, Do: "delete", Action: q.URL.Path, Cancel: q.URL.Path, Hidden: []hidden{{"confirmed", "delete"}},
+			})
+		}
 	}
 	if err := q.c.Service.DeleteEarlyAccessFeature(q.Context(), q.by, q.ref, f.ID.String()); err != nil {
 		return q.refusedFeature(err, f, shown)
 	}
-	return q.redirect(q.projectPath("/features?done=feature-deleted"))
+	return q.done(q.projectPath("/features"), "feature-deleted", q.entryUndo("EarlyAccessFeature", f.ID.String()))
 }
 
 // enrol writes down what a person has chosen, as a program of the person would, or takes
@@ -301,7 +366,12 @@ func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, 
 		}
 		person = found.ID.String()
 	}
+	var m propertyMark
+	id := ""
 	e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), false, 0, 0)
+	if err == nil {
+		id, m, err = q.choiceOf(person, e.Property)
+	}
 	if err == nil {
 		if verb == "forget" {
 			_, err = q.c.Service.DeletePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyRemoval{Unset: optional.Of(e.Property)})
@@ -309,6 +379,7 @@ func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, 
 			_, err = q.c.Service.UpdatePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyPatch{
 				Key: optional.Of(e.Property), Value: optional.Of(json.RawMessage(strconv.FormatBool(verb == "enrol"))),
 			})
+			m.Now = json.RawMessage(strconv.FormatBool(verb == "enrol"))
 		}
 	}
 	switch refusal, refused := errors.AsType[*management.Error](err); {
@@ -321,11 +392,24 @@ func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, 
 	case err != nil:
 		return q.keepFeature(err, shown)
 	}
-	values := url.Values{"done": {map[string]string{"enrol": "enrolled", "unenrol": "unenrolled", "forget": "choice-forgotten"}[verb]}}
+	to := q.featurePath(f.ID.String())
 	if q.PostForm.Get("show") == "out" {
-		values.Set("show", "out")
+		to += "?show=out"
 	}
-	return q.redirect(q.featurePath(f.ID.String()) + "?" + values.Encode())
+	u := undo{}
+	if !sameText(m.Was, m.Now) {
+		u = propertyUndo("Person", id, m)
+	}
+	return q.done(to, map[string]string{"enrol": "enrolled", "unenrol": "unenrolled", "forget": "choice-forgotten"}[verb], u)
+}
+
+// choiceOf returns the ID of a person, and what the person has chosen.
+func (q *request) choiceOf(person, property string) (id string, m propertyMark, err error) {
+	p, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, person)
+	if err != nil {
+		return "", m, err
+	}
+	return p.ID.String(), propertyMark{Name: property, Was: readObject(string(p.Properties))[property]}, nil
 }
 
 // featureConflict shows what somebody else has changed since a form was made, and what
@@ -361,10 +445,11 @@ func featureChanges(a, b originalFeature) []changeLine {
 
 // showFeatureForm answers with the page of a feature, which is nil if it is new.
 func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, form *featureForm, notice string) error {
-	q.layout.Title, q.layout.Done = cmp.Or(form.Name, "New feature"), doneWords[q.URL.Query().Get("done")]
+	q.layout.Title = cmp.Or(form.Name, "New feature")
+	q.notice(doneWords)
 	v := &featureView{
 		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"), Notice: form.noticeOr(notice),
-		Stages: selected(featureStages, form.Stage), Confirm: form.Confirmed,
+		Stages: selected(featureStages, form.Stage),
 	}
 	if v.New {
 		q.layout.Title = "New feature"

@@ -67,7 +67,8 @@ func listFeatures(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title, q.layout.Done = "Early access", doneWords[q.Form.Get("done")]
+	q.layout.Title = "Early access"
+	q.notice(doneWords)
 	v := &featuresView{layout: q.layout, NewURL: q.projectPath("/features/new"), Empty: list.Total == 0}
 	for _, f := range list.Items {
 		v.Rows = append(v.Rows, q.featureRow(f))

@@ -182,10 +182,21 @@ func (a *answer) want(status int, texts ...string) *answer {
 	return a
 }
 
+// withoutUndo takes from an address how a change is taken back.
+func withoutUndo(address string) string { return undoForm.ReplaceAllString(address, "") }
+
+var undoForm = regexp.MustCompile(`&undo=[^&]*`)
+
+// thing returns the path of the thing to which an answer leads.
+func (a *answer) thing() string {
+	path, _, _ := strings.Cut(strings.TrimPrefix(a.header.Get("Location"), "/console"), "?")
+	return path
+}
+
 // leads checks that the answer leads to another page.
 func (a *answer) leads(path string) {
 	a.t.Helper()
-	if a.want(http.StatusSeeOther); a.header.Get("Location") != "/console"+path {
+	if a.want(http.StatusSeeOther); withoutUndo(a.header.Get("Location")) != "/console"+path {
 		a.t.Errorf("Location: %s, want %s", a.header.Get("Location"), "/console"+path)
 	}
 }

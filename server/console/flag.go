@@ -110,19 +110,19 @@ func postFlag(q *request) error {
 	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
 	switch verb {
 	case "review":
-		return q.review(f, form)
+		return q.review(f, form, false)
 	case "save":
 		if f == nil && !form.Active || f != nil && !f.Active || form.Reviewed != 0 && form.Reviewed == form.Version {
 			return q.save(f, form)
 		}
-		return q.review(f, form)
+		return q.review(f, form, true)
 	case "preview":
 		return q.previewForm(f, form)
 	case "archive", "unarchive", "delete", "restore":
 		if f == nil {
 			return errForm
 		}
-		return q.actOnFlag(f, form, verb)
+		return q.actOnFlag(f, verb)
 	}
 	form.edit(verb, target)
 	status := http.StatusOK
@@ -135,31 +135,6 @@ func postFlag(q *request) error {
 // keepFlag shows a form again with what was typed if the store fails.
 func (q *request) keepFlag(err error, form *flagForm) error {
 	return q.keep(err, func(status int, notice string) error { return q.showForm(status, nil, form, notice) })
-}
-
-func (q *request) actOnFlag(f *management.FlagView, form *flagForm, verb string) error {
-	patch := management.FlagPatch{IfVersion: &form.Version}
-	switch verb {
-	case "archive":
-		patch.Active, patch.Archived = optional.Of(false), optional.Of(true)
-	case "unarchive":
-		patch.Archived = optional.Of(false)
-	case "restore":
-		patch.Deleted = optional.Of(false)
-	case "delete":
-		if q.PostForm.Get("typed") != f.Key {
-			form.fail("typed", "Type %s to delete it.", f.Key)
-			return q.showForm(http.StatusUnprocessableEntity, f, form, "")
-		}
-		patch.Deleted = optional.Of(true)
-	}
-	if _, err := q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch); err != nil {
-		return q.refused(err, f, form)
-	}
-	if verb == "delete" {
-		return q.redirect(q.projectPath("/flags?done=deleted"))
-	}
-	return q.redirect(q.flagPath(f.ID) + "?done=" + strings.TrimSuffix(verb, "e") + "ed")
 }
 
 // refused shows a form again with what the Service says against it.
@@ -205,7 +180,7 @@ func (q *request) save(f *management.FlagView, form *flagForm) error {
 		if err != nil {
 			return q.refused(err, nil, form)
 		}
-		return q.redirect(q.flagPath(made.ID) + "?done=created")
+		return q.done(q.flagPath(made.ID), "created", flagUndo(nil, made))
 	}
 	if err := q.withOriginal(&patch.FlagPatch, f, form); err != nil {
 		return q.refused(err, f, form)
@@ -218,13 +193,13 @@ func (q *request) save(f *management.FlagView, form *flagForm) error {
 	if saved.Version == f.Version {
 		done = "unchanged"
 	}
-	return q.redirect(q.flagPath(f.ID) + "?done=" + done)
+	return q.done(q.flagPath(f.ID), done, flagUndo(f, saved))
 }
 
 // showForm answers with the page of a flag, which is nil if the flag is new.
 func (q *request) showForm(status int, f *management.FlagView, form *flagForm, notice string) error {
 	v := &flagView{flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
-	q.layout.Done = doneWords[q.URL.Query().Get("done")]
+	q.notice(doneWords)
 	switch {
 	case v.New:
 		q.layout.Title = "New flag"

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -103,13 +102,19 @@ func revertFlag(q *request) error {
 	if err != nil {
 		return errForm
 	}
-	patch := management.RevertPatch{Version: optional.Of(to), CurrentVersion: optional.Of(current)}
-	f, err := q.c.Service.RevertFlag(q.Context(), q.by, q.ref, q.PathValue("flag"), patch)
-	if e, ok := errors.AsType[*management.Error](err); ok && (errors.Is(e, management.ErrInvalid) || errors.Is(e, management.ErrConflict)) {
-		return q.showHistory(http.StatusUnprocessableEntity, e.Detail)
-	}
+	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
 	if err != nil {
 		return err
 	}
-	return q.redirect(q.flagPath(f.ID) + "?done=reverted")
+	a := &flagAction{
+		title: "Go back to version " + strconv.Itoa(to) + " of " + f.Key + "?", button: "Go back", action: q.URL.Path, cancel: q.URL.Path, hidden: []hidden{{"to", strconv.Itoa(to)}},
+		patch: management.PreviewPatch{RevertTo: optional.Of(to)},
+		do: func() (*management.FlagView, error) {
+			patch := management.RevertPatch{Version: optional.Of(to), CurrentVersion: optional.Of(current)}
+			return q.c.Service.RevertFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch)
+		},
+		refused: func(e *management.Error) error { return q.showHistory(http.StatusUnprocessableEntity, e.Detail) },
+		done:    func(now *management.FlagView) error { return q.done(q.flagPath(f.ID), "reverted", flagUndo(f, now)) },
+	}
+	return q.change(f, a)
 }

@@ -31,6 +31,7 @@ type hidden struct{ Name, Value string }
 // An effectView says what a change does.
 type effectView struct {
 	Known   bool   // who changes can be computed
+	Asks    bool   // somebody changes, or may: the change is confirmed
 	Unknown string // why it cannot
 	Summary string
 	Caveat  string // what is not counted
@@ -53,8 +54,8 @@ type move struct {
 
 type otherFlag struct{ Key, Count string }
 
-// review shows who changes by a form.
-func (q *request) review(f *management.FlagView, form *flagForm) error {
+// review shows who changes by a form. With ifAsked it saves the form if nobody does.
+func (q *request) review(f *management.FlagView, form *flagForm, ifAsked bool) error {
 	patch, ok := form.patch(f)
 	if !ok {
 		return q.showForm(http.StatusUnprocessableEntity, f, form, "")
@@ -65,13 +66,20 @@ func (q *request) review(f *management.FlagView, form *flagForm) error {
 			return q.refused(err, f, form)
 		}
 	}
-	effect, err := q.effect(patch)
+	effect, err := q.formEffect(patch, f, form)
 	if err != nil {
 		return q.refused(err, f, form)
 	}
-	if f != nil && len(effect.Changes) == 0 && effect.Known {
+	if f != nil && !ifAsked && len(effect.Changes) == 0 && effect.Known {
 		return q.showForm(http.StatusOK, f, form, "Nothing has changed yet.")
 	}
+	if effect.Asks || !ifAsked {
+		return q.showReview(f, form, effect)
+	}
+	return q.save(f, form)
+}
+
+func (q *request) showReview(f *management.FlagView, form *flagForm, effect *effectView) error {
 	q.layout.Title = "Who changes"
 	v := &reviewView{layout: q.layout, Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect}
 	q.render(http.StatusOK, "flag_review", v)
@@ -87,6 +95,9 @@ type flagPreviewView struct {
 
 // previewForm answers with what a form would do that is being edited.
 func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
+	if f == nil && form.Key == "" {
+		form.Key = "a-flag-without-a-key-yet"
+	}
 	sets, err := q.sentences(form)
 	if err != nil {
 		return err
@@ -96,7 +107,7 @@ func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
 		if f != nil {
 			patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}
 		}
-		effect, err := q.effect(patch)
+		effect, err := q.formEffect(patch, f, form)
 		if err != nil && !isRefusal(err) {
 			return err
 		}
@@ -121,11 +132,13 @@ func (q *request) sentences(form *flagForm) ([]conditionView, error) {
 
 // hiddenFields returns all fields of a form but its buttons.
 func hiddenFields(form url.Values) []hidden {
+	return slices.DeleteFunc(fieldsOf(form), func(h hidden) bool { return h.Name == "do" || h.Name == "reviewed" })
+}
+
+// fieldsOf returns all fields of a form.
+func fieldsOf(form url.Values) []hidden {
 	var out []hidden
 	for _, name := range slices.Sorted(maps.Keys(form)) {
-		if name == "do" || name == "reviewed" {
-			continue
-		}
 		for _, v := range form[name] {
 			out = append(out, hidden{name, v})
 		}
@@ -133,11 +146,35 @@ func hiddenFields(form url.Values) []hidden {
 	return out
 }
 
-// effect asks the Service what a change would do.
-func (q *request) effect(patch management.PreviewPatch) (*effectView, error) {
+// formEffect asks the Service what a form would do. A flag that is off does nothing: then
+// it is what the flag would do if it was switched on.
+func (q *request) formEffect(patch management.PreviewPatch, f *management.FlagView, form *flagForm) (*effectView, error) {
+	if f == nil && form.Active || f != nil && (f.Active || f.Deleted || f.Archived) {
+		return q.effect(patch, f)
+	}
+	patch.Active = optional.Of(true)
+	v, err := q.effect(patch, f)
+	if e, ok := errors.AsType[*management.Error](err); ok && f != nil && errors.Is(e, management.ErrInvalid) { // it cannot be on
+		patch.Active = optional.Of(false)
+		v, err = q.effect(patch, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Asks = false
+	v.Changes = slices.DeleteFunc(v.Changes, func(c changeLine) bool { return c.Place == placeNames["active"] })
+	if v.Known {
+		v.Summary = "The flag is off, and nobody gets it. Switched on: " + v.Summary
+	}
+	return v, nil
+}
+
+// effect asks the Service what a change of a flag would do, which is nil for a new one.
+func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) (*effectView, error) {
 	p, err := q.c.Service.PreviewFlag(q.Context(), q.by, q.ref, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Code == "not_available" {
-		return &effectView{Unknown: "Who changes is not known: no events are captured here."}, nil
+		asks := f == nil || f.Active || patch.Active.Value
+		return &effectView{Asks: asks, Unknown: "Who changes is not known: no events are captured here."}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -147,9 +184,21 @@ func (q *request) effect(patch management.PreviewPatch) (*effectView, error) {
 		return nil, err
 	}
 	v := effectOf(p, words, q.c.since(p.Since))
-	if aboutGroups(readFilters(patch.Filters.Value)) {
-		v.Caveat = groupCaveat
+	filters := patch.Filters.Value
+	on := f == nil
+	if f != nil {
+		on = f.Active || slices.ContainsFunc(p.Definition, func(c management.FlagChange) bool {
+			return c.Field == "active" || c.Field == "deleted"
+		})
+		if !patch.Filters.Set {
+			filters = f.Filters
+		}
 	}
+	if aboutGroups(readFilters(filters)) {
+		v.Caveat = groupCaveat
+		v.Asks = v.Asks || f == nil || slices.ContainsFunc(p.Definition, decides)
+	}
+	v.Asks = v.Asks && on
 	if key := q.PathValue("flag"); key != "" {
 		for i := range v.Persons {
 			v.Persons[i].Why = q.projectPath("/why?" + url.Values{"person": {v.Persons[i].Person}, "flag": {key}}.Encode())
@@ -176,16 +225,20 @@ const examplesShown = 12 // persons that a page lists
 // effectOf says in words what a preview has found.
 func effectOf(p *management.FlagPreview, words *vocabulary, since string) *effectView {
 	v := &effectView{Known: true, Cut: p.MoreDefinition}
-	parts := make([]int, len(p.Transitions), len(p.Transitions)+1)
+	v.Asks = len(p.OtherFlags) > 0 || p.MoreDefinition > 0 || slices.ContainsFunc(p.Definition, uncounted)
+	transitions := slices.DeleteFunc(slices.Clone(p.Transitions), func(t management.FlagTransition) bool {
+		return !has(t.From) && !has(t.To) // off, and no flag, are the same to programs
+	})
+	parts := make([]int, len(transitions), len(transitions)+1)
 	same := p.Subjects
-	for i, t := range p.Transitions {
+	for i, t := range transitions {
 		parts[i] = t.Count
 		same -= t.Count
 	}
 	share := shares(p.Subjects, append(parts, same))
 	var gain, lose, other int
 	var gains, losses, others float64
-	for i, t := range p.Transitions {
+	for i, t := range transitions {
 		class := "other"
 		switch {
 		case !has(t.From) && has(t.To):
@@ -201,6 +254,11 @@ func effectOf(p *management.FlagPreview, words *vocabulary, since string) *effec
 			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(share[i]), Width: decimal(share[i]), Class: class,
 		})
 	}
+	changed := gain + lose + other
+	v.Asks = v.Asks || changed > 0
+	if changed == 0 {
+		p.Changes = nil
+	}
 	x := v.Bar.add(0, gains, "gain", "gain it")
 	x = v.Bar.add(x, losses, "lose", "lose it")
 	x = v.Bar.add(x, others, "other", "get another value")
@@ -211,14 +269,27 @@ func effectOf(p *management.FlagPreview, words *vocabulary, since string) *effec
 		}
 		v.Persons = append(v.Persons, move{Person: c.DistinctID, From: valueWords(c.From), To: valueWords(c.To)})
 	}
-	v.More = p.Changed - len(v.Persons)
+	v.More = changed - len(v.Persons)
 	for _, o := range p.OtherFlags {
 		v.Others = append(v.Others, otherFlag{o.Key, count(o.Changed, "person", "persons")})
 	}
 	v.Changes = words.changes("FeatureFlag", p.Definition)
-	v.Summary = summaryOf(p.Subjects, p.Changed, gain, lose, other, since)
+	v.Summary = summaryOf(p.Subjects, changed, gain, lose, other, since)
 	return v
 }
+
+// uncounted reports whether what a change does is not in the numbers of a preview, which
+// evaluates for every caller alike, and looks at values alone.
+func uncounted(c management.FlagChange) bool {
+	switch c.Field {
+	case "active", "archived", "deleted", "bucketing_hash":
+		return false
+	}
+	return decides(c) && (!strings.HasPrefix(c.Field, "filters/") || strings.HasPrefix(c.Field, "filters/payloads"))
+}
+
+// decides reports whether a change can change what programs get.
+func decides(c management.FlagChange) bool { return c.Field != "name" && c.Field != "tags" }
 
 // since says from when on the persons of a preview were seen.
 func (c *console) since(t *time.Time) string {
@@ -300,7 +371,7 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 	form.Version = f.Version
 	if patch, ok := form.patch(f); ok {
 		patch.ID = optional.Of(f.ID)
-		effect, err := q.effect(patch)
+		effect, err := q.effect(patch, f)
 		if e, refused := errors.AsType[*management.Error](err); refused {
 			v.MineErr = e.Detail
 		} else if err != nil {

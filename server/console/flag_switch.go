@@ -11,30 +11,96 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// askAbove is the share of the persons that were seen last, in percent, above which a
-// switch that changes their value asks first.
-const askAbove = 10
-
-// A switchView is the page that asks before a flag is switched.
-type switchView struct {
-	layout
-	Key, Verb string // Verb is on or off
-	Action    string
-	Cancel    string
-	Back      string // the query of the list to go back to
-	From      string // list or flag
-	To        string
-	Version   int
-	Protected bool
-	Error     string
-	effectView
+// A flagAction is a change of a flag that one button makes. It shows first who changes, if
+// somebody does (management.md §5.11).
+type flagAction struct {
+	title, button string // of the question
+	danger        bool
+	turnsOn       bool // what is off may be on
+	action        string
+	cancel        string
+	hidden        []hidden
+	patch         management.PreviewPatch // what is shown first
+	do            func() (*management.FlagView, error)
+	refused       func(*management.Error) error
+	done          func(now *management.FlagView) error
 }
 
-// switchPatch returns the change that a switch is.
-func switchPatch(f *management.FlagView, on bool) management.PreviewPatch {
-	var p management.PreviewPatch
-	p.ID, p.Active = optional.Of(f.ID), optional.Of(on)
-	return p
+// change makes a change of a flag, or asks first.
+func (q *request) change(f *management.FlagView, a *flagAction) error {
+	a.patch.ID = optional.Of(f.ID)
+	version := strconv.Itoa(f.Version)
+	if q.PostForm.Get("confirmed") != version {
+		effect, err := q.effect(a.patch, f)
+		if err != nil && !isRefusal(err) {
+			return err
+		}
+		protected := slices.Contains(f.Tags, protectedTag) && (f.Active || a.turnsOn)
+		if err == nil && (effect.Asks || protected) { // the Service says what it refuses when it is done
+			v := &confirmView{
+				Button: a.button, Danger: a.danger, Action: a.action, Cancel: a.cancel, Effect: effect,
+				Hidden: append(a.hidden, hidden{"version", version}, hidden{"confirmed", version}),
+			}
+			if protected {
+				v.Text = append(v.Text, "The flag has the tag “"+protectedTag+"”: every switch is confirmed.")
+			}
+			return q.confirm(http.StatusOK, a.title, v)
+		}
+	}
+	now, err := a.do()
+	if e, ok := errors.AsType[*management.Error](err); ok && (errors.Is(e, management.ErrInvalid) || errors.Is(e, management.ErrConflict)) {
+		return a.refused(e)
+	}
+	if err != nil {
+		return err
+	}
+	return a.done(now)
+}
+
+// update returns the action that is a patch of a flag.
+func (q *request) update(f *management.FlagView, patch management.FlagPatch) *flagAction {
+	shown := management.PreviewPatch{FlagPatch: patch}
+	patch.IfVersion = &f.Version
+	return &flagAction{patch: shown, do: func() (*management.FlagView, error) {
+		return q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch)
+	}}
+}
+
+// actOnFlag archives or deletes a flag, or brings it back.
+func (q *request) actOnFlag(f *management.FlagView, verb string) error {
+	var patch management.FlagPatch
+	var a *flagAction
+	done, to := verb+"d", q.flagPath(f.ID)
+	switch verb {
+	case "archive":
+		patch.Active, patch.Archived = optional.Of(false), optional.Of(true)
+		a = q.update(f, patch)
+		a.title, a.button = "Archive "+f.Key+"?", "Archive it"
+	case "unarchive":
+		patch.Archived = optional.Of(false)
+		a = q.update(f, patch)
+	case "restore":
+		patch.Deleted = optional.Of(false)
+		a = q.update(f, patch)
+		a.title, a.button = "Bring "+f.Key+" back?", "Bring it back"
+	case "delete":
+		patch.Deleted = optional.Of(true)
+		a = q.update(f, patch)
+		a.title, a.button, a.danger = "Delete "+f.Key+"?", "Delete it", true
+		to = q.projectPath("/flags")
+	}
+	a.action, a.cancel, a.hidden = q.flagPath(f.ID), q.flagPath(f.ID), []hidden{{"do", verb}}
+	a.done = func(now *management.FlagView) error { return q.done(to, done, flagUndo(f, now)) }
+	a.refused = func(e *management.Error) error {
+		form := formOf(f)
+		form.refuse(e)
+		return q.showForm(http.StatusUnprocessableEntity, f, form, "")
+	}
+	if version, _ := strconv.Atoi(q.PostForm.Get("version")); version != f.Version {
+		const stale = "Somebody else has changed the flag since this page was loaded. Nothing was done: look whether you still want to."
+		return q.showForm(http.StatusConflict, f, formOf(f), stale)
+	}
+	return q.change(f, a)
 }
 
 func (q *request) switchTarget() (f *management.FlagView, on bool, err error) {
@@ -49,61 +115,20 @@ func (q *request) switchTarget() (f *management.FlagView, on bool, err error) {
 	return f, on, err
 }
 
-// switchPage asks whether a flag shall be switched.
-func switchPage(q *request) error {
-	f, on, err := q.switchTarget()
-	if err != nil {
-		return err
-	}
-	return q.askSwitch(http.StatusOK, f, on, "")
-}
-
-func (q *request) askSwitch(status int, f *management.FlagView, on bool, refusal string) error {
-	v := &switchView{
-		Key: f.Key, Verb: map[bool]string{true: "on", false: "off"}[on], Action: q.flagPath(f.ID) + "/switch", Back: q.Form.Get("back"), From: q.Form.Get("from"),
-		Version: f.Version, Protected: slices.Contains(f.Tags, protectedTag), Error: refusal,
-	}
-	v.To, v.Cancel = v.Verb, q.switchedTo(f, "")
-	q.layout.Title = "Switch " + f.Key + " " + v.Verb
-	v.layout = q.layout
-	if refusal == "" {
-		effect, err := q.effect(switchPatch(f, on))
-		if e, ok := errors.AsType[*management.Error](err); ok {
-			v.Error, status = e.Detail, http.StatusUnprocessableEntity
-		} else if err != nil {
-			return err
-		} else {
-			v.effectView = *effect
-			v.Changes = nil // there is only one
-			if aboutGroups(readFilters(f.Filters)) {
-				v.Caveat = groupCaveat
-			}
-		}
-	}
-	q.render(status, "flag_switch", v)
-	return nil
-}
-
 // switchedTo returns where to go after a switch: to the list as it was, or to the flag.
 // Only a query comes from the request.
-func (q *request) switchedTo(f *management.FlagView, done string) string {
-	to, query := q.flagPath(f.ID), url.Values{}
-	if q.Form.Get("from") == "list" {
-		to = q.projectPath("/flags")
-		back, _ := url.ParseQuery(q.Form.Get("back")) // what cannot be read is left out
-		query, _ = url.ParseQuery(readFlagsQuery(back).encode())
+func (q *request) switchedTo(f *management.FlagView) string {
+	if q.Form.Get("from") != "list" {
+		return q.flagPath(f.ID)
 	}
-	if done != "" {
-		query.Set("done", done)
+	back, _ := url.ParseQuery(q.Form.Get("back")) // what cannot be read is left out
+	if query := readFlagsQuery(back).encode(); query != "" {
+		return q.projectPath("/flags?" + query)
 	}
-	if len(query) > 0 {
-		to += "?" + query.Encode()
-	}
-	return to
+	return q.projectPath("/flags")
 }
 
-// switchFlag switches a flag on or off. It asks first if the flag is protected, or if
-// many persons get another value.
+// switchFlag switches a flag on or off.
 func switchFlag(q *request) error {
 	f, on, err := q.switchTarget()
 	if err != nil {
@@ -111,48 +136,15 @@ func switchFlag(q *request) error {
 	}
 	verb := q.Form.Get("to")
 	if f.Active == on {
-		return q.redirect(q.switchedTo(f, verb))
+		return q.done(q.switchedTo(f), verb, undo{})
 	}
-	version, _ := strconv.Atoi(q.PostForm.Get("version"))
-	if q.PostForm.Get("confirmed") != strconv.Itoa(f.Version) || version != f.Version {
-		ask, err := q.asksFirst(f, on)
-		if err != nil {
-			return err
-		}
-		if ask {
-			back := url.Values{"to": {verb}, "from": {q.Form.Get("from")}, "back": {q.Form.Get("back")}}
-			return q.redirect(q.flagPath(f.ID) + "/switch?" + back.Encode())
-		}
+	a := q.update(f, management.FlagPatch{Active: optional.Of(on)})
+	a.title, a.button, a.turnsOn = "Switch "+f.Key+" "+verb+"?", "Switch "+verb, on
+	a.action, a.cancel = q.flagPath(f.ID)+"/switch", q.switchedTo(f)
+	a.hidden = []hidden{{"to", verb}, {"from", q.Form.Get("from")}, {"back", q.Form.Get("back")}}
+	a.done = func(now *management.FlagView) error { return q.done(q.switchedTo(f), verb, flagUndo(f, now)) }
+	a.refused = func(e *management.Error) error {
+		return q.confirm(http.StatusUnprocessableEntity, a.title, &confirmView{Cancel: a.cancel, Refusal: e.Detail})
 	}
-	patch := management.FlagPatch{Active: optional.Of(on), IfVersion: &f.Version}
-	_, err = q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch)
-	e, refused := errors.AsType[*management.Error](err)
-	switch {
-	case refused && errors.Is(e, management.ErrInvalid):
-		return q.askSwitch(http.StatusUnprocessableEntity, f, on, e.Detail)
-	case err != nil:
-		return err
-	}
-	return q.redirect(q.switchedTo(f, verb))
-}
-
-// asksFirst reports whether a switch is to be confirmed: the flag is protected, or the
-// switch reaches many persons, or it is not known how many. One that the Service refuses is
-// not asked about.
-func (q *request) asksFirst(f *management.FlagView, on bool) (bool, error) {
-	if slices.Contains(f.Tags, protectedTag) || aboutGroups(readFilters(f.Filters)) {
-		return true, nil
-	}
-	p, err := q.c.Service.PreviewFlag(q.Context(), q.by, q.ref, switchPatch(f, on))
-	if isRefusal(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	changed := p.Changed
-	for _, o := range p.OtherFlags {
-		changed = max(changed, o.Changed)
-	}
-	return changed*100 > askAbove*p.Subjects, nil
+	return q.change(f, a)
 }

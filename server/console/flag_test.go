@@ -250,11 +250,10 @@ func TestArchiveAndDelete(t *testing.T) {
 	s.post(path, url.Values{"do": {"archive"}, "version": {version()}}).leads(path + "?done=archived")
 	s.get(path).want(200, "archived").checkPage()
 	s.post(path, url.Values{"do": {"unarchive"}, "version": {version()}}).leads(path + "?done=unarchived")
-	s.post(path, url.Values{"do": {"delete"}, "version": {version()}, "typed": {"retire"}}).want(422, "Type retired to delete it.").checkPage()
-	s.post(path, url.Values{"do": {"delete"}, "version": {version()}, "typed": {"retired"}}).leads("/projects/1/flags?done=deleted")
+	s.post(path, url.Values{"do": {"delete"}, "version": {version()}}).leads("/projects/1/flags?done=deleted")
 	s.get(path).want(200, "deleted", "Bring it back").checkPage()
 	s.post(path, url.Values{"do": {"restore"}, "version": {version()}}).leads(path + "?done=restored")
-	s.post(s.flagPath("new-dashboard"), url.Values{"do": {"delete"}, "version": {"1"}, "typed": {"new-dashboard"}}).want(422, "other active flags depend on it").checkPage()
+	s.post(s.flagPath("new-dashboard"), url.Values{"do": {"delete"}, "version": {fmt.Sprint(s.flag("new-dashboard").Version)}}).want(422, "other active flags depend on it").checkPage()
 }
 
 // TestStoreDown keeps what was typed.
@@ -294,4 +293,20 @@ func TestStoreDown(t *testing.T) {
 		t.Error("the page tells why the store has failed")
 	}
 	s.broken.broken.Store(false)
+}
+
+// TestRuling99PanelOfNewFlag: while a new flag is edited, the panel says who would get it, also
+// while it is off and has no key yet; off, it is saved without a question.
+func TestRuling99PanelOfNewFlag(t *testing.T) {
+	s := newSite(t)
+	page := "/projects/1/flags/new"
+	a := s.get(page).want(200, "Who gets it")
+	if !strings.Contains(a.body, `id="effect"`) {
+		t.Error("the page has no panel")
+	}
+	form := a.form("form")
+	s.post(page, with(form, "do", "preview")).want(200, "The flag is off, and nobody gets it. Switched on: Of the 40 persons who were seen last", "40 gain it")
+	s.post(page, with(form, "do", "preview", "active", "yes")).want(200, "Of the 40 persons who were seen last", "40 gain it")
+	s.post(page, with(form, "key", "fresh", "do", "save")).want(303)
+	s.post(page, with(form, "key", "other", "active", "yes", "do", "save")).want(200, "Who changes").checkPage()
 }

@@ -211,7 +211,7 @@ func listFlags(q *request) error {
 		return err
 	}
 	q.layout.Title = "Flags"
-	q.layout.Done = doneWords[q.Form.Get("done")]
+	q.notice(doneWords)
 	v := &flagsView{layout: q.layout, Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
 	for _, f := range page.Items {
 		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))

@@ -68,7 +68,8 @@ func listGroups(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title, q.layout.Done = "Groups: "+name, doneWords[q.Form.Get("done")]
+	q.layout.Title = "Groups: " + name
+	q.notice(doneWords)
 	v := &groupsView{layout: q.layout, Action: q.groupsPath(index), Type: name, Search: search}
 	if v.Tabs, err = q.personTabs(strconv.Itoa(index)); err != nil {
 		return err
@@ -134,7 +135,8 @@ func (q *request) showGroup(status int, name string, g *management.GroupView, fo
 		q.render(status, "group", &groupView{layout: q.layout, List: q.projectPath("/persons"), Type: name, Key: "Group", Form: form})
 		return nil
 	}
-	q.layout.Title, q.layout.Done = shorten(g.GroupKey, 120), doneWords[q.Form.Get("done")]
+	q.layout.Title = shorten(g.GroupKey, 120)
+	q.notice(doneWords)
 	v := &groupView{
 		layout: q.layout, List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
 		Form: form, Caveat: groupCaveat, Delete: deletion,
@@ -242,7 +244,7 @@ func postGroup(q *request) error {
 			_, err := service.DeleteGroupProperty(q.Context(), q.by, q.ref, index, key, removal)
 			return err
 		},
-		done: page,
+		done: page, what: "Group", item: strconv.Itoa(index) + "/" + key,
 		show: func(status int, f *propertyForm) error {
 			if status == http.StatusServiceUnavailable {
 				return q.showGroup(status, name, nil, f, deleteForm{})

@@ -396,6 +396,7 @@ func (q *request) importReport(r *management.ImportReport, done bool) importRepo
 		v.Sections = append(v.Sections, s)
 	}
 	v.add(importSection{Title: "To know"}, r.Notes, func(note string) importItem { return importItem{Text: note} })
+	v.add(importSection{Title: would("On from the beginning", "Would be on from the beginning"), Hint: would("Programs that ask for these flags get them now, as far as their conditions let them.", "Nobody changes by a flag that is off. Programs that ask for these get them at once, as far as their conditions let them.")}, r.Active, func(key string) importItem { return importItem{Text: key, Code: true} })
 	v.add(importSection{Title: would("New flags", "Flags that would be made")}, r.Flags, func(key string) importItem {
 		item := importItem{Text: key, Code: true}
 		if done {

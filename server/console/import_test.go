@@ -92,7 +92,7 @@ func TestImport(t *testing.T) {
 	check := s.checked("shop.json", brought).want(200,
 		"shop.json, 479 bytes", "2 flags and 1 cohort would be imported, 2 left out.", "Each new flag was tried for 1,000 random persons",
 		"Would be left out (2)", "flag checkout-button (id 3)", "the project has another flag with this key: they differ in", "flag needs (id 4)", "it needs the cohort with the id 5, which was not imported",
-		"Flags that would be made (2)", "also-brought", "Static cohorts without members (1)", "Import 2 flags and 1 cohort")
+		"Would be on from the beginning (1)", "Flags that would be made (2)", "also-brought", "Static cohorts without members (1)", "Import 2 flags and 1 cohort")
 	if diff := cmp.Diff(before, s.keys()); diff != "" {
 		t.Fatalf("a check has stored something (-before +after)\n%s", diff)
 	}

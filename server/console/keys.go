@@ -58,7 +58,7 @@ var keyScopes = []struct{ object, label string }{
 func (q *request) keysPath() string { return q.accountPath() + "/keys" }
 
 func showKeys(q *request) error {
-	q.layout.Done = doneWords[q.Form.Get("done")]
+	q.notice(doneWords)
 	return q.keys(http.StatusOK, new(keysView))
 }
 
@@ -222,10 +222,10 @@ func (q *request) askKey(status int, roll bool, refusal string) error {
 	}
 	v := &confirmView{Cancel: q.keysPath(), Hidden: []hidden{{"mask", k.Mask}}, Refusal: refusal}
 	if roll {
-		v.Text, v.Button = []string{"The key gets another value, which is shown once. The value that begins and ends with " + k.Mask + " is not valid any more."}, "Roll it"
+		v.Text, v.Button = []string{"The key gets another value, which is shown once. The value that begins and ends with " + k.Mask + " is not valid any more.", cannotBeUndone}, "Roll it"
 		return q.confirm(status, "Roll the key “"+k.Label+"”?", v)
 	}
-	v.Text, v.Button, v.Danger = []string{"Programs that use it cannot use the API any more."}, "Delete it", true
+	v.Text, v.Button, v.Danger = []string{"Programs that use it cannot use the API any more.", cannotBeUndone}, "Delete it", true
 	return q.confirm(status, "Delete the key “"+k.Label+"”?", v)
 }
 

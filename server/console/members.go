@@ -57,7 +57,7 @@ const (
 func (q *request) membersPath() string { return q.settingsPath() + "/members" }
 
 func showMembers(q *request) error {
-	q.layout.Done = doneWords[q.Form.Get("done")]
+	q.notice(doneWords)
 	return q.members(http.StatusOK, new(memberListView))
 }
 
@@ -173,14 +173,16 @@ func withdrawInvitation(q *request) error {
 }
 
 // member returns the member that a path names.
-func (q *request) member() (*management.MemberView, error) {
+func (q *request) member() (*management.MemberView, error) { return q.memberByID(q.PathValue("user")) }
+
+func (q *request) memberByID(id string) (*management.MemberView, error) {
 	for offset := 0; ; offset += membersOnPage {
 		list, err := q.c.Service.ListMembers(q.Context(), q.by, q.at.Organization.ID.String(), membersOnPage, offset)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range list.Items {
-			if m.User.UUID.String() == q.PathValue("user") {
+			if m.User.UUID.String() == id {
 				return m, nil
 			}
 		}
@@ -210,7 +212,7 @@ func changeLevel(q *request) error {
 	if err != nil {
 		return err
 	}
-	return q.redirect(q.membersPath() + "?done=level")
+	return q.done(q.membersPath(), "level", undo{"Member", m.User.UUID.String(), strconv.Itoa(m.Level) + " " + strconv.Itoa(level)})
 }
 
 func askRemoveMember(q *request) error { return q.removal(http.StatusOK, "") }

@@ -83,7 +83,8 @@ func (q *request) showPerson(status int, p *management.PersonView, form *propert
 		return nil
 	}
 	id := p.ID.String()
-	q.layout.Title, q.layout.Done = cmp.Or(shorten(p.Name, 120), id), doneWords[q.Form.Get("done")]
+	q.layout.Title = cmp.Or(shorten(p.Name, 120), id)
+	q.notice(doneWords)
 	v := &personView{
 		layout: q.layout, List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p), Created: q.c.moment(p.CreatedAt),
 		Form: form, Delete: deletion, Activity: q.projectPath("/activity?" + url.Values{"scope": {"Person"}, "item": {id}}.Encode()),
@@ -200,7 +201,7 @@ func postPerson(q *request) error {
 			_, err := service.DeletePersonProperty(q.Context(), q.by, q.ref, ref, removal)
 			return err
 		},
-		done: page,
+		done: page, what: "Person", item: ref,
 		show: func(status int, f *propertyForm) error {
 			if status == http.StatusServiceUnavailable {
 				return q.showPerson(status, nil, f, deleteForm{})

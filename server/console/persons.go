@@ -96,7 +96,8 @@ func operatorChoices(chosen string) []optionGroup {
 
 func listPersons(q *request) error {
 	asked := readPersonsQuery(q.Form)
-	q.layout.Title, q.layout.Done = "Persons", doneWords[q.Form.Get("done")]
+	q.layout.Title = "Persons"
+	q.notice(doneWords)
 	v := &personsView{layout: q.layout, Action: q.projectPath("/persons"), Query: asked, Errors: make(map[string]string), Operators: operatorChoices(asked.Operator)}
 	var err error
 	if v.Tabs, err = q.personTabs(""); err != nil {

@@ -292,12 +292,12 @@ func TestGroups(t *testing.T) {
 
 	form := s.get(page+"&edit=seats").want(200, "Change a property").form("property")
 	s.post(page, with(form, "value", "many", "do", "set")).want(422, "Must be a number").checkPage()
-	s.post(page, with(form, "value", "5", "do", "set")).leads(page + "&done=property-set")
+	s.post(page, with(form, "value", "5", "do", "set")).leads(strings.Replace(page, "?", "?done=property-set&", 1))
 	s.post(page, with(form, "value", "6", "do", "set")).want(409, "its value is 5").checkPage()
 	s.get(page).want(200, "seats number 5", "company-billing off")
 	form = s.get(page + "&edit=seats").form("property")
-	s.post(page, with(form, "do", "unset")).leads(page + "&done=property-removed")
-	s.post(page, url.Values{"name": {"x"}, "type": {"truth"}, "value": {"true"}, "was": {""}, "do": {"set"}}).leads(page + "&done=property-set")
+	s.post(page, with(form, "do", "unset")).leads(strings.Replace(page, "?", "?done=property-removed&", 1))
+	s.post(page, url.Values{"name": {"x"}, "type": {"truth"}, "value": {"true"}, "was": {""}, "do": {"set"}}).leads(strings.Replace(page, "?", "?done=property-set&", 1))
 	s.get(page).want(200, "x true or false true")
 
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"acm"}}).want(422, "Type acme to delete the group.").checkPage()

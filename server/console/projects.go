@@ -26,7 +26,8 @@ func listProjects(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title, q.layout.Done = "Projects", doneWords[q.Form.Get("done")]
+	q.layout.Title = "Projects"
+	q.notice(doneWords)
 	v := &projectsView{layout: q.layout, Cut: max(0, list.Total-len(list.Items))}
 	for _, o := range list.Items {
 		one := organizationView{Name: o.Name}

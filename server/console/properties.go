@@ -76,6 +76,8 @@ type propertyChange struct {
 	set    func(management.PropertyPatch) error
 	remove func(management.PropertyRemoval) error
 	done   string
+	what   string // for undo
+	item   string
 	show   func(status int, f *propertyForm) error // the form again
 }
 
@@ -110,11 +112,12 @@ func (q *request) changeProperty(f *propertyForm, c propertyChange) error {
 	if err != nil {
 		return q.keepProperty(err, f, c)
 	}
-	joint := "?"
-	if strings.Contains(c.done, "?") {
-		joint = "&"
+	was := readObject(string(now))[f.Name]
+	u := propertyUndo(c.what, c.item, propertyMark{f.Name, was, value})
+	if was == nil && value == nil || was != nil && value != nil && sameText(was, value) {
+		u = undo{} // nothing has changed
 	}
-	return q.redirect(c.done + joint + "done=" + map[bool]string{true: "property-removed", false: "property-set"}[remove])
+	return q.done(c.done, map[bool]string{true: "property-removed", false: "property-set"}[remove], u)
 }
 
 // changed tells that the value is another one than when the form was made, and lets the

@@ -27,7 +27,9 @@ type layout struct {
 	Organization string
 	Home         string
 	Nav          []navItem
-	Done         string // what was just done, in words
+	Done         string    // what was just done, in words
+	Undo         *undoView // takes it back; nil: nothing does
+	Posted       bool      // the page answers a form, which is not saved if it is still here
 }
 
 type navItem struct {
@@ -39,7 +41,7 @@ type navItem struct {
 // pages are the parsed templates, by the name of the page.
 type pages map[string]*template.Template
 
-var pageNames = []string{"error", "signin", "code", "join", "forgot", "reset", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history", "persons", "person", "groups", "group", "why", "activity", "problems", "projects", "connect", "import", "import_check", "import_run", "cohorts", "cohort", "cohort_review", "cohort_members", "clash", "features", "feature", "surveys", "survey", "survey_conflict", "survey_results", "survey_answers", "settings", "members", "account", "two_factor", "keys", "invitation", "confirm", "shown"}
+var pageNames = []string{"error", "signin", "code", "back", "join", "forgot", "reset", "flags", "flag", "flag_review", "flag_conflict", "flag_history", "persons", "person", "groups", "group", "why", "activity", "problems", "projects", "connect", "import", "import_check", "import_run", "cohorts", "cohort", "cohort_review", "cohort_members", "clash", "features", "feature", "surveys", "survey", "survey_conflict", "survey_results", "survey_answers", "settings", "members", "account", "two_factor", "keys", "invitation", "confirm", "shown"}
 
 // parsePages parses the templates. They have two functions only: the path of a static
 // file, and a list of what is passed to a partial.

@@ -337,7 +337,7 @@ func TestEvilTexts(t *testing.T) {
 		c.routes.HandleFunc("GET /console"+m[1], http.NotFound)
 	}
 
-	queue := []string{"/console/", "/console/projects", "/console/projects/1/", "/console/signin", "/console/signin/code", "/console/forgot", "/console/me/two-factor/off"}
+	queue := []string{"/console/", "/console/projects", "/console/projects/1/", "/console/signin", "/console/signin/code", "/console/forgot", "/console/me/two-factor/off", "/console/ready"}
 	for _, v := range vectors {
 		queue = append(queue, "/console/projects/1/why?person="+url.QueryEscape(v), "/console/join/"+url.PathEscape(v), "/console/reset/"+url.PathEscape(v))
 	}

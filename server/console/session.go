@@ -15,6 +15,9 @@ const (
 	plainCookie  = "flagstaff"
 )
 
+// deviceSuffix ends the name of the cookie that shows that a browser has signed in before.
+const deviceSuffix = "-device"
+
 // cookieAge is how long a browser keeps the cookie, in seconds: as long as browsers keep
 // any. The session ends by itself before.
 const cookieAge = 400 * 24 * 60 * 60
@@ -56,11 +59,16 @@ func (c *console) cookieAllowed(r *http.Request) bool {
 
 // token returns the token of the session of a request, "" if there is none.
 func (c *console) token(r *http.Request) string {
+	return c.cookie(r, "")
+}
+
+// cookie returns the value of a cookie of ours, "" if there is none.
+func (c *console) cookie(r *http.Request, suffix string) string {
 	name := plainCookie
 	if c.secure(r) {
 		name = secureCookie
 	}
-	cookie, err := r.Cookie(name)
+	cookie, err := r.Cookie(name + suffix)
 	if err != nil || !c.cookieAllowed(r) {
 		return ""
 	}
@@ -69,11 +77,15 @@ func (c *console) token(r *http.Request) string {
 
 // setToken sends the token of a session to the browser, or takes it away if it is "".
 func (c *console) setToken(w http.ResponseWriter, r *http.Request, token string) {
-	cookie := &http.Cookie{Name: plainCookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: cookieAge}
+	c.setCookie(w, r, "", token)
+}
+
+func (c *console) setCookie(w http.ResponseWriter, r *http.Request, suffix, value string) {
+	cookie := &http.Cookie{Name: plainCookie + suffix, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: cookieAge}
 	if c.secure(r) {
-		cookie.Name, cookie.Secure = secureCookie, true
+		cookie.Name, cookie.Secure = secureCookie+suffix, true
 	}
-	if token == "" {
+	if value == "" {
 		cookie.MaxAge = -1
 	}
 	http.SetCookie(w, cookie)
@@ -81,5 +93,5 @@ func (c *console) setToken(w http.ResponseWriter, r *http.Request, token string)
 
 // client says where a request comes from.
 func (c *console) client(r *http.Request) management.Client {
-	return management.Client{Address: c.ClientIP(r), UserAgent: r.UserAgent()}
+	return management.Client{Address: c.ClientIP(r), UserAgent: r.UserAgent(), Device: c.cookie(r, deviceSuffix)}
 }

@@ -176,7 +176,7 @@ func showSettings(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Done = doneWords[q.Form.Get("done")]
+	q.notice(doneWords)
 	return q.settings(http.StatusOK, project, nil, nil)
 }
 
@@ -336,7 +336,11 @@ func saveSettings(q *request) error {
 	if err != nil {
 		return err
 	}
-	return q.redirect(q.settingsPath() + "?done=saved")
+	u := undo{}
+	if len(changes) > 0 {
+		u = q.entryUndo("Project", strconv.FormatInt(project.ID, 10))
+	}
+	return q.done(q.settingsPath(), "saved", u)
 }
 
 // unixLines returns a text with the line ends of the store: browsers send others.
@@ -372,7 +376,7 @@ type projectAction struct {
 var projectActions = map[string]projectAction{
 	"reset-key": {
 		title: "Give the project another API key?", button: "Make another key",
-		text: []string{"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and their events are lost."},
+		text: []string{"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and their events are lost.", cannotBeUndone},
 		do: func(q *request) error {
 			if _, err := q.c.Service.ResetToken(q.Context(), q.by, q.ref); err != nil {
 				return err
@@ -382,7 +386,7 @@ var projectActions = map[string]projectAction{
 	},
 	"rotate-secret": {
 		title: "Make a new secret key?", button: "Make a new key",
-		text: []string{"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key before that one ends at once."},
+		text: []string{"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key before that one ends at once. This cannot be undone: a key that was ended does not come back."},
 		do: func(q *request) error {
 			project, err := q.c.Service.RotateSecretToken(q.Context(), q.by, q.ref)
 			if err != nil {
@@ -396,7 +400,7 @@ var projectActions = map[string]projectAction{
 	},
 	"end-secret": {
 		title: "End the secret key before the current one?", button: "End it",
-		text: []string{"Programs that still have it get no definitions any more."},
+		text: []string{"Programs that still have it get no definitions any more.", cannotBeUndone},
 		do: func(q *request) error {
 			if _, err := q.c.Service.DeleteSecretTokenBackup(q.Context(), q.by, q.ref); err != nil {
 				return err
@@ -406,7 +410,7 @@ var projectActions = map[string]projectAction{
 	},
 	"delete": {
 		title: "Delete the project?", button: "Delete it with everything in it", typed: true,
-		text: []string{"All its flags, cohorts, surveys, persons and events are deleted with it, for good. Its keys end: programs that use them get no flags."},
+		text: []string{"All its flags, cohorts, surveys, persons and events are deleted with it, for good. Its keys end: programs that use them get no flags.", cannotBeUndone},
 		do: func(q *request) error {
 			if err := q.c.Service.DeleteProject(q.Context(), q.by, q.ref); err != nil {
 				return err

@@ -14,11 +14,17 @@ type signInView struct {
 	Address string
 	Next    string
 	Error   string
+	Kept    []hidden // a form that waits until its user is signed in; none: there is none
+	Lost    string   // what of it is not kept
 }
 
 func (q *request) signInView() *signInView {
 	q.layout.Title = "Sign in"
-	return &signInView{layout: q.layout, Address: q.PostFormValue("email"), Next: q.next()}
+	v := &signInView{layout: q.layout, Address: q.PostFormValue("email"), Next: q.next()}
+	if form := q.keptForm(); form != nil {
+		v.Kept, v.Lost = form.hidden(), form.Lost
+	}
+	return v
 }
 
 // next returns where to go after signing in, as a path below the prefix, or "".
@@ -54,6 +60,7 @@ func signIn(q *request) error {
 	}
 	o, err := q.c.Service.OpenSession(q.Context(), q.PostFormValue("email"), q.PostFormValue("password"), q.c.client(q.Request))
 	if e, ok := errors.AsType[*management.Error](err); ok {
+		q.sayWhen(e)
 		v := q.signInView()
 		v.Error = e.Detail
 		q.render(statusOf(e, http.StatusUnauthorized), "signin", v)
@@ -69,6 +76,16 @@ func signIn(q *request) error {
 // user was going.
 func (q *request) enter(o *management.OpenedSession) error {
 	q.c.setToken(q.w, q.Request, o.Token)
+	if o.Device != "" {
+		q.c.setCookie(q.w, q.Request, deviceSuffix, o.Device)
+	}
+	if form := q.keptForm(); form != nil {
+		if o.Principal == nil {
+			return q.askCode(http.StatusOK, "")
+		}
+		q.by = o.Principal
+		return q.goOn(form)
+	}
 	if o.Principal == nil {
 		to := q.c.Prefix + "/signin/code"
 		if next := q.next(); next != "" {
@@ -93,9 +110,13 @@ func codePage(q *request) error {
 	if q.c.token(q.Request) == "" {
 		return q.redirect(q.c.Prefix + "/signin")
 	}
+	return q.askCode(http.StatusOK, "")
+}
+
+func (q *request) askCode(status int, refusal string) error {
 	v := q.signInView()
-	v.Title = "Enter a code"
-	q.render(http.StatusOK, "code", v)
+	v.Title, v.Error = "Enter a code", refusal
+	q.render(status, "code", v)
 	return nil
 }
 
@@ -108,10 +129,8 @@ func confirmCode(q *request) error {
 		if e.Code != "invalid_code" && !errors.Is(e, management.ErrThrottled) {
 			return q.redirect(q.c.Prefix + "/signin")
 		}
-		v := q.signInView()
-		v.Title, v.Error = "Enter a code", e.Detail
-		q.render(statusOf(e, http.StatusUnauthorized), "code", v)
-		return nil
+		q.sayWhen(e)
+		return q.askCode(statusOf(e, http.StatusUnauthorized), e.Detail)
 	}
 	if err != nil {
 		return err
@@ -218,6 +237,7 @@ func (q *request) showForgot(status int, sent bool, refusal string) error {
 func forgot(q *request) error {
 	err := q.c.Service.RequestPasswordReset(q.Context(), management.PasswordResetRequest{Email: optional.Of(q.PostFormValue("email"))})
 	if e, ok := errors.AsType[*management.Error](err); ok {
+		q.sayWhen(e)
 		return q.showForgot(statusOf(e, http.StatusUnprocessableEntity), false, e.Detail)
 	}
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
@@ -230,7 +232,16 @@ func (q *request) saveSurvey(v *survey.View, form *surveyForm, launch bool) erro
 		}
 		done = "launched"
 	}
-	return q.redirect(q.surveyPath(v.ID) + "?done=" + done)
+	return q.surveyDone(v.ID, done)
+}
+
+// surveyDone leads to a survey that was changed.
+func (q *request) surveyDone(id uuid.UUID, done string) error {
+	u := undo{}
+	if done != "unchanged" {
+		u = q.entryUndo("Survey", id.String())
+	}
+	return q.done(q.surveyPath(id), done, u)
 }
 
 // surveyRefused shows a form again with what the Service says against it.
@@ -374,7 +385,7 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 	if v.New {
 		v.Action = q.projectPath("/surveys/new")
 	}
-	q.layout.Done = surveyDoneWords[q.URL.Query().Get("done")]
+	q.notice(surveyDoneWords)
 	q.layout.Title = cmp.Or(v.Name, "New survey")
 	if s != nil {
 		q.layout.Title, v.Name = s.Name, s.Name
@@ -586,7 +597,7 @@ func (q *request) acted(err error, v *survey.View, done string) error {
 	if err != nil {
 		return err
 	}
-	return q.redirect(q.surveyPath(v.ID) + "?done=" + done)
+	return q.surveyDone(v.ID, done)
 }
 
 func copySurvey(q *request, v *survey.View) error {
@@ -598,7 +609,11 @@ func copySurvey(q *request, v *survey.View) error {
 	if err != nil {
 		return q.acted(err, v, "")
 	}
-	return q.redirect(q.c.Prefix + "/projects/" + project + "/surveys/" + made.Surveys[0].ID.String() + "?done=copied")
+	id := made.Surveys[0].ID
+	if project == q.ref {
+		return q.surveyDone(id, "copied")
+	}
+	return q.redirect(q.c.Prefix + "/projects/" + project + "/surveys/" + id.String() + "?done=copied")
 }
 
 func deleteSurvey(q *request, v *survey.View) error {

@@ -113,7 +113,7 @@ func surveyAnswers(q *request) error {
 		}
 	}
 	q.layout.Title = "Answers: " + s.Name
-	q.layout.Done = surveyDoneWords[q.Form.Get("done")]
+	q.notice(surveyDoneWords)
 	v.layout = q.layout
 	q.render(http.StatusOK, "survey_answers", v)
 	return nil
@@ -198,11 +198,11 @@ func postAnswer(q *request) error {
 		return err
 	}
 	back, _ := url.ParseQuery(q.PostForm.Get("back")) // what cannot be read is left out
-	to := url.Values{"done": {done}}
+	to := make(url.Values)
 	for _, name := range []string{"question", "q", "archived", "page"} {
 		if value := back.Get(name); value != "" {
 			to.Set(name, value)
 		}
 	}
-	return q.redirect(q.surveyPath(s.ID) + "/answers?" + to.Encode())
+	return q.done(q.surveyPath(s.ID)+"/answers?"+to.Encode(), done, undo{"Response", s.ID.String() + "/" + q.PostForm.Get("response"), q.PostForm.Get("do")})
 }

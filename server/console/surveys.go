@@ -88,7 +88,7 @@ func listSurveys(q *request) error {
 		v.Rows = append(v.Rows, q.surveyRow(s, responses))
 	}
 	q.layout.Title = "Surveys"
-	q.layout.Done = surveyDoneWords[q.Form.Get("done")]
+	q.notice(surveyDoneWords)
 	v.layout = q.layout
 	v.Starts = q.surveyStarts()
 	v.Types = selected([]option{{Value: "", Label: "Any type"}, {Value: "popover", Label: "Popovers"}, {Value: "widget", Label: "Widgets"}, {Value: "external_survey", Label: "Hosted"}, {Value: "api", Label: "API"}}, filter.Type)

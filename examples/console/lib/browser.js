@@ -32,10 +32,10 @@ export class Browser {
 
 	// person opens the console for somebody who works in one of the ways. A state of
 	// another context, which has its cookies, is where it goes on.
-	async person(way, { state, viewport = { width: 1280, height: 900 }, colorScheme = 'light' } = {}) {
+	async person(way, { url = this.url, state, viewport = { width: 1280, height: 900 }, colorScheme = 'light' } = {}) {
 		const { script, hand } = ways[way]
 		const context = await this.chromium.newContext({
-			baseURL: this.url, javaScriptEnabled: script, storageState: state, viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC',
+			baseURL: url, javaScriptEnabled: script, storageState: state, viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC',
 		})
 		context.setDefaultTimeout(10_000)
 		const page = await context.newPage()

@@ -13,20 +13,31 @@ export class Server {
 		server.folder = await fs.mkdtemp(path.join(os.tmpdir(), 'console-'))
 		server.store = path.join(server.folder, 'demo.db')
 		server.mail = path.join(server.folder, 'mail')
+		await server.up('127.0.0.1:0')
+		return server
+	}
+
+	// up starts the program at an address, with the store as it is.
+	async up(address = new URL(this.url).host) {
 		// The environment would change its settings.
 		const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('FLAGSTAFF_')))
-		server.process = spawn(program, ['-demo', '-addr', '127.0.0.1:0', '-store', server.store, '-mail-dir', server.mail], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+		this.process = spawn(this.program, ['-demo', '-addr', address, '-store', this.store, '-mail-dir', this.mail], { env, stdio: ['ignore', 'ignore', 'pipe'] })
 		let log = ''
 		await new Promise((started, failed) => {
-			server.process.stderr.setEncoding('utf8').on('data', (chunk) => {
+			this.process.stderr.setEncoding('utf8').on('data', (chunk) => {
 				log += chunk
-				server.url = log.match(/^listening on (\S+)$/m)?.[1]
-				server.link = log.match(/^console +(\S+)$/m)?.[1]
-				if (server.url && server.link) started()
+				this.url = log.match(/^listening on (\S+)$/m)?.[1] ?? this.url
+				this.link ??= log.match(/^console +(\S+)$/m)?.[1]
+				if (/^listening on /m.test(log) && this.link) started()
 			})
-			server.process.once('exit', () => failed(new Error(`the server did not start: ${log}`)))
+			this.process.once('exit', () => failed(new Error(`the server did not start: ${log}`)))
 		})
-		return server
+	}
+
+	// down ends the program, as a restart does.
+	async down() {
+		this.process.kill()
+		await once(this.process, 'exit')
 	}
 
 	// key makes a personal API key for a user, on the machine of the server.
@@ -45,8 +56,7 @@ export class Server {
 	}
 
 	async stop() {
-		this.process.kill()
-		await once(this.process, 'exit')
+		await this.down()
 		await fs.rm(this.folder, { recursive: true, force: true })
 	}
 }

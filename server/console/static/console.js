@@ -5,6 +5,7 @@
   document.documentElement.classList.add("scripted");
   const $ = (selector, from = document) => from.querySelector(selector);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const parse = (text) => new DOMParser().parseFromString(text, "text/html");
   const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
 
   // load returns the document at an address, or nothing if the browser has gone there.
@@ -18,11 +19,83 @@
         location.assign(answer.url);
         return;
       }
-      return new DOMParser().parseFromString(await answer.text(), "text/html");
+      const page = parse(await answer.text());
+      page.refused = refusal(answer.status, page);
+      return page;
     } catch (error) {
-      if (error.name !== "AbortError") throw error;
+      if (error.name !== "AbortError") return { refused: away };
     }
   }
+
+  // What is typed is not lost (management.md §5.11): a form stays as it is while the server
+  // cannot take it, and a dialog says why. Whoever is signed out signs in in another tab.
+  const away = { title: "The server cannot be reached", text: "Try again when you are online, or when the server is up again." };
+  const signedOut = { title: "You are signed out", text: "Sign in in another tab, then come back and try again.", signIn: true };
+  function refusal(status, page) {
+    if (status === 401) return signedOut;
+    if (status === 204 || page && $("main", page) && !$("[data-failed]", page)) return;
+    const said = (selector) => page && $(`[data-failed] ${selector}`, page)?.textContent;
+    return { title: said("h1") || "The server cannot take this now", text: said("h1 + p") || "Try again in a moment." };
+  }
+
+  // ready returns why the server would not take a form now, or nothing.
+  async function ready() {
+    try {
+      const { status } = await fetch(document.body.dataset.ready);
+      if (status === 401 ? document.body.matches(".alone") : status < 300) return;
+      return refusal(status);
+    } catch {
+      return away;
+    }
+  }
+
+  // hold says why a form stays, until it is tried again.
+  function hold({ title, text, signIn }, again) {
+    const dialog = $("#held");
+    if (dialog.open) return;
+    $("h2", dialog).textContent = title;
+    $("p", dialog).textContent = `Nothing was sent, and nothing that you have typed is lost. ${text}`;
+    $("a", dialog).hidden = !signIn;
+    dialog.returnValue = "";
+    dialog.onclose = () => dialog.returnValue && again();
+    dialog.showModal();
+  }
+  addEventListener("focus", async () => {
+    const dialog = $("#held");
+    if (dialog.open && !$("a", dialog).hidden && !(await ready())) dialog.close(); // signed in again
+  });
+
+  // Every form that is posted asks first whether the server can take it.
+  const taken = new WeakSet();
+  let leaving; // the form with which the page is left
+  document.addEventListener("submit", async (event) => {
+    const form = event.target, button = event.submitter;
+    if (form.getAttribute("method") !== "post" || form.matches("[data-anytime]") || taken.delete(form)) {
+      leaving = form;
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const again = () => form.requestSubmit(button);
+    const refused = await ready();
+    if (refused) {
+      hold(refused, again);
+      return;
+    }
+    taken.add(form);
+    again();
+  }, true);
+
+  // Whoever leaves a form that has changed is asked.
+  const typed = (form) => String(new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, value.name ?? value])));
+  const begun = new WeakMap();
+  const changed = (form) => form.matches("[data-unsaved]") || begun.has(form) && begun.get(form) !== typed(form);
+  const alike = (form) => [form.id, form.getAttribute("action"), ...all("[name]", form).map((el) => el.name)].join();
+  const posted = () => all('form[method="post"]');
+  addEventListener("beforeunload", (event) => {
+    if (posted().some((form) => form !== leaving && changed(form))) event.preventDefault();
+  });
+  document.addEventListener("input", () => (leaving = undefined));
 
   // A form that only changes itself is swapped in place; the focus stays where it was.
   document.addEventListener("submit", async (event) => {
@@ -30,17 +103,19 @@
     if (!form.matches("[data-swap]") || !button || /^(review|save)$/.test(button.value)) return;
     event.preventDefault();
     const body = new URLSearchParams(new FormData(form, button));
-    let page;
-    try {
-      page = await load(form.action, { method: "POST", body });
-    } catch {
-      form.submit();
+    const page = await load(form.action, { method: "POST", body });
+    if (!page) return;
+    if (page.refused) {
+      hold(page.refused, () => form.requestSubmit(button));
       return;
     }
-    if (!page) return;
     // What was typed while the server was answering is not lost.
-    if (String(new URLSearchParams(new FormData(form, button))) === String(body)) swap("main", page, button);
-    else form.requestSubmit(button);
+    if (String(new URLSearchParams(new FormData(form, button))) !== String(body)) {
+      form.requestSubmit(button);
+      return;
+    }
+    swap("main", page, button);
+    $("#form")?.setAttribute("data-unsaved", "");
   });
 
   function swap(selector, page, from) {
@@ -48,7 +123,10 @@
     if (!next || !old) return;
     const held = document.activeElement?.id, part = (from?.value || "").split(" "), top = scrollY;
     const known = new Set(all("[id]", old).map((el) => el.id));
+    const others = all('form[method="post"]', old).filter((form) => form !== from?.form && changed(form));
     old.replaceWith(document.adoptNode(next));
+    for (const form of others) posted().find((other) => alike(other) === alike(form))?.replaceWith(form); // with what is typed there
+    leaving = undefined;
     if (page.title) document.title = page.title;
     enhance();
     scrollTo(0, top);
@@ -81,7 +159,9 @@
         return;
       }
       done("");
-      swap("main", new DOMParser().parseFromString(request.responseText, "text/html"), event.submitter);
+      const page = parse(request.responseText), refused = refusal(request.status, page);
+      if (refused) hold(refused, () => form.requestSubmit(event.submitter));
+      else swap("main", page, event.submitter);
     };
     request.onerror = () => done("The server could not be reached. Send it again: what is in already does no harm.");
     request.open("POST", form.action);
@@ -97,13 +177,14 @@
     const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
     const url = form.getAttribute("action") + (query.size ? "?" + query : "");
     load(url).then((page) => {
-      if (!page) return;
+      if (page?.refused) hold(page.refused, () => live(form));
+      if (!page || page.refused) return;
       const id = form.dataset.live, next = page.getElementById(id), tabs = $(".tabs", page);
       if (!next) return;
       document.getElementById(id).replaceWith(document.adoptNode(next));
       if (tabs) $(".tabs")?.replaceWith(document.adoptNode(tabs));
       history.replaceState(null, "", url);
-    }, () => form.submit());
+    });
   };
   document.addEventListener("input", (event) => {
     const form = event.target.closest("[data-live]");
@@ -134,18 +215,22 @@
       body.set("do", "preview");
       try {
         const answer = await fetch(form.action, { method: "POST", body, signal: question.signal });
-        if (answer.status !== 200 || answer.redirected) return;
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (answer.status !== 200) {
+          $("[data-effect]", panel).textContent = `${refusal(answer.status).title}.`;
+          panel.hidden = false;
+          return;
+        }
+        const page = parse(await answer.text());
         for (const el of all("[data-words]", page)) { // the sentences of conditions
           const words = $(`#${CSS.escape(el.dataset.words)} .words`);
           if (words) words.textContent = el.textContent;
           el.remove();
         }
-        if (!page.body.childElementCount) return;
+        if (!page.body.childElementCount) return; // the form is not complete
         $("[data-effect]", panel).replaceChildren(...page.body.childNodes);
         panel.hidden = false;
       } catch (error) {
-        if (error.name !== "AbortError") panel.hidden = true;
+        if (error.name !== "AbortError") $("[data-effect]", panel).textContent = away.title + ".";
       }
     }, 500);
   });
@@ -167,23 +252,29 @@
     sent.catch(() => {}).then(() => (ended = true));
     button.disabled = true;
     poll(run, () => ended);
-    let answer;
+    let refused;
     try {
-      answer = await sent;
+      const answer = await sent;
+      button.disabled = false;
       if (answer.redirected) {
         location.assign(answer.url);
         return;
       }
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const page = parse(await answer.text());
       history.replaceState(null, "", here);
-      swap("main", page);
+      refused = refusal(answer.status, page);
+      if (!refused) {
+        swap("main", page);
+        return;
+      }
     } catch {
       history.replaceState(null, "", here);
-      $("main").replaceWith(before);
-      button.disabled = false;
-      delete form.dataset.run;
-      form.requestSubmit(button);
+      refused = away;
     }
+    ended = true;
+    if ($("main") !== before) $("main").replaceWith(before);
+    button.disabled = false;
+    hold(refused, () => form.requestSubmit(button));
   });
 
   // poll shows how far something is, until it has ended.
@@ -195,7 +286,7 @@
       let page;
       try {
         const answer = await fetch(url, { headers: { Accept: "text/html" } });
-        if (answer.ok) page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (answer.ok) page = parse(await answer.text());
       } catch { /* the server may be back at the next time */ }
       if (!page || ended()) continue;
       const next = $("[data-poll]", page), old = $("[data-poll]");
@@ -244,6 +335,7 @@
   });
 
   function enhance() {
+    for (const form of posted()) if (!begun.has(form)) begun.set(form, typed(form));
     for (const el of all("[data-slider]")) {
       el.hidden = false;
       el.value = document.getElementById(el.dataset.slider).value;
@@ -251,5 +343,6 @@
     total();
   }
   enhance();
+  if (document.body.matches("[data-posted]")) for (const form of all("form[id][method=post]")) form.dataset.unsaved = "";
   if ($("[data-poll]")) poll(location.href, () => false);
 })();

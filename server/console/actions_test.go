@@ -1,0 +1,491 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
+)
+
+// An action is what a button of the console does.
+type action struct {
+	route string // as routes has it
+	verb  string // of the button, "" for the only one
+
+	// asks is what is asked before: who changes, or confirm; "" is nothing, and then why says
+	// why nobody has to be asked, unless the action changes no flag.
+	asks string
+	why  string
+
+	// irreversible says why the change cannot be taken back, "" if it can.
+	irreversible string
+
+	// run presses the button, for a flag that is on where that makes a difference. It is nil
+	// for actions whose tests are named in tested.
+	run    func(*site) (path string, form url.Values)
+	tested string
+}
+
+const (
+	who     = "who changes"
+	confirm = "confirm"
+	named   = "who changes is the person that was named"
+)
+
+// onlyForm are buttons that change the form alone.
+var onlyForm = []string{
+	"edit", "preview", "review", "add-condition", "add-variant", "even", "to-json", "to-form", "copy-condition", "up", "down", "remove",
+	"add-person", "add-group", "add-cohort", "add-flag", "add-question",
+}
+
+// actions is the table of everything that people can do (management.md §5.11).
+var actions = []action{
+	{route: "/signin", irreversible: "signing out ends it", tested: "TestSignIn"},
+	{route: "/signin/code", irreversible: "signing out ends it", tested: "TestSignInWithSecondFactor"},
+	{route: "/signout", irreversible: "signing in begins another session", tested: "TestSignIn"},
+	{route: "/join/{token}", irreversible: "a link is good once", tested: "TestJoin"},
+	{route: "/forgot", irreversible: "the message is sent", tested: "TestForgottenPassword"},
+	{route: "/reset/{token}", irreversible: "no password before is kept", tested: "TestForgottenPassword"},
+
+	{route: "/me/name", run: func(s *site) (string, url.Values) {
+		return "/me/name", url.Values{"first_name": {"Ada"}, "last_name": {"L"}}
+	}},
+	{route: "/me/undo", irreversible: "it has an undo itself", tested: "TestRuling100Undo"},
+	{route: "/me/address", irreversible: "the address before has to be proved again", tested: "TestAccount"},
+	{route: "/me/address/keep", irreversible: "the message is asked for again", tested: "TestAccount"},
+	{route: "/me/address/verify", irreversible: "the message is sent", tested: "TestAccount"},
+	{route: "/me/password", irreversible: "no password before is kept", tested: "TestPassword"},
+	{route: "/me/two-factor/start", irreversible: "nothing is on before a code is typed", tested: "TestSecondFactor"},
+	{route: "/me/two-factor/confirm", irreversible: "it is turned off on the same page", tested: "TestSecondFactor"},
+	{route: "/me/two-factor/codes", irreversible: "codes that are shown once do not come back", tested: "TestSecondFactor"},
+	{route: "/me/two-factor/off", asks: confirm, irreversible: "the secret is gone; another one is set up", tested: "TestSecondFactor"},
+	{route: "/me/sessions/{session}/end", irreversible: "signing in begins another one", tested: "TestSessions"},
+	{route: "/me/sessions/end-others", irreversible: "signing in begins others", tested: "TestSessions"},
+	{route: "/me/keys", irreversible: "the key that is shown can be deleted", tested: "TestKeys"},
+	{route: "/me/keys/{key}/roll", asks: confirm, irreversible: "the value before is not kept", tested: "TestKeys"},
+	{route: "/me/keys/{key}/delete", asks: confirm, irreversible: "the value is not kept", tested: "TestKeys"},
+
+	{route: "/projects/{project}/flags/new", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+		form := s.get("/projects/1/flags/new").form("form")
+		return "/projects/1/flags/new", with(form, "key", "fresh", "active", "yes", "do", "save")
+	}},
+	{route: "/projects/{project}/flags/{flag}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+		path := s.flagPath("new-dashboard")
+		return path, with(s.get(path).form("form"), "c1.share", "0", "do", "save")
+	}},
+	{route: "/projects/{project}/flags/{flag}", verb: "archive", asks: who, run: func(s *site) (string, url.Values) { return s.beside("checkout-button", "archive") }},
+	{route: "/projects/{project}/flags/{flag}", verb: "unarchive", why: "an archived flag is off, and stays off", run: func(s *site) (string, url.Values) {
+		s.update("retired", `{"archived":true}`)
+		return s.beside("retired", "unarchive")
+	}},
+	{route: "/projects/{project}/flags/{flag}", verb: "delete", asks: who, run: func(s *site) (string, url.Values) { return s.beside("checkout-button", "delete") }},
+	{route: "/projects/{project}/flags/{flag}", verb: "restore", asks: who, run: func(s *site) (string, url.Values) {
+		path := s.flagPath("checkout-button")
+		s.update("checkout-button", `{"deleted":true}`)
+		return s.beside(strings.TrimPrefix(path, "/projects/1/flags/"), "restore")
+	}},
+	{route: "/projects/{project}/flags/{flag}/switch", asks: who, run: func(s *site) (string, url.Values) {
+		return s.flagPath("checkout-button") + "/switch", url.Values{"to": {"off"}, "from": {"list"}, "back": {"state=on"}}
+	}},
+	{route: "/projects/{project}/flags/{flag}/history", asks: who, run: func(s *site) (string, url.Values) {
+		path := s.flagPath("checkout-button")
+		was := s.flag("checkout-button").Version
+		s.update("checkout-button", `{"filters":{"groups":[{"properties":[],"rollout_percentage":0}]}}`)
+		return path + "/history", url.Values{"to": {fmt.Sprint(was)}, "version": {fmt.Sprint(was + 1)}}
+	}},
+	{route: "/projects/{project}/undo", irreversible: "it has an undo itself", tested: "TestRuling100Undo"},
+
+	{route: "/projects/{project}/persons/{person}", verb: "set", why: named, run: func(s *site) (string, url.Values) {
+		page := s.personPage("user-001")
+		return page, with(s.get(page+"?edit=plan").form("property"), "value", "gold", "do", "set")
+	}},
+	{route: "/projects/{project}/persons/{person}", verb: "unset", why: named, run: func(s *site) (string, url.Values) {
+		page := s.personPage("user-001")
+		return page, with(s.get(page+"?edit=plan").form("property"), "do", "unset")
+	}},
+	{route: "/projects/{project}/persons/{person}", verb: "delete", asks: confirm, irreversible: "what was known of the person is gone", tested: "TestPersonDelete"},
+	{route: "/projects/{project}/groups/{type}/group", verb: "set", why: named, run: func(s *site) (string, url.Values) {
+		page := "/projects/1/groups/0/group?key=acme"
+		return page, with(s.get(page+"&edit=seats").form("property"), "value", "1", "do", "set")
+	}},
+	{route: "/projects/{project}/groups/{type}/group", verb: "unset", why: named, run: func(s *site) (string, url.Values) {
+		page := "/projects/1/groups/0/group?key=acme"
+		return page, with(s.get(page+"&edit=seats").form("property"), "do", "unset")
+	}},
+	{route: "/projects/{project}/groups/{type}/group", verb: "delete", asks: confirm, irreversible: "what was known of the group is gone", tested: "TestGroups"},
+
+	{route: "/projects/{project}/surveys/new", verb: "save", run: func(s *site) (string, url.Values) { return "/projects/1/surveys/new", s.newSurvey("do", "save") }},
+	{route: "/projects/{project}/surveys/new", verb: "launch", irreversible: "who has answered has answered; it can be stopped", tested: "TestSurveyLife"},
+	{route: "/projects/{project}/surveys/{survey}", verb: "save", run: func(s *site) (string, url.Values) {
+		path := s.draft()
+		return path, with(s.get(path).form("form"), "description", "Other", "do", "save")
+	}},
+	{route: "/projects/{project}/surveys/{survey}", verb: "launch", run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"launch"}} }},
+	{route: "/projects/{project}/surveys/{survey}", verb: "stop", run: func(s *site) (string, url.Values) {
+		path := s.draft()
+		s.post(path, url.Values{"do": {"launch"}}).want(303)
+		return path, url.Values{"do": {"stop"}}
+	}},
+	{route: "/projects/{project}/surveys/{survey}", verb: "resume", run: func(s *site) (string, url.Values) {
+		path := s.draft()
+		s.post(path, url.Values{"do": {"launch"}}).want(303)
+		s.post(path, url.Values{"do": {"stop"}}).want(303)
+		return path, url.Values{"do": {"resume"}}
+	}},
+	{route: "/projects/{project}/surveys/{survey}", verb: "archive", run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"archive"}} }},
+	{route: "/projects/{project}/surveys/{survey}", verb: "unarchive", run: func(s *site) (string, url.Values) {
+		path := s.draft()
+		s.post(path, url.Values{"do": {"archive"}}).want(303)
+		return path, url.Values{"do": {"unarchive"}}
+	}},
+	{route: "/projects/{project}/surveys/{survey}", verb: "copy", run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"copy"}, "project": {"1"}} }},
+	{route: "/projects/{project}/surveys/{survey}", verb: "delete", asks: confirm, irreversible: "its answers belong to its ID, which is gone", tested: "TestSurveyLife"},
+	{route: "/projects/{project}/surveys/{survey}/answers", verb: "archive", tested: "TestSurveyAnswers"},
+	{route: "/projects/{project}/surveys/{survey}/answers", verb: "unarchive", tested: "TestSurveyAnswers"},
+
+	{route: "/projects/{project}/import", verb: "check", tested: "TestImport"},
+	{route: "/projects/{project}/import", verb: "import", asks: who, tested: "TestImport"},
+
+	{route: "/projects/{project}/cohorts/new", verb: "save", why: "nothing uses a new cohort", run: func(s *site) (string, url.Values) {
+		form := s.get("/projects/1/cohorts/new").form("form")
+		return "/projects/1/cohorts/new", with(form, "name", "Fresh", "n0.0.key", "plan", "n0.0.operator", "exact", "n0.0.value", "pro", "do", "save")
+	}},
+	{route: "/projects/{project}/cohorts/{cohort}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+		c := s.cohort(pro)
+		s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":%d}],"rollout_percentage":100}]}}`, c.ID))
+		return cohortPath(c.ID), with(s.get(cohortPath(c.ID)).form("form"), "n0.0.value", "free", "do", "save")
+	}},
+	{route: "/projects/{project}/cohorts/{cohort}", verb: "delete", why: "a cohort that flags use is not deleted", run: func(s *site) (string, url.Values) {
+		return cohortPath(s.cohort(pro).ID), url.Values{"do": {"delete"}}
+	}},
+	{route: "/projects/{project}/cohorts/{cohort}", verb: "restore", why: "nothing uses a deleted cohort", run: func(s *site) (string, url.Values) {
+		path := cohortPath(s.cohort(pro).ID)
+		s.post(path, url.Values{"do": {"delete"}}).want(303)
+		return path, url.Values{"do": {"restore"}}
+	}},
+	{route: "/projects/{project}/cohorts/{cohort}", verb: "remove-person", why: named, run: func(s *site) (string, url.Values) {
+		path, person := s.list("user-001")
+		return path, url.Values{"do": {"remove-person " + person}}
+	}},
+	{route: "/projects/{project}/cohorts/{cohort}/members", why: "who changes are the persons in the list; the page names the flags", irreversible: "who of them was in it before is not kept", tested: "TestStaticCohort"},
+
+	{route: "/projects/{project}/features/new", verb: "save", why: "a flag of its own is new", run: func(s *site) (string, url.Values) {
+		form := s.get(newFeature).form("form")
+		return newFeature, with(form, "name", "Fresh", "stage", "beta", "do", "save")
+	}},
+	{route: "/projects/{project}/features/{feature}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+		path := s.enrolled()
+		return path, with(s.get(path).form("form"), "stage", "draft", "do", "save")
+	}},
+	{route: "/projects/{project}/features/{feature}", verb: "delete", asks: who, run: func(s *site) (string, url.Values) { return s.enrolled(), url.Values{"do": {"delete"}} }},
+	{route: "/projects/{project}/features/{feature}", verb: "enrol", why: named, run: func(s *site) (string, url.Values) {
+		return s.enrolled(), url.Values{"do": {"enrol"}, "person": {"user-002"}}
+	}},
+	{route: "/projects/{project}/features/{feature}", verb: "unenrol", why: named, run: func(s *site) (string, url.Values) {
+		return s.enrolled(), url.Values{"do": {"unenrol user-001"}}
+	}},
+	{route: "/projects/{project}/features/{feature}", verb: "forget", why: named, run: func(s *site) (string, url.Values) {
+		return s.enrolled(), url.Values{"do": {"forget user-001"}}
+	}},
+
+	{route: "/projects/{project}/settings", run: func(s *site) (string, url.Values) {
+		return "/projects/1/settings", with(s.get("/projects/1/settings").form("form"), "name", "Other", "app_urls", "https://app.example.com")
+	}},
+	{route: "/projects/{project}/settings/{action}", verb: "reset-key", asks: confirm, irreversible: "the key before is known to nobody any more", tested: "TestProjectKeys"},
+	{route: "/projects/{project}/settings/{action}", verb: "rotate-secret", asks: confirm, irreversible: "a shown key is known", tested: "TestProjectKeys"},
+	{route: "/projects/{project}/settings/{action}", verb: "end-secret", asks: confirm, irreversible: "only its hash was kept", tested: "TestProjectKeys"},
+	{route: "/projects/{project}/settings/{action}", verb: "delete", asks: confirm, irreversible: "everything in it is gone", tested: "TestDeleteProject"},
+	{route: "/projects/{project}/settings/members", irreversible: "the invitation can be withdrawn on the page", tested: "TestInvite"},
+	{route: "/projects/{project}/settings/members/{user}", run: func(s *site) (string, url.Values) {
+		s.member("bob@example.com", management.LevelMember)
+		return "/projects/1/settings/members/" + s.userID("bob@example.com"), url.Values{"level": {"8"}, "was": {"1"}}
+	}},
+	{route: "/projects/{project}/settings/members/{user}/remove", asks: confirm, irreversible: "the person has to agree again, by another invitation", tested: "TestMembers"},
+	{route: "/projects/{project}/settings/invitations/{invitation}/withdraw", irreversible: "the link is not kept; another invitation makes another", tested: "TestInvite"},
+}
+
+// beside is a button beside the form of a flag.
+func (s *site) beside(flag, verb string) (path string, form url.Values) {
+	f := s.flag(flag)
+	return fmt.Sprintf("/projects/1/flags/%d", f.ID), url.Values{"do": {verb}, "version": {fmt.Sprint(f.Version)}}
+}
+
+func (s *site) personPage(distinctID string) string {
+	p, err := s.service.GetPerson(s.t.Context(), s.owner, "1", distinctID)
+	fatal(s.t, err)
+	return "/projects/1/persons/" + p.ID.String()
+}
+
+func (s *site) userID(email string) string {
+	u, err := s.store.UserByEmail(s.t.Context(), email)
+	fatal(s.t, err)
+	return u.UUID.String()
+}
+
+// newSurvey returns the form of a new survey.
+func (s *site) newSurvey(pairs ...string) url.Values {
+	return with(s.get("/projects/1/surveys/new").form("form"), append([]string{"name", "Fresh"}, pairs...)...)
+}
+
+// draft makes a survey.
+func (s *site) draft() string {
+	return s.post("/projects/1/surveys/new", s.newSurvey("do", "save")).want(303).thing()
+}
+
+// list makes a static cohort of one person.
+func (s *site) list(distinctID string) (path, person string) {
+	form := s.get("/projects/1/cohorts/new?kind=static").form("form")
+	path = s.post("/projects/1/cohorts/new", with(form, "do", "save", "name", "Listed", "kind", "static")).want(303).thing()
+	s.upload(path+"/members", distinctID+"\n", "").want(303)
+	p, err := s.service.GetPerson(s.t.Context(), s.owner, "1", distinctID)
+	fatal(s.t, err)
+	return path, p.ID.String()
+}
+
+// enrolled makes an early access feature in which somebody has enrolled.
+func (s *site) enrolled() string {
+	path, _ := s.feature("name", "Dark mode", "stage", "beta")
+	s.post(path, url.Values{"do": {"enrol"}, "person": {"user-001"}}).want(303)
+	return path
+}
+
+// state returns everything that actions change, without what the history adds to it.
+func (s *site) state() map[string]any {
+	s.t.Helper()
+	ctx, out := s.t.Context(), make(map[string]any)
+	add := func(kind string, list any, err error) {
+		fatal(s.t, err)
+		raw, err := json.Marshal(list)
+		fatal(s.t, err)
+		var things []map[string]any
+		fatal(s.t, json.Unmarshal(raw, &things))
+		for i, thing := range things {
+			forget(thing,
+				"id", "version", "updated_at", "last_modified_by", "created_at", "created_by", "status", "last_calculation", "is_calculating", "count", "last_called_at",
+				"stale_since", "stale_reason", "feature_flag", "targeting_flag", "linked_flag", "features", "surveys", "feature_flag_id")
+			out[fmt.Sprint(kind, i, thing["key"], thing["name"])] = thing
+		}
+	}
+	flags, err := s.service.ListFlags(ctx, s.owner, "1", management.FlagQuery{Order: "key"}, 1000, 0)
+	add("flag", flags.Items, err)
+	cohorts, err := s.service.ListCohorts(ctx, s.owner, "1", management.CohortQuery{}, 1000, 0)
+	add("cohort", cohorts.Items, err)
+	for _, c := range cohorts.Items {
+		members, err := s.service.ListCohortPersons(ctx, s.owner, "1", fmt.Sprint(c.ID), 100, 0)
+		if c.IsStatic {
+			fatal(s.t, err)
+			out["members of "+c.Name] = members.Total
+		}
+	}
+	features, err := s.service.ListEarlyAccessFeatures(ctx, s.owner, "1", 1000, 0)
+	add("feature", features.Items, err)
+	surveys, err := s.surveys.List(ctx, s.owner, "1", survey.Filter{}, 1000, 0)
+	add("survey", surveys.Items, err)
+	project, err := s.service.GetProject(ctx, s.owner, "1")
+	add("project", []any{project}, err)
+	person, err := s.service.GetPerson(ctx, s.owner, "1", "user-001")
+	fatal(s.t, err)
+	out["person"] = compact(s.t, person.Properties)
+	person, err = s.service.GetPerson(ctx, s.owner, "1", "user-002")
+	fatal(s.t, err)
+	out["other person"] = compact(s.t, person.Properties)
+	group, err := s.service.FindGroup(ctx, s.owner, "1", 0, "acme")
+	fatal(s.t, err)
+	out["group"] = compact(s.t, group.GroupProperties)
+	members, err := s.service.ListMembers(ctx, s.owner, "@current", 100, 0)
+	fatal(s.t, err)
+	for _, m := range members.Items {
+		out["member "+m.User.Email] = []any{m.Level, m.User.FirstName, m.User.LastName}
+	}
+	return out
+}
+
+// forget takes members from an object and the objects in it.
+func forget(o map[string]any, names ...string) {
+	for _, name := range names {
+		delete(o, name)
+	}
+	for _, v := range o {
+		if inner, ok := v.(map[string]any); ok {
+			forget(inner, names...)
+		}
+	}
+}
+
+// TestRuling99And100Actions: everything that people can do is in the table, asks as it says,
+// and is taken back by the button of its notice, unless the table says why not.
+func TestRuling99And100Actions(t *testing.T) {
+	for _, a := range actions {
+		if a.run == nil {
+			if a.tested == "" {
+				t.Errorf("%s %s is not tried", a.route, a.verb)
+			}
+			continue
+		}
+		t.Run(strings.ReplaceAll(a.route+" "+a.verb, "/", "_"), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			path, form := a.run(s)
+			before := s.state()
+			last := s.post(path, form)
+			if asked := last.status == http.StatusOK; asked != (a.asks == who) {
+				t.Fatalf("asked %v, want %q; status %d: %s", asked, a.asks, last.status, words(last.body))
+			} else if asked {
+				last.want(200, "persons who were seen last").checkPage()
+				if diff := cmp.Diff(before, s.state()); diff != "" {
+					t.Fatalf("it was done before it was asked (-before +now)\n%s", diff)
+				}
+				last = s.post(path, with(last.form(""), last.firstButton()...))
+			}
+			last.want(http.StatusSeeOther)
+			if cmp.Equal(before, s.state()) {
+				t.Fatal("nothing was changed")
+			}
+			page := s.get(strings.TrimPrefix(last.header.Get("Location"), "/console")).want(200, "Undo")
+			page.checkPage()
+			to, undo := page.undo()
+			done := s.post(to, undo).want(http.StatusSeeOther)
+			s.get(strings.TrimPrefix(done.header.Get("Location"), "/console")).want(200, "It is as it was before.").checkPage()
+			if diff := cmp.Diff(before, s.state()); diff != "" {
+				t.Errorf("after the undo (-before +now)\n%s", diff)
+			}
+			if again := s.post(to, undo); again.status != http.StatusConflict && again.status != http.StatusUnprocessableEntity {
+				t.Errorf("undone once more: status %d", again.status)
+			}
+		})
+	}
+}
+
+// undo returns what the button of a notice sends.
+func (a *answer) undo() (path string, form url.Values) {
+	a.t.Helper()
+	m := regexp.MustCompile(`<form method="post" action="/console([^"]*/undo)">`).FindStringSubmatch(a.body)
+	if m == nil {
+		a.t.Fatalf("the page has no undo: %s", words(a.body))
+	}
+	text := a.body[strings.Index(a.body, m[0]):]
+	return m[1], (&answer{t: a.t, body: `<form id="x"` + text}).form("x")
+}
+
+// firstButton returns the field of the first button of a question.
+func (a *answer) firstButton() []string {
+	a.t.Helper()
+	at := strings.LastIndex(a.body, `<form method="post"`)
+	m := regexp.MustCompile(`<button class="(?:primary|danger)"(?: name="(\w+)" value="([^"]*)")?>`).FindStringSubmatch(a.body[at:])
+	if m == nil {
+		a.t.Fatalf("the question has no button: %s", words(a.body))
+	}
+	if m[1] == "" {
+		return nil
+	}
+	return []string{m[1], m[2]}
+}
+
+var (
+	postRoute  = regexp.MustCompile(`(?m)^\tpost\("([^"]+)"`)
+	verbButton = regexp.MustCompile(`<button[^>]* name="do" value="([a-z-]+)[ "]`)
+)
+
+// TestRuling100TableOfActionsIsWhole: the table above has every route that changes something, and every
+// button.
+func TestRuling100TableOfActionsIsWhole(t *testing.T) {
+	source, err := os.ReadFile("console.go")
+	fatal(t, err)
+	verbs := slices.Clone(onlyForm)
+	routes := make(map[string]bool)
+	for _, a := range actions {
+		routes[a.route] = true
+		verbs = append(verbs, a.verb)
+		if a.asks == "" && a.why == "" && strings.Contains(a.route, "/flags/") && a.run != nil {
+			t.Errorf("%s %s changes a flag, and does not say why it does not ask", a.route, a.verb)
+		}
+	}
+	list := postRoute.FindAllStringSubmatch(string(source), -1)
+	if len(list) < 40 {
+		t.Fatalf("%d routes were found", len(list))
+	}
+	for _, m := range list {
+		if !routes[m[1]] {
+			t.Errorf("the action of %s is not in the table", m[1])
+		}
+		delete(routes, m[1])
+	}
+	for route := range routes {
+		t.Errorf("the table has %s, which is no route", route)
+	}
+	files, err := filepath.Glob("templates/*.html")
+	fatal(t, err)
+	partials, err := filepath.Glob("templates/partials/*.html")
+	fatal(t, err)
+	for _, name := range append(files, partials...) {
+		text, err := os.ReadFile(name)
+		fatal(t, err)
+		for _, m := range verbButton.FindAllStringSubmatch(string(text), -1) {
+			if !slices.Contains(verbs, m[1]) {
+				t.Errorf("%s: the button %s is not in the table", name, m[1])
+			}
+		}
+	}
+	tests, err := filepath.Glob("*_test.go")
+	fatal(t, err)
+	var all strings.Builder
+	for _, name := range tests {
+		text, err := os.ReadFile(name)
+		fatal(t, err)
+		all.Write(text)
+	}
+	for _, a := range actions {
+		if a.tested != "" && !strings.Contains(all.String(), "func "+a.tested+"(") {
+			t.Errorf("%s %s: there is no test %s", a.route, a.verb, a.tested)
+		}
+	}
+}
+
+// TestRuling100Undo: an undo takes back one change, of the thing as the change has left it,
+// and can be taken back itself.
+func TestRuling100Undo(t *testing.T) {
+	s := newSite(t)
+	path := s.flagPath("retired")
+	page := s.get(path)
+	last := s.post(path, with(page.form("form"), "name", "Mine", "do", "save")).want(303)
+	to, undo := s.get(strings.TrimPrefix(last.header.Get("Location"), "/console")).undo()
+	s.update("retired", `{"name":"Theirs"}`)
+	s.post(to, undo).want(409, "This cannot be undone any more").checkPage()
+	if name := s.flag("retired").Name; name != "Theirs" {
+		t.Errorf("name %q", name)
+	}
+
+	// Back, and forth.
+	was := s.flag("retired").Name
+	last = s.post(path, with(s.get(path).form("form"), "name", "Mine", "do", "save")).want(303)
+	for _, want := range []string{was, "Mine", was} {
+		to, undo := s.get(strings.TrimPrefix(last.header.Get("Location"), "/console")).undo()
+		if last = s.post(to, undo).want(303); s.flag("retired").Name != want {
+			t.Fatalf("name %q, want %q", s.flag("retired").Name, want)
+		}
+	}
+
+	// Nothing that was made up is done.
+	for _, form := range []url.Values{
+		{}, {"undo": {"what=Else"}, "back": {"/console/"}}, {"undo": undo["undo"], "back": {"https://example.com/"}}, {"undo": undo["undo"]},
+		{"undo": {"what=Name&item=@me&mark=[]"}, "back": {"/console/"}}, {"undo": {"what=Person&mark=1"}, "back": {"/console/"}}, {"undo": {"what=FeatureFlag&item=1&mark=x"}, "back": {"/console/"}},
+	} {
+		if a := s.post(to, form); a.status != 400 {
+			t.Errorf("%v: status %d", form, a.status)
+		}
+	}
+	s.post(to, url.Values{"undo": {"what=FeatureFlag&item=999&mark=1"}, "back": {"/console/"}}).want(409)
+	s.token = ""
+	s.post(to, undo).want(401)
+}
