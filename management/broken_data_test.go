@@ -222,6 +222,7 @@ func TestDataFailures(t *testing.T) {
 		{"SearchPersons", func() error {
 			return second(w.SearchPersons(ctx, p, web, management.PersonSearch{Text: "u"}, 10))
 		}, "PersonsBefore"},
+		{"FindPerson", func() error { return second(w.FindPerson(ctx, p, web, "u")) }, "PersonsBefore"},
 		{"SearchPersons by properties", func() error {
 			return second(w.SearchPersons(ctx, p, web, management.PersonSearch{Properties: `[{"key":"plan","type":"person","value":"pro"}]`}, 10))
 		}, "GroupTypes PersonsBefore"},

@@ -53,6 +53,10 @@ func managedMethods() []method {
 			call: func(c *callable) error { return second(c.MatchingFlags(c.ctx, c.p, c.web, management.FlagQuery{})) },
 		},
 		{
+			name: "FlagNames", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.FlagNames(c.ctx, c.p, c.web, 10)) },
+		},
+		{
 			name: "FlagKeys", scope: "feature_flag:read", kind: ofProject, first: flag,
 			call: func(c *callable) error { return second(c.FlagKeys(c.ctx, c.p, c.web, selection(c.id))) },
 		},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,10 @@ func capturedMethods() []method {
 			call: func(c *callable) error {
 				return second(c.SearchPersons(c.ctx, c.p, c.web, management.PersonSearch{Text: "u", Properties: `[{"key":"plan","type":"person","value":"secret-free"}]`}, 10))
 			},
+		},
+		{
+			name: "FindPerson", scope: "person:read", kind: ofProject, first: seize,
+			call: func(c *callable) error { return second(c.FindPerson(c.ctx, c.p, c.web, "ada")) },
 		},
 		{
 			name: "PersonEvents", scope: "person:read", kind: ofProject, first: seize,
@@ -193,7 +198,7 @@ func TestCapturedElsewhere(t *testing.T) {
 			switch c.checkUnchanged(m.name, before); {
 			case strings.HasPrefix(m.name, "ListPersons of"):
 				checkFault(t, m.name+" in another project", m.call(c), "invalid does_not_exist cohort")
-			case strings.HasPrefix(m.name, "List"), m.name == "WriteEvents", m.name == "GroupTypes", m.name == "SearchPersons":
+			case strings.HasPrefix(m.name, "List"), m.name == "WriteEvents", m.name == "GroupTypes", m.name == "SearchPersons", m.name == "FindPerson":
 				checkFault(t, m.name+" in another project", m.call(c), "")
 			default:
 				checkFault(t, m.name+" in another project", m.call(c), "not found not_found")
@@ -557,4 +562,59 @@ func TestRunPurgesEvents(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// TestRuling101FindPerson names persons by everything that people call persons.
+func TestRuling101FindPerson(t *testing.T) {
+	w := newWorld(t, withData)
+	ctx, ada, web := t.Context(), w.as(w.ada), ref(w.web)
+	for i, properties := range []string{
+		`{"$set":{"email":"ada@example.com","name":"Ada Lovelace"}}`, `{"$set":{"email":"Édith@example.com","name":"Ada"}}`,
+		`{"$set":{"name":"Charles"}}`, `{"$set":{"name":"charles"}}`, `{"$set":{"plan":"pro"}}`,
+	} {
+		w.capture(w.web, "page", fmt.Sprint("u", i), properties)
+	}
+	for i := range 30 {
+		w.capture(w.web, "page", fmt.Sprint("many-", i), `{"$set":{"name":"Number `+strconv.Itoa(i)+`"}}`)
+	}
+	w.capture(w.app, "page", "elsewhere", `{"$set":{"name":"Elsewhere"}}`)
+	first := must(w.GetPerson(ctx, ada, web, "u0"))(t)
+	for _, tt := range []struct{ text, person, others string }{
+		{"u0", "u0", ""},
+		{first.ID.String(), "u0", ""},
+		{"ADA@Example.com", "u0", ""},
+		{"ada lovelace", "u0", ""},
+		{"éDITH@example.com", "u1", ""},
+		{"ada", "u1", ""}, // as a whole
+		{"number 7", "many-7", ""},
+		{"Charles", "", "namesakes u3 u2"},
+		{"lovelace", "", "u0"},
+		{"u", "", "u4 u3 u2 u1 u0 and more"},
+		{"@example", "", "u1 u0"},
+		{"nobody", "", ""},
+		{"Elsewhere", "", ""},
+		{"%", "", ""},
+		{strings.Repeat("x", 300), "", ""},
+	} {
+		got := must(w.FindPerson(ctx, ada, web, tt.text))(t)
+		person, others := "", []string{}
+		if got.Person != nil {
+			person = got.Person.DistinctIDs[0]
+		}
+		if got.Namesakes {
+			others = append(others, "namesakes")
+		}
+		for i, p := range got.Others {
+			if i == 5 {
+				others = append(others, "and more")
+				break
+			}
+			others = append(others, p.DistinctIDs[0])
+		}
+		if person != tt.person || strings.Join(others, " ") != tt.others || len(got.Others) > management.MaxNamesakes {
+			t.Errorf("FindPerson(%q) = %q, %q; want %q, %q", tt.text, person, strings.Join(others, " "), tt.person, tt.others)
+		}
+	}
+	_, err := w.FindPerson(ctx, ada, web, "")
+	checkFault(t, "FindPerson without a name", err, "invalid required person")
 }
