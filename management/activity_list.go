@@ -74,7 +74,7 @@ type ActivityChange struct {
 // JSON, such as the filters of a flag, as [FlagVersion] has them: at most MaxFlagChanges, and
 // how many are left out. What may not be shown has neither Before nor After.
 func (v *ActivityView) FieldChanges() (list []FlagChange, more int) {
-	d := new(flagDiffer)
+	d := newFlagDiffer()
 	for _, c := range v.Detail.Changes {
 		d.field(c.Field, c.Before, c.After)
 	}

@@ -82,10 +82,15 @@ func (v *FlagVersion) summary() string {
 // detailed returns changes with the places of what has changed within filters, and how
 // many of them are left out.
 func detailed(changes []field.Change) (list []FlagChange, more int) {
-	const maxShown = 400 // bytes of a value, which most condition sets have
-	d := &flagDiffer{list: []FlagChange{}, most: MaxFlagChanges, shown: maxShown}
+	d := newFlagDiffer()
 	d.detail(changes)
 	return d.list, d.more
+}
+
+// newFlagDiffer returns one for differences that pages show.
+func newFlagDiffer() *flagDiffer {
+	const maxShown = 400 // bytes of a value, which most condition sets have
+	return &flagDiffer{list: []FlagChange{}, most: MaxFlagChanges, shown: maxShown}
 }
 
 // inFull is detailed without limits.
