@@ -38,7 +38,7 @@ var zeros = map[string][]any{
 		new(flags.Aggregation), new(flags.Answers), new(flags.Basis), new(flags.Brief), new(flags.BucketTrace), new(flags.Change), new(flags.Cohort), new(flags.CohortNode), new(flags.CompileOptions),
 		new(flags.Condition), new(flags.ConditionTrace), new(flags.DefinitionError), new(flags.Definitions), new(flags.DependencyTrace), new(flags.DiffReport), new(flags.DocumentReader), new(flags.Evaluator),
 		new(flags.Filter), new(flags.FilterKind), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.GroupProperty), new(flags.Holdout), new(flags.Property),
-		new(flags.Index), new(flags.Input), new(flags.Memory), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Operand), new(flags.Operator), new(flags.Outcome), new(flags.Place),
+		new(flags.Index), new(flags.Input), new(flags.Loaded), new(flags.UnknownKey), new(flags.UnknownKeys), new(flags.Memory), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Operand), new(flags.Operator), new(flags.Outcome), new(flags.Place),
 		new(flags.Problem), new(flags.Reason), new(flags.Ref), new(flags.Rendering), new(flags.Request), new(flags.Result), new(flags.Results), new(flags.Severity), new(flags.Snapshot), new(flags.StoredNeeds),
 		new(flags.Subject), new(flags.Tally), new(flags.TallyCount), new(flags.Trace), new(flags.Variant), new(flags.VariantShare), new(flags.VariantTrace),
 	},

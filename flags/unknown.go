@@ -42,11 +42,13 @@ type missedKeys struct {
 // asked for. The calls come from evaluations, which wait for them; it must not block, and be
 // safe for concurrent use. Nil: no calls.
 func (e *Evaluator) OnUnknown(f func(UnknownKey)) {
-	if f == nil {
+	switch {
+	case e == nil:
+	case f == nil:
 		e.unknown.told.Store(nil)
-		return
+	default:
+		e.unknown.told.Store(&f)
 	}
-	e.unknown.told.Store(&f)
 }
 
 // Unknown returns which keys without a flag were asked for since there is one under none of

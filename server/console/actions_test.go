@@ -174,6 +174,10 @@ var actions = []action{
 		s.post(path, url.Values{"do": {"delete"}}).want(303)
 		return path, url.Values{"do": {"restore"}}
 	}},
+	{route: "/projects/{project}/cohorts/{cohort}", verb: "add-member", why: named, run: func(s *site) (string, url.Values) {
+		path, _ := s.list("user-001")
+		return path, url.Values{"do": {"add-member"}, "person": {"user-002"}}
+	}},
 	{route: "/projects/{project}/cohorts/{cohort}", verb: "remove-person", why: named, run: func(s *site) (string, url.Values) {
 		path, person := s.list("user-001")
 		return path, url.Values{"do": {"remove-person " + person}}

@@ -202,11 +202,20 @@ func (q *request) addMember(c *management.CohortView, target string) error {
 		}
 		target = found.ID.String()
 	}
-	persons := management.CohortPersons{IDs: optional.Of(must(json.Marshal([]string{target})))}
-	if err := q.c.Service.AddCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), persons); err != nil {
+	id := strconv.FormatInt(c.ID, 10)
+	u := undo{"MemberAdded", id, target}
+	in, err := q.inCohort(target, id)
+	if in {
+		u = undo{} // nothing changes
+	}
+	if err == nil {
+		persons := management.CohortPersons{IDs: optional.Of(json.RawMessage(must(json.Marshal([]string{target}))))}
+		err = q.c.Service.AddCohortPersons(q.Context(), q.by, q.ref, id, persons)
+	}
+	if err != nil {
 		return q.refusedCohort(err, c, form)
 	}
-	return q.redirect(q.cohortPath(c.ID) + "?done=members-added")
+	return q.done(q.cohortPath(c.ID), "members-added", u)
 }
 
 // removeMember takes a person out of a static cohort.
@@ -219,7 +228,7 @@ func (q *request) removeMember(c *management.CohortView, person string) error {
 	if page, err := strconv.Atoi(q.PostForm.Get("page")); err == nil && q.PostForm.Get("from") == "members" {
 		to = pageLink(to+"/members", page)
 	}
-	return q.done(to, "member-removed", undo{"CohortMember", strconv.FormatInt(c.ID, 10), person})
+	return q.done(to, "member-removed", undo{"MemberRemoved", strconv.FormatInt(c.ID, 10), person})
 }
 
 // A formUpload is a posted form with a text and a file, which are read as they arrive.

@@ -116,7 +116,7 @@ var undoers map[string]func(*request, undo) (to string, again undo, err error)
 
 func init() { // the functions look into the table
 	undoers = map[string]func(*request, undo) (string, undo, error){
-		"FeatureFlag": undoFlag, "Cohort": undoCohort, "CohortMember": undoCohortMember, "EarlyAccessFeature": undoFeature, "Survey": undoSurvey,
+		"FeatureFlag": undoFlag, "Cohort": undoCohort, "MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "EarlyAccessFeature": undoFeature, "Survey": undoSurvey,
 		"Response": undoResponse, "Project": undoProject, "Person": undoProperty, "Group": undoProperty, "Member": undoMember, "Name": undoName,
 	}
 }
@@ -247,19 +247,31 @@ func undoCohort(q *request, u undo) (string, undo, error) {
 	return to, q.entryUndo(u.What, u.Item), nil
 }
 
-// undoCohortMember brings a person back into a list.
-func undoCohortMember(q *request, u undo) (string, undo, error) {
-	now, err := q.c.Service.PersonCohorts(q.Context(), q.by, q.ref, u.Mark)
+// inCohort reports whether a person is in a cohort.
+func (q *request) inCohort(person, cohort string) (bool, error) {
+	now, err := q.c.Service.PersonCohorts(q.Context(), q.by, q.ref, person)
 	if err != nil {
-		return "", undo{}, err
+		return false, err
 	}
-	for _, c := range now.Items {
-		if strconv.FormatInt(c.ID, 10) == u.Item {
-			return "", undo{}, errUndo
-		}
+	return slices.ContainsFunc(now.Items, func(c management.PersonCohort) bool { return strconv.FormatInt(c.ID, 10) == cohort }), nil
+}
+
+// undoRemoval brings a person back into a list.
+func undoRemoval(q *request, u undo) (string, undo, error) {
+	if in, err := q.inCohort(u.Mark, u.Item); err != nil || in {
+		return "", undo{}, cmp.Or[error](err, errUndo)
 	}
 	persons := management.CohortPersons{IDs: optional.Of(json.RawMessage(must(json.Marshal([]string{u.Mark}))))}
-	return "", undo{}, q.c.Service.AddCohortPersons(q.Context(), q.by, q.ref, u.Item, persons)
+	return "", undo{"MemberAdded", u.Item, u.Mark}, q.c.Service.AddCohortPersons(q.Context(), q.by, q.ref, u.Item, persons)
+}
+
+// undoAddition takes a person out of a list again.
+func undoAddition(q *request, u undo) (string, undo, error) {
+	if in, err := q.inCohort(u.Mark, u.Item); err != nil || !in {
+		return "", undo{}, cmp.Or[error](err, errUndo)
+	}
+	person := management.CohortPersons{ID: optional.Of(u.Mark)}
+	return "", undo{"MemberRemoved", u.Item, u.Mark}, q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, u.Item, person)
 }
 
 var featureMembers = []string{"name", "description", "stage", "documentation_url", "payload", "feature_flag_id"}
