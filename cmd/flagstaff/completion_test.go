@@ -33,7 +33,7 @@ func TestCandidates(t *testing.T) {
 	for _, tt := range []struct {
 		words, want []string
 	}{
-		{nil, []string{"serve", "backup", "restore", "users", "flag", "import", "export", "check", "explain", "diff", "gen", "vet", "prune", "version", "completion", "help"}},
+		{nil, []string{"serve", "backup", "restore", "users", "flag", "import", "apply", "export", "check", "explain", "diff", "gen", "vet", "prune", "version", "completion", "help"}},
 		{[]string{"users"}, []string{"invite"}},
 		{[]string{"export"}, []string{"events"}},
 		{[]string{"check", "-"}, []string{"-json", "-strict", "-help"}},

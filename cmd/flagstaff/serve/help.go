@@ -30,7 +30,7 @@ var groups = []struct {
 	{"Users and the management API", []string{
 		"secret-key-file", "without-secrets", "smtp", "mail-dir", "mail-from", "session-idle", "session-life", "account-mutations",
 		"verify-by-code", "hide-backup-codes", "revoke-keys-on-password-change", "delete-users", "delete-empty-organizations",
-		"hide-foreign-projects", "management-origins", "allow-key-in-body", "native-types",
+		"management-origins", "allow-key-in-body", "native-types",
 	}},
 	{"Logs, metrics and profiles", []string{"log-level", "log-format", "access-log", "public-metrics", "debug-addr"}},
 	{"Instead of serving", once},

@@ -107,7 +107,7 @@ func withoutCommand(_ context.Context, cmd *cli.Command) error {
 }
 
 // WithServer are the commands that only the program with the server has.
-var WithServer = []string{"serve", "backup", "restore", "users", "flag", "import", "export"}
+var WithServer = []string{"serve", "backup", "restore", "users", "flag", "import", "apply", "export"}
 
 // whole is the program with the server.
 const whole = "github.com/flagstaff-go/flagstaff/cmd/flagstaff"
