@@ -98,14 +98,14 @@ func TestProblems(t *testing.T) {
 		{"group filter without group", property(`{"key":"a","type":"group","value":1}`), flags.Warning, "f", "/filters/groups/0/properties/0", "reads no known group", ""},
 		{"payload of no value", withFilters(`{"groups":[{}],"payloads":{"nope":"1"}}`), flags.Warning, "f", "/filters/payloads/nope", "never has this value", ""},
 		{
-			"Ruling 97: a group without values", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","key":"id","value":1}]}]}}],"cohorts":{"1":{"type":"OR"}}}`,
+			"a group without values", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","key":"id","value":1}]}]}}],"cohorts":{"1":{"type":"OR"}}}`,
 			flags.Error, "", "/cohorts/1", "has no values and is nobody", flags.ReasonNoConditionMatch,
 		},
 		{
-			"Ruling 97: a legacy group without values", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","key":"id","value":1}]}]}}],"cohorts":[{"id":1,"groups":[{"properties":{"type":"OR"}}]}]}`,
+			"a legacy group without values", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","key":"id","value":1}]}]}}],"cohorts":[{"id":1,"groups":[{"properties":{"type":"OR"}}]}]}`,
 			flags.Error, "", "/cohorts/0/groups/0", "defines nothing and is nobody", flags.ReasonNoConditionMatch,
 		},
-		{"Ruling 86: no condition sets", withFilters(`{"groups":[]}`), flags.Note, "f", "/filters/groups", "off for everybody", flags.ReasonNoGroupType},
+		{"no condition sets", withFilters(`{"groups":[]}`), flags.Note, "f", "/filters/groups", "off for everybody", flags.ReasonNoGroupType},
 		{"unknown runtime", `{"flags":[{"id":1,"key":"f","active":true,"evaluation_runtime":"edge"}]}`, flags.Warning, "f", "/evaluation_runtime", `counts as all: "edge"`, ""},
 		{"incomplete holdout", withFilters(`{"groups":[{}],"holdout":{"id":1}}`), flags.Warning, "f", "/filters/holdout", "needs an id and an exclusion_percentage", ""},
 		{"no id", `{"flags":[{"key":"f","active":true}]}`, flags.Warning, "f", "/id", "no id", ""},

@@ -308,7 +308,9 @@ func managedMethods() []method {
 		},
 		{
 			name: "ProjectRef",
-			call: func(c *callable) error { return second(c.ProjectRef(c.ctx, c.world.as(c.world.ada), "", c.world.web.APIKey)) },
+			call: func(c *callable) error {
+				return second(c.ProjectRef(c.ctx, c.world.as(c.world.ada), "", c.world.web.APIKey))
+			},
 		},
 		{
 			name: "Manifest", first: flag,

@@ -55,7 +55,7 @@ func TestFlagsFilter(t *testing.T) {
 			}
 		})
 	}
-	s.get("/projects/1/flags?sort=colour").want(422, `"colour" is not a valid choice.`).checkPage()
+	s.get("/projects/1/flags?sort=colour").want(422, `not "colour".`).checkPage()
 	s.get("/projects/1/flags?q="+strings.Repeat("x", 201)).want(422, "200").checkPage()
 }
 

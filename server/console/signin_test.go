@@ -199,7 +199,7 @@ func TestForeign(t *testing.T) {
 	f := management.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
-	// Ruling 104: one answer for a project of others and for none.
+	// management.md §1.5: one answer for a project of others and for none.
 	foreign, none := s.get("/projects/2/flags").want(404), s.get("/projects/99/flags").want(404)
 	if strings.ReplaceAll(foreign.body, "/projects/2/", "/projects/99/") != none.body {
 		t.Errorf("a project of others: %s\nnone: %s", foreign.body, none.body)
