@@ -113,7 +113,7 @@ func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 		case exits >= 0:
 			c.problem(Warning, p, nil, "move it up or remove it", "the condition set is unreachable: the flag exits early at condition set %d, which has no filters", exits)
 		}
-		if src.Variant != nil && d.pinned < 0 {
+		if src.Variant != nil && *src.Variant != "" && d.pinned < 0 { // "" is how the public system says none
 			c.problem(Error, &path{up: p, name: "variant"}, quote(*src.Variant), "pin one of the flag's variants, or write null", "the pinned variant does not exist; a variant is drawn instead")
 		}
 		if pct := src.RolloutPercentage; pct != nil && !isPercentage(*pct) {

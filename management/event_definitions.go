@@ -134,7 +134,7 @@ func (q *DefinitionQuery) kind() (DefinitionKind, error) {
 		}
 		return DefinesGroup(int(index)), nil
 	}
-	return 0, invalid("type", "invalid_choice", "%q is not a valid choice: use event, person or group.", check.Excerpt(q.Type))
+	return 0, judgeError(check.Selected("type", q.Type, "event", "person", "group"))
 }
 
 // EventDefinitions returns a page of the names of the events of a project, by ascending

@@ -14,7 +14,7 @@ import (
 
 // management.md §13.6: what becomes of a change that was made for version 1 of a
 // flag, after somebody else has made another.
-func TestFlagConflicts(t *testing.T) {
+func TestRuling87FlagConflicts(t *testing.T) {
 	const conflict = "conflict conflict"
 	for _, tt := range []struct {
 		name   string
@@ -25,26 +25,26 @@ func TestFlagConflicts(t *testing.T) {
 	}{
 		{"different fields", `{"name":"theirs"}`, `{"tags":["ours"]}`, "", `"theirs" true ["ours"] 10`},
 		{"the same field", `{"name":"theirs"}`, `{"name":"ours"}`, conflict, `"theirs" true ["t"] 10`},
-		{"Ruling 87: the same change", `{"name":"same"}`, `{"name":"same"}`, "", `"same" true ["t"] 10`},
-		{"Ruling 87: the same change and another one", `{"name":"same"}`, `{"name":"same","tags":["ours"]}`, "", `"same" true ["ours"] 10`},
-		{"Ruling 87: the same change of filters", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"properties":[],"rollout_percentage":20}]}}`, "", `"N" true ["t"] 20`},
-		{"Ruling 87: the same change without the original", `{"name":"same"}`, `{"name":"same","original_flag":null}`, "", `"same" true ["t"] 10`},
+		{"the same change", `{"name":"same"}`, `{"name":"same"}`, "", `"same" true ["t"] 10`},
+		{"the same change and another one", `{"name":"same"}`, `{"name":"same","tags":["ours"]}`, "", `"same" true ["ours"] 10`},
+		{"the same change of filters", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"properties":[],"rollout_percentage":20}]}}`, "", `"N" true ["t"] 20`},
+		{"the same change without the original", `{"name":"same"}`, `{"name":"same","original_flag":null}`, "", `"same" true ["t"] 10`},
 		{
-			"Ruling 87: nulls", `{"filters":{"groups":[{"rollout_percentage":20}]}}`,
+			"nulls", `{"filters":{"groups":[{"rollout_percentage":20}]}}`,
 			`{"filters":{"groups":[{"rollout_percentage":10,"variant":null,"aggregation_group_type_index":null}],"aggregation_group_type_index":null,"payloads":{"true":null},"holdout":null},"tags":["ours"]}`,
 			"", `"N" true ["ours"] 20`,
 		},
 		{
-			"Ruling 87: a null that says something", `{"filters":{"groups":[{"rollout_percentage":20}],"aggregation_group_type_index":0}}`,
+			"a null that says something", `{"filters":{"groups":[{"rollout_percentage":20}],"aggregation_group_type_index":0}}`,
 			`{"filters":{"groups":[{"rollout_percentage":20,"aggregation_group_type_index":null}],"aggregation_group_type_index":0}}`, conflict, `"N" true ["t"] 20`,
 		},
-		{"Ruling 87: filters of which some members are sent", `{"filters":{"early_exit":true}}`, `{"filters":{"groups":[{"rollout_percentage":10}]},"tags":["ours"]}`, "", `"N" true ["ours"] 10`},
+		{"filters of which some members are sent", `{"filters":{"early_exit":true}}`, `{"filters":{"groups":[{"rollout_percentage":10}]},"tags":["ours"]}`, "", `"N" true ["ours"] 10`},
 		{"a field that we leave as it was", `{"name":"theirs"}`, `{"name":"N","tags":["ours"]}`, "", `"theirs" true ["ours"] 10`},
 		{"all fields, of which we change one", `{"name":"theirs"}`, `all`, "", `"theirs" true ["ours"] 10`},
 		{"filters", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"rollout_percentage":30}]}}`, conflict, `"N" true ["t"] 20`},
 		{"filters as they were", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"properties":[],"rollout_percentage":10}]},"active":false}`, "", `"N" false ["t"] 20`},
 		{"filters with a value that looks empty", `{"filters":{"groups":[{"rollout_percentage":20}]}}`, `{"filters":{"groups":[{"properties":[{"key":"a","type":"person","value":""}],"rollout_percentage":10}]}}`, conflict, `"N" true ["t"] 20`},
-		{"Ruling 87: deleted by both", `{"deleted":true}`, `{"deleted":true}`, "", `"N" true ["t"] 10`},
+		{"deleted by both", `{"deleted":true}`, `{"deleted":true}`, "", `"N" true ["t"] 10`},
 		{"deleted meanwhile", `{"deleted":true,"name":"theirs"}`, `{"name":"ours"}`, conflict, `"theirs" true ["t"] 10`},
 		{"what is empty is not there", `{"name":"theirs"}`, `{"ensure_experience_continuity":null,"evaluation_contexts":[],"tags":["ours"]}`, "", `"theirs" true ["ours"] 10`},
 		{"a field that the original does not have", `{"name":"theirs"}`, `{"name":"ours","original_flag":{"tags":["t"]}}`, "", `"ours" true ["t"] 10`},

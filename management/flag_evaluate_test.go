@@ -527,7 +527,7 @@ func TestBlastRadius(t *testing.T) {
 		{`{"condition":null}`, "invalid required condition"},
 		{`{"condition":[]}`, "invalid not_a_dict condition"},
 		{`{"condition":{"properties":{}}}`, "invalid invalid_input condition"},
-		{`{"condition":{"properties":[{"key":"a","type":"person","operator":"regex","value":"("}]}}`, "invalid invalid_input condition"},
+		{`{"condition":{"properties":[{"key":"a","type":"person","operator":"regex","value":"("}]}}`, "invalid invalid_value condition"},
 		{`{"condition":{"properties":[{"key":"id","type":"cohort","value":99}]}}`, "invalid cohort_does_not_exist condition"},
 		{`{"condition":{"properties":[{"key":"size","type":"group","value":1}]}}`, "invalid invalid_input condition"},
 		{`{"condition":{"properties":[{"key":"plan","type":"person","value":1}]},"group_type_index":0}`, "invalid invalid_input condition"},

@@ -193,7 +193,7 @@ func TestFlagPages(t *testing.T) {
 }
 
 // management.md §13.4 and §13.1: when a flag is stale, in lists and by itself.
-func TestFlagStatus(t *testing.T) {
+func TestRuling89FlagStatus(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	for _, tt := range []struct {
 		name, body string
@@ -213,7 +213,7 @@ func TestFlagStatus(t *testing.T) {
 		{"old remote configuration", `{"is_remote_configuration":true}`, month, nil, "active", "ACTIVE"},
 		{"remote configuration that nobody asks for", `{"is_remote_configuration":true}`, month, new(month), "stale", "STALE"},
 		{"disabled", `{"active":false}`, month, new(month), "inactive", "INACTIVE"},
-		{"Ruling 89: archived", `{"active":false,"archived":true}`, month, nil, "archived", "ARCHIVED"},
+		{"archived", `{"active":false,"archived":true}`, month, nil, "archived", "ARCHIVED"},
 		{"archived and deleted", `{"active":false,"archived":true,"deleted":true}`, 0, nil, "deleted", "DELETED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -253,13 +253,14 @@ type importedFlag struct {
 	ExperimentSet []json.RawMessage `json:"experiment_set"` // of the management API
 }
 
-// experiment reports whether a flag belongs to an experiment. Definitions say so if
-// it does not (evaluation.md §1.2).
+// experiment reports whether a flag belongs to an experiment, which a file says: a project
+// without experiments has none, whatever definitions mean by saying nothing (evaluation.md
+// §1.2).
 func (f *importedFlag) experiment() bool {
 	if f.HasExperiment != nil {
 		return *f.HasExperiment
 	}
-	return f.ExperimentSet == nil || len(f.ExperimentSet) > 0
+	return len(f.ExperimentSet) > 0
 }
 
 type importedCohort struct {

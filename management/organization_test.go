@@ -86,22 +86,22 @@ func TestLevels(t *testing.T) {
 		{"CreateProject", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
 			return second(w.CreateProject(ctx, p, acme, management.ProjectPatch{Name: optional.Of("New")}))
 		}},
-		{"GetProject", "...ff", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
+		{"GetProject", "...nn", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
 			return second(w.GetProject(ctx, p, web))
 		}},
-		{"UpdateProject", "f..ff", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
+		{"UpdateProject", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
 			return second(w.UpdateProject(ctx, p, web, management.ProjectPatch{Name: optional.Of("New")}))
 		}},
-		{"ResetToken", "f..ff", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
+		{"ResetToken", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
 			return second(w.ResetToken(ctx, p, web))
 		}},
-		{"RotateSecretToken", "f..ff", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
+		{"RotateSecretToken", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
 			return second(w.RotateSecretToken(ctx, p, web))
 		}},
-		{"DeleteSecretTokenBackup", "f..ff", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
+		{"DeleteSecretTokenBackup", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
 			return second(w.DeleteSecretTokenBackup(ctx, p, web))
 		}},
-		{"DeleteProject", "f..ff", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
+		{"DeleteProject", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, _, web string) error {
 			return w.DeleteProject(ctx, p, web)
 		}},
 	} {

@@ -191,9 +191,9 @@ func TestCapturedElsewhere(t *testing.T) {
 			c = m.callable(t)
 			c.p = c.as(c.dov)
 			before := c.state()
-			checkFault(t, m.name+" by somebody else", m.call(c), "forbidden permission_denied")
+			checkFault(t, m.name+" by somebody else", m.call(c), "not found not_found")
 			c.p, c.web = c.as(c.ada), fmt.Sprint(c.world.shop.ID)
-			checkFault(t, m.name+" in a project of others", m.call(c), "forbidden permission_denied")
+			checkFault(t, m.name+" in a project of others", m.call(c), "not found not_found")
 			c.web = fmt.Sprint(c.world.app.ID)
 			switch c.checkUnchanged(m.name, before); {
 			case strings.HasPrefix(m.name, "ListPersons of"):

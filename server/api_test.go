@@ -181,7 +181,7 @@ func TestAPIProjectsOfOrganizations(t *testing.T) {
 		a.fails(api("POST", "/api/organizations/"+organization+action, ""), 404, "not_found")
 		a.fails(api("GET", "/api/organizations/"+organization+"/projects/1/", ""), 404, "not_found")
 	}
-	a.fails(api("POST", "/api/organizations/"+other+"/projects/2/rotate_secret_token/", ""), 403, "permission_denied")
+	a.fails(api("POST", "/api/organizations/"+other+"/projects/2/rotate_secret_token/", ""), 404, "not_found")
 	a.fails(api("GET", "/api/organizations/@current/projects/3/", ""), 404, "not_found")
 	for _, organization := range []string{acme, strings.ToUpper(acme), "@current"} {
 		a.ok(api("GET", "/api/organizations/"+organization+"/projects/1/", ""))

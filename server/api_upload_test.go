@@ -447,7 +447,7 @@ func TestUpload(t *testing.T) {
 		{name: "scope", call: upload("text/csv", "a").with(readerKey), status: 403, code: "permission_denied"},
 		{name: "not static", call: api("POST", "/api/projects/1/cohorts/2/members", "a", "Content-Type", "text/csv"), status: 400, code: "invalid_input"},
 		{name: "foreign cohort", call: api("POST", "/api/projects/1/cohorts/3/members", "a", "Content-Type", "text/csv"), status: 404, code: "not_found"},
-		{name: "foreign project", call: api("POST", "/api/projects/2/cohorts/3/members", "a", "Content-Type", "text/csv"), status: 403, code: "permission_denied"},
+		{name: "foreign project", call: api("POST", "/api/projects/2/cohorts/3/members", "a", "Content-Type", "text/csv"), status: 404, code: "not_found"},
 		{name: "unknown cohort", call: api("POST", "/api/projects/1/cohorts/x/members", "a", "Content-Type", "text/csv"), status: 404, code: "not_found"},
 
 		{name: "key in the query", call: api("POST", uploadPath+"?personal_api_key="+adaKey, "a", "Content-Type", "text/csv", "Authorization", ""), status: 401, code: "not_authenticated"},
@@ -606,7 +606,7 @@ func testDocumentBody(t *testing.T, route string) {
 		{name: "GET", call: api("GET", path, ""), status: 405, code: "method_not_allowed"},
 		{name: "stranger", call: api("POST", path, document, "Authorization", ""), status: 401, code: "not_authenticated"},
 		{name: "scope", call: api("POST", path, document).with(readerKey), status: 403, code: "permission_denied"},
-		{name: "foreign project", call: api("POST", "/api/projects/2/"+route, document), status: 403, code: "permission_denied"},
+		{name: "foreign project", call: api("POST", "/api/projects/2/"+route, document), status: 404, code: "not_found"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, _ := newUploads(t, tt.change)

@@ -172,7 +172,7 @@ type panickingWriter struct{ http.ResponseWriter }
 func (panickingWriter) Write([]byte) (int, error) { panic("broken") }
 
 // TestSecrets: whatever is wrong with a request, neither the answer nor the log
-// quotes it.
+// quotes it, but for parameters with a closed set of values (management.md §3.4).
 func TestSecrets(t *testing.T) {
 	var log bytes.Buffer
 	failing := errors.New("store is down")
@@ -193,7 +193,6 @@ func TestSecrets(t *testing.T) {
 			{body: `hunter2`},
 			{body: `{"hunter2":hunter2`},
 			{body: `["hunter2"]`},
-			{target: "/flags?compression=hunter2", body: simple},
 			{target: "/flags?compression=base64", body: "!hunter2"},
 			{target: "/flags?compression=lz64", body: "!hunter2"},
 			{header: map[string]string{"Content-Type": "hunter2"}, body: simple},

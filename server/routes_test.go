@@ -343,7 +343,7 @@ func TestRouteProjects(t *testing.T) {
 		if e, _ := a.fails(r.call(elsewhere), 403, "permission_denied"); !strings.Contains(e.Detail, "project") {
 			t.Errorf("%s %s for a key for another project: %s", r.method, r.path, e.Detail)
 		}
-		// Ruling 104: a project of others, 2 for Ada, is like one that does not exist.
+		// §1.5: a project of others, 2 for Ada, is like one that does not exist.
 		a.fails(r.call(stellaKey), 404, "not_found")
 		foreign := r
 		for _, project := range []string{"2", "3", "0", "-1", "01", "x", "1%2F", "%00"} {

@@ -108,7 +108,7 @@ func TestCohorts(t *testing.T) {
 		{`36`, "no_condition_match", plain},
 		{`37`, "condition_match", ""},
 		{`38`, "cohort_filters_parsing_error", ""},
-		// Ruling 97: a group without values is nobody.
+		// §5.3: a group without values is nobody.
 		{`39`, "no_condition_match", plain},
 		{`40`, "no_condition_match", plain},
 		{`41`, "no_condition_match", plain},

@@ -109,7 +109,7 @@ func TestCopySurveyRefuses(t *testing.T) {
 	_, err := w.Copy(t.Context(), only, refOf(w.web), id, copyTo(w.app))
 	checkFault(t, "CopySurvey with a key for another project", err, "invalid does_not_exist target_team_ids")
 	_, err = w.Copy(t.Context(), w.as(w.dov), refOf(w.web), id, copyTo(w.shop))
-	checkFault(t, "CopySurvey of a survey of others", err, "forbidden permission_denied")
+	checkFault(t, "CopySurvey of a survey of others", err, "not found not_found")
 	if diff := cmp.Diff(before, w.surveyState(), same); diff != "" || len(w.activities()) != entries {
 		t.Errorf("something has changed (-before +after)\n%s", diff)
 	}

@@ -134,7 +134,7 @@ func TestSurveyFieldsRefuse(t *testing.T) {
 		{`{"targeting_flag_id":-1}`, "invalid_input", ""},
 		{`{"targeting_flag_filters":[]}`, "invalid_input targeting_flag_filters", ""},
 		{`{"targeting_flag_filters":{"groups":[]}}`, "invalid_input targeting_flag_filters", ""},
-		{`{"targeting_flag_filters":{"groups":[{"properties":[{"key":"a","type":"person","operator":"nope"}]}]}}`, "invalid_input targeting_flag_filters", ""},
+		{`{"targeting_flag_filters":{"groups":[{"properties":[{"key":"a","type":"person","operator":"nope"}]}]}}`, "invalid_operator targeting_flag_filters", ""},
 		{`{"targeting_flag_filters":` + everyone + `}`, "invalid_input", ""},
 		{`{"targeting_flag_filters":{"groups":[{"properties":[]}]}}`, "invalid_input", ""},
 		{`{"remove_targeting_flag":"maybe"}`, "invalid_input remove_targeting_flag", "Must be a valid boolean."},
@@ -350,7 +350,7 @@ func TestLinkedInsight(t *testing.T) {
 	_, err := w.tryChange(view.ID, `{"linked_insight_id":8}`)
 	checkFault(t, "another insight", err, "invalid invalid_input")
 	_, err = w.Update(t.Context(), w.as(w.dov), refOf(w.web), view.ID.String(), survey.Patch{LinkedInsightID: optional.Of[int64](7)})
-	checkFault(t, "an insight of others", err, "forbidden permission_denied")
+	checkFault(t, "an insight of others", err, "not found not_found")
 	fails = true
 	if _, err = w.tryChange(view.ID, `{"linked_insight_id":7}`); fault(err) != "failure: broken" {
 		t.Errorf("an insight that cannot be looked for: %v", err)

@@ -339,8 +339,8 @@ func TestSurveysOfOtherProjects(t *testing.T) {
 	}{
 		{w.ada, refOf(w.app), "not found not_found"}, // hers as well
 		{w.dov, refOf(w.shop), "not found not_found"},
-		{w.dov, refOf(w.web), "forbidden permission_denied"},
-		{w.sam, refOf(w.web), "forbidden permission_denied"},
+		{w.dov, refOf(w.web), "not found not_found"},
+		{w.sam, refOf(w.web), "not found not_found"},
 		{w.ada, "12345", "not found not_found"},
 	} {
 		for name, call := range w.callsOfSurveys(who.user, who.ref, id, response) {

@@ -48,7 +48,11 @@ var caseRows = []accountRow{
 		} {
 			t.Run(what, func(t *testing.T) {
 				detail := s.with(key).call(t, "GET /api/users/@me/", "").fails(t, 401, "authentication_failed", "")
-				if detail != "The personal API key in the Authorization header is not valid." {
+				want := "The personal API key in the Authorization header is not valid."
+				if kind := map[string]string{"a project API key": "project API key (phc_…)", "a project secret key": "project secret key (phs_…)"}[what]; kind != "" {
+					want = strings.TrimSuffix(want, ".") + ": this is a " + kind + "; the API wants a personal API key (phx_…)."
+				}
+				if detail != want {
 					t.Errorf("detail %q", detail)
 				}
 			})

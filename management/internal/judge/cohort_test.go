@@ -183,7 +183,7 @@ func TestCohortFiltersInLongChain(t *testing.T) {
 }
 
 // evaluation.md §5.6.
-func TestCohortOfGroups(t *testing.T) {
+func TestRuling97CohortOfGroups(t *testing.T) {
 	w := newWorld()
 	for _, tt := range []struct{ name, raw, want, stored string }{
 		{"none", `[]`, ``, ``},
@@ -208,7 +208,7 @@ func TestCohortOfGroups(t *testing.T) {
 			`{"properties":{"type":"OR","values":[{"type":"OR","values":[{"key":"a","value":1,"type":"person"}]},{"type":"AND","values":[{"key":"a","value":1,"type":"person"}]}]}}`,
 		},
 		{
-			"Ruling 97: groups without values", `[{"properties":{"type":"OR"}},{"properties":{"type":"and","values":null}},{"properties":{"type":"AND","values":[]}},{"type":"OR"},
+			"groups without values", `[{"properties":{"type":"OR"}},{"properties":{"type":"and","values":null}},{"properties":{"type":"AND","values":[]}},{"type":"OR"},
 				{"type":"AND","values":[{"type":"OR","values":[]}]},{},{"properties":null},{"properties":[]},{"properties":{}}]`,
 			`{"properties":{"type":"OR","values":[` + strings.Repeat(`{"type":"OR","values":[]},`, 8) + `{"type":"OR","values":[]}]}}`,
 			`{"properties":{"type":"OR","values":[` + strings.Repeat(`{"type":"OR","values":[]},`, 8) + `{"type":"OR","values":[]}]}}`,

@@ -163,7 +163,7 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 // checkGroup checks a condition set against the rest of the flag, whose variants have
 // the given keys.
 func checkGroup(f *flags.Filters, g *flags.Condition, variants map[string]bool) error {
-	if g.Variant != nil && !variants[*g.Variant] {
+	if g.Variant != nil && *g.Variant != "" && !variants[*g.Variant] { // "" pins none
 		if variants == nil {
 			return within("variant", refuse("must be null for a flag without variants, not %s", quote(*g.Variant)))
 		}

@@ -410,8 +410,8 @@ func TestFiltersOfNewFlag(t *testing.T) {
 	w := newWorld()
 	created := judge.Subject{Key: "new"}
 	for raw, want := range map[string]string{
-		`{}`:            `{"groups":[]}`, // Ruling 86
-		`{"groups":[]}`: `{"groups":[]}`, // Ruling 86
+		`{}`:            `{"groups":[]}`,
+		`{"groups":[]}`: `{"groups":[]}`,
 		property(`{"key":"0","type":"flag","operator":"flag_evaluates_to","value":true}`):      `filters invalid_input groups/0/properties/0/key: must be the id of a flag of the project: there is none with the id or key "0"`,
 		property(`{"key":"by-key","type":"flag","operator":"flag_evaluates_to","value":true}`): `filters invalid_input groups/0/properties/0/key: must not make flags depend on each other in a circle: new → by-key → new`,
 		property(`{"key":"below","type":"flag","operator":"flag_evaluates_to","value":true}`):  property(`{"key":"5","value":true,"operator":"flag_evaluates_to","type":"flag"}`),
