@@ -21,13 +21,10 @@ func Definitions(list []FeatureFlag, cohorts []Cohort, groupTypes map[int]string
 			ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active && !f.Archived, Version: f.Version, Filters: f.Filters,
 			EnsureExperienceContinuity: f.continues(), BucketingIdentifier: f.Bucketing, BucketingHash: f.BucketingHash,
 			EvaluationRuntime: f.Runtime, EvaluationContexts: f.Contexts, IsRemoteConfiguration: f.RemoteConfig,
-			HasEncryptedPayloads: f.EncryptedPayloads,
+			HasEncryptedPayloads: f.EncryptedPayloads, HasExperiment: new(f.HasExperiment),
 		}
 		if f.ContextMatch != "any" {
 			d.Flags[i].EvaluationContextsMatchMode = f.ContextMatch
-		}
-		if !f.HasExperiment {
-			d.Flags[i].HasExperiment = new(false)
 		}
 	}
 	for i := range cohorts {

@@ -66,10 +66,11 @@ func (d definitions) addProperties(of definitionsOf, object jsonscan.Value, at i
 	}
 }
 
-// addEvent adds an event. groupTypes has the indexes of the group types of its project.
-func (d definitions) addEvent(project int64, name []byte, at int64, properties jsonscan.Value, groupTypes map[string]int) {
+// addEvent adds an event. If it is about a group, it returns the type of the group and its
+// properties.
+func (d definitions) addEvent(project int64, name []byte, at int64, properties jsonscan.Value) (groupType string, set jsonscan.Value) {
 	d.add(definitionsOf{project, management.DefinesEvent}, name, "", at)
-	var groupType, groupProperties jsonscan.Value
+	var kind jsonscan.Value
 	for o := properties.Object(); o.Next(); {
 		member, value := o.Name(), o.Value()
 		switch string(member) {
@@ -77,20 +78,45 @@ func (d definitions) addEvent(project int64, name []byte, at int64, properties j
 			d.addProperties(definitionsOf{project, management.DefinesPerson}, value, at)
 			continue
 		case "$group_set":
-			groupProperties = value
+			set = value
 			continue
 		case "$group_type":
-			groupType = value
+			kind = value
 		}
 		d.add(definitionsOf{project, management.DefinesEventProperty}, member, management.PropertyTypeOf(value), at)
 	}
-	if groupTypes == nil {
-		return
+	if string(name) != "$groupidentify" {
+		return "", nil
 	}
-	text, _ := groupType.AppendString(nil)
-	if index, ok := groupTypes[string(text)]; ok {
-		d.addProperties(definitionsOf{project, management.DefinesGroup(index)}, groupProperties, at)
+	text, _ := kind.AppendString(nil)
+	return string(text), set
+}
+
+// A groupEvent is an event about a group.
+type groupEvent struct {
+	project int64
+	kind    string // the name of the group type
+	at      int64
+	set     jsonscan.Value
+}
+
+// addGroups adds properties of groups.
+func (d definitions) addGroups(ctx context.Context, db *DB, list []groupEvent) error {
+	types := make(map[int64]map[int]string) // by project
+	for _, e := range list {
+		if types[e.project] == nil {
+			var err error
+			if types[e.project], err = db.GroupTypes(ctx, e.project); err != nil {
+				return err
+			}
+		}
+		for index, name := range types[e.project] {
+			if name == e.kind {
+				d.addProperties(definitionsOf{e.project, management.DefinesGroup(index)}, e.set, e.at)
+			}
+		}
 	}
+	return nil
 }
 
 // DefineEvents implements [management.EventStore]. A call reads at most two thousand events.
@@ -109,21 +135,8 @@ func (db *DB) DefineEvents(ctx context.Context) (more bool, err error) {
 	if _, err := db.one(ctx, []any{&from}, "SELECT last_id FROM definition_progress"); err != nil {
 		return false, fmt.Errorf("define events: %w", err)
 	}
-	d, groupTypes := make(definitions), make(map[int64]map[string]int)
+	d, groups := make(definitions), []groupEvent(nil)
 	last, n := from, 0
-	types := func(project int64) (map[string]int, error) {
-		known, ok := groupTypes[project]
-		if ok {
-			return known, nil
-		}
-		list, err := db.GroupTypes(ctx, project)
-		known = make(map[string]int, len(list))
-		for index, name := range list {
-			known[name] = index
-		}
-		groupTypes[project] = known
-		return known, err
-	}
 	err = db.read(ctx, "SELECT id, project_id, name, "+db.d.micros("ts")+", properties FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
 		[]any{from, most, definedAtOnce}, func(r *sql.Rows) error {
 			var project, at int64
@@ -132,15 +145,14 @@ func (db *DB) DefineEvents(ctx context.Context) (more bool, err error) {
 				return err
 			}
 			n++
-			var known map[string]int
-			if string(name) == "$groupidentify" {
-				if known, err = types(project); err != nil {
-					return err
-				}
+			if kind, set := d.addEvent(project, name, at, jsonscan.Value(properties)); set != nil {
+				groups = append(groups, groupEvent{project, kind, at, slices.Clone(set)})
 			}
-			d.addEvent(project, name, at, jsonscan.Value(properties), known)
 			return nil
 		})
+	if err == nil {
+		err = d.addGroups(ctx, db, groups)
+	}
 	if err != nil || n == 0 {
 		return false, wrap("define events", err)
 	}
