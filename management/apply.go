@@ -27,8 +27,8 @@ type ApplyOptions struct {
 	DryRun bool
 
 	// IfMatch applies the document only to the flags and cohorts with this
-	// [ApplyReport.ETag]; others are [ErrPrecondition]. "": to any.
-	IfMatch string
+	// [ApplyReport.ETag]; others are [ErrPrecondition]. Nil: to any.
+	IfMatch *string
 }
 
 // An ApplyReport tells what a document has changed in a project.
@@ -129,7 +129,7 @@ func (w *work) startApplying(ctx context.Context, set *definitionSet, o ApplyOpt
 		ApplyOptions: o, etag: set.etag(), changes: []DefinitionChange{}, faulty: make(map[string]bool),
 		at: make(map[string]int), features: make(map[int64]EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
 	}
-	if o.IfMatch != "" && o.IfMatch != a.etag {
+	if o.IfMatch != nil && *o.IfMatch != a.etag {
 		return nil, &Error{
 			Kind: ErrPrecondition, Code: "precondition_failed",
 			Detail: "The flags and cohorts of the project were changed in the meantime: look again at what the document would change.",

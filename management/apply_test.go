@@ -89,7 +89,7 @@ func TestApply(t *testing.T) {
 	if types := must(w.store.GroupTypes(t.Context(), w.web.ID))(t); len(types) != 1 {
 		t.Errorf("after a dry run the group types are %v, want company alone", types)
 	}
-	r, err := w.applied(document, management.ApplyOptions{IfMatch: dry.ETag})
+	r, err := w.applied(document, management.ApplyOptions{IfMatch: &dry.ETag})
 	w.ok(err)
 	if diff := cmp.Diff([]string{
 		`changed cohort Acme 0; description: "Ours" added; filters/properties/values/0/value: "@acme.com" → "@acme.example"`,
@@ -126,10 +126,10 @@ func TestApply(t *testing.T) {
 	if len(again.Changes) > 0 || again.Unchanged != 7 || again.Parity != 0 {
 		t.Errorf("second report: %+v", again)
 	}
-	if _, err := w.applied(document, management.ApplyOptions{IfMatch: r.ETag}); fault(err) != "precondition precondition_failed" {
+	if _, err := w.applied(document, management.ApplyOptions{IfMatch: &r.ETag}); fault(err) != "precondition precondition_failed" {
 		t.Errorf("apply to a project that has changed: %v", err)
 	}
-	if _, err := w.applied(document, management.ApplyOptions{IfMatch: again.ETag}); err != nil {
+	if _, err := w.applied(document, management.ApplyOptions{IfMatch: &again.ETag}); err != nil {
 		t.Errorf("apply to the project that was seen: %v", err)
 	}
 }
@@ -497,7 +497,7 @@ func TestApplyAtOnce(t *testing.T) {
 	for n := range 4 {
 		document := fmt.Sprintf(`[{"key":"a","active":true,"filters":{"groups":[{"rollout_percentage":%d}]}}]`, n)
 		go func() {
-			_, err := w.ApplyDefinitions(context.Background(), w.as(w.ada), ref(w.web), []byte(document), management.ApplyOptions{IfMatch: seen})
+			_, err := w.ApplyDefinitions(context.Background(), w.as(w.ada), ref(w.web), []byte(document), management.ApplyOptions{IfMatch: &seen})
 			results <- err
 		}()
 	}

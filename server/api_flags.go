@@ -118,21 +118,22 @@ func flagUsage(a *apiRequest) error {
 	return a.answer(http.StatusOK, v, err)
 }
 
-// unquoted returns what If-Match names, "" if that is anything.
-func unquoted(match string) string {
-	if match == "*" {
-		return ""
+// ifMatch returns what If-Match names, nil if that is anything.
+func (a *apiRequest) ifMatch() *string {
+	match := a.x.r.Header.Get("If-Match")
+	if match == "" || match == "*" {
+		return nil
 	}
-	return strings.Trim(strings.TrimPrefix(match, "W/"), `"`)
+	return new(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
 }
 
 // ifVersion returns the version that If-Match names, nil if there is none.
 func (a *apiRequest) ifVersion() *int {
-	match := unquoted(a.x.r.Header.Get("If-Match"))
-	if match == "" {
+	match := a.ifMatch()
+	if match == nil {
 		return nil
 	}
-	version, err := strconv.Atoi(match)
+	version, err := strconv.Atoi(*match)
 	if err != nil {
 		version = -1 // no flag has it
 	}
@@ -190,7 +191,7 @@ func importDefinitions(a *apiRequest) error {
 
 // applyDefinitions makes a project what a document says (management.md §13.23).
 func applyDefinitions(a *apiRequest) error {
-	o := management.ApplyOptions{IfMatch: unquoted(a.x.r.Header.Get("If-Match"))}
+	o := management.ApplyOptions{IfMatch: a.ifMatch()}
 	var err error
 	if o.DryRun, err = a.asked("dry_run"); err != nil {
 		return err

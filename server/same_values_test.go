@@ -117,9 +117,9 @@ func newSameValues(t *testing.T, w *world, document string, n int) *sameValues {
 	if err := p.loader.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, problem := range p.loader.Status().Problems {
-		if problem.Severity == flags.Error && !strings.Contains(problem.Error(), "does not exist") {
-			t.Fatalf("the generator's document: %v", problem)
+	for key, result := range p.evaluator.Snapshot().Evaluate(&flags.Request{DistinctID: "u"}).All() {
+		if result.Reason.Code == flags.ErrorFlagData {
+			t.Fatalf("the generator's document: flag %s: %v", key, result.Reason)
 		}
 	}
 	return p
