@@ -482,8 +482,13 @@ func TestRuling100Undo(t *testing.T) {
 
 	// Nothing that was made up is done.
 	for _, form := range []url.Values{
-		{}, {"undo": {"what=Else"}, "back": {"/console/"}}, {"undo": undo["undo"], "back": {"https://example.com/"}}, {"undo": undo["undo"]},
-		{"undo": {"what=Name&item=@me&mark=[]"}, "back": {"/console/"}}, {"undo": {"what=Person&mark=1"}, "back": {"/console/"}}, {"undo": {"what=FeatureFlag&item=1&mark=x"}, "back": {"/console/"}},
+		{},
+		{"undo": {"what=Else"}, "back": {"/console/"}},
+		{"undo": undo["undo"], "back": {"https://example.com/"}},
+		{"undo": undo["undo"]},
+		{"undo": {"what=Name&item=@me&mark=[]"}, "back": {"/console/"}},
+		{"undo": {"what=Person&mark=1"}, "back": {"/console/"}},
+		{"undo": {"what=FeatureFlag&item=1&mark=x"}, "back": {"/console/"}},
 	} {
 		if a := s.post(to, form); a.status != 400 {
 			t.Errorf("%v: status %d", form, a.status)
