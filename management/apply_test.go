@@ -38,11 +38,11 @@ func (w *world) exported(o management.ExportOptions) string {
 // told are the changes of a report, a line each.
 func told(r *management.ApplyReport) (lines []string) {
 	for _, c := range r.Changes {
-		line := fmt.Sprintf("%s %s %s %d", c.Action, c.Kind, c.Name, c.Version)
+		line := []string{fmt.Sprintf("%s %s %s %d", c.Action, c.Kind, c.Name, c.Version)}
 		for _, d := range c.Changes {
-			line += "; " + d.String()
+			line = append(line, d.String())
 		}
-		lines = append(lines, line)
+		lines = append(lines, strings.Join(line, "; "))
 	}
 	return lines
 }
