@@ -95,7 +95,7 @@ type importer struct {
 
 	groups  map[int]int             // indexes of the file to indexes of the project
 	there   map[string]*FeatureFlag // flags that the project had, by key
-	seen    map[string]bool         // keys of flags of the file that were looked at
+	seen    map[string]bool         // keys of flags of the file, of which the first flag counts
 	ids     map[string]int64        // of the flags of earlier stages that the project has as in the file, by key
 	stage   []*FeatureFlag          // the same flags of this stage, while ids is read by others
 	cohorts map[int64]int64         // IDs of the file to IDs of the project
@@ -757,9 +757,14 @@ func (i *importer) importFlags(ctx context.Context) error {
 			i.leave(&f, f.unread)
 		case f.Flag == nil:
 			i.leave(&f, errors.New("it has no key"))
+		case i.seen[f.Key]:
+			f.Flag = nil // that is the first one
+			i.leave(&f, errors.New("the file has another flag with this key before, and only the first one counts"))
 		case f.HasEncryptedPayloads:
+			i.seen[f.Key] = true
 			i.leave(&f, errors.New("its payloads are encrypted: make it again by hand"))
 		default:
+			i.seen[f.Key] = true
 			numbers[f.Flag] = len(waiting)
 			waiting = append(waiting, f)
 		}
@@ -888,7 +893,7 @@ func sameRules(there, made *FeatureFlag, filters *flags.Filters) bool {
 
 // wanted reports whether the flag that was made of a file's is to be stored: as a new one
 // or, if it has an ID then, in place of the one that the project has. It is left out if it
-// could not be read, and if the file has its key already.
+// could not be read.
 func (i *importer) wanted(r readFlag) (bool, error) {
 	f, made := r.file, r.made
 	if r.err != nil {
@@ -898,11 +903,6 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		i.leave(f, r.err)
 		return false, nil
 	}
-	if i.seen[made.Key] {
-		i.leave(f, errors.New("the file has another flag with this key before"))
-		return false, nil
-	}
-	i.seen[made.Key] = true
 	there := i.there[made.Key]
 	if there == nil {
 		return true, nil

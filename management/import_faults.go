@@ -1,6 +1,7 @@
 package management
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,18 @@ func checkForeign(document []byte) error {
 // file with errors in what is about all flags.
 func (f *importFile) findFaults(cohortsByID bool) error {
 	f.faults, f.cohortFaults = make(map[string]*flags.DefinitionError), make(map[int64]*flags.DefinitionError)
-	s, err := flags.Compile(f.definitions, flags.CompileOptions{})
+	first := *f.definitions // without later flags with the same key, which importFlags leaves out
+	first.Flags = slices.Clone(first.Flags)
+	keys := make(map[string]bool, len(first.Flags))
+	first.Flags = slices.DeleteFunc(first.Flags, func(d flags.Flag) bool {
+		if d.Deleted || d.Key == "" {
+			return false
+		}
+		again := keys[d.Key]
+		keys[d.Key] = true
+		return again
+	})
+	s, err := flags.Compile(&first, flags.CompileOptions{})
 	if err != nil {
 		return invalid("", "invalid_input", "The definitions of the file cannot be compiled: %s.", err)
 	}

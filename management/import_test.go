@@ -137,6 +137,8 @@ func TestImportLeavesOut(t *testing.T) {
 		flag("11", "", "", ""),
 		flag("12", "over", "", on("1")),
 		flag("9", "good", "", `{"key":"a","type":"person","operator":"exact","value":"b"}`),
+		flag("13", "good", "", ""),
+		flag("14", "look", "", ""),
 	}, ",")+`],"cohorts":{}}`), management.ImportOptions{})
 	w.ok(err)
 	if diff := cmp.Diff([]string{"good"}, r.Flags); diff != "" {
@@ -155,6 +157,8 @@ func TestImportLeavesOut(t *testing.T) {
 		"flag sp ace (id 8)": "letters",
 		"flag odd (id 10)":   "version",
 		"flag ":              "no key",
+		"flag good":          "the file has another flag with this key before, and only the first one counts",
+		"flag look":          "the file has another flag with this key before",
 	} {
 		if !strings.Contains(left[what], want) {
 			t.Errorf("%s was left out because %q, want something about %q", what, left[what], want)

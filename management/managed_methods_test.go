@@ -133,7 +133,7 @@ func managedMethods() []method {
 		},
 		{
 			name: "ApplyDefinitions", scope: "feature_flag:write", also: "cohort:write", kind: ofProject, first: flag,
-			log: []string{"FeatureFlag created by ada in nothing", "Cohort created by ada in nothing", "FeatureFlag updated by ada in nothing"},
+			log: []string{"FeatureFlag updated by ada in nothing", "FeatureFlag created by ada in nothing", "Cohort created by ada in nothing"},
 			call: func(c *callable) error {
 				return second(c.ApplyDefinitions(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}],
 					"cohorts":[{"id":1,"name":"Listed","is_static":true}],"group_type_mapping":{"0":"company"}}`), management.ApplyOptions{Prune: true}))

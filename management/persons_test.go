@@ -152,6 +152,18 @@ func capturedMethods() []method {
 			call: func(c *callable) error { return second(c.ListGroups(c.ctx, c.p, c.web, 0, "", 10, 0)) },
 		},
 		{
+			name: "EventDefinitions", scope: "event_definition:read", kind: ofProject, first: seize,
+			call: func(c *callable) error {
+				return second(c.EventDefinitions(c.ctx, c.p, c.web, management.DefinitionQuery{}, 10, 0))
+			},
+		},
+		{
+			name: "PropertyDefinitions", scope: "property_definition:read", kind: ofProject, first: seize,
+			call: func(c *callable) error {
+				return second(c.PropertyDefinitions(c.ctx, c.p, c.web, management.DefinitionQuery{}, 10, 0))
+			},
+		},
+		{
 			name: "FindGroup", scope: "group:read", kind: ofProject, first: seize,
 			call: func(c *callable) error { return second(c.FindGroup(c.ctx, c.p, c.web, 0, "acme")) },
 		},
@@ -198,7 +210,7 @@ func TestCapturedElsewhere(t *testing.T) {
 			switch c.checkUnchanged(m.name, before); {
 			case strings.HasPrefix(m.name, "ListPersons of"):
 				checkFault(t, m.name+" in another project", m.call(c), "invalid does_not_exist cohort")
-			case strings.HasPrefix(m.name, "List"), m.name == "WriteEvents", m.name == "GroupTypes", m.name == "SearchPersons", m.name == "FindPerson":
+			case strings.HasPrefix(m.name, "List"), m.name == "WriteEvents", m.name == "GroupTypes", m.name == "EventDefinitions", m.name == "PropertyDefinitions", m.name == "SearchPersons", m.name == "FindPerson":
 				checkFault(t, m.name+" in another project", m.call(c), "")
 			default:
 				checkFault(t, m.name+" in another project", m.call(c), "not found not_found")

@@ -26,6 +26,9 @@ func TestCheckAndImportJudgeAlike(t *testing.T) {
 	}{
 		{condition(`{}`), true},
 		{condition(`{"rollout_percentage":33.3,"variant":null,"description":7,"sort_key":null}`), true},
+		{filters(`{"groups":[]}`), true},
+		{filters(`{}`), true},
+		{flag(`"name":"F"`), true}, // no filters
 		{filters(`{"version":1,"groups":[{}]}`), true},
 		{filters(`{"groups":[{}],"multivariate":{"variants":[]}}`), true},
 		{filters(`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100},{"key":"b"}]}}`), true},

@@ -107,7 +107,7 @@ made flag top
 			// What cannot be taken over, and why.
 			odd := write(t, "odd.json", `{"flags":[{"id":1,"key":"base","active":true,"filters":{"groups":[{}]}},{"id":2,"key":"sp ace","active":true,"filters":{"groups":[{}]}},{"id":3,"key":"fine","active":true,"filters":{"groups":[{}]}}]}`)
 			call{args: []string{"import", odd}, env: s.env}.run(t).want(t, outcome{1, `made flag fine
-left out flag base (id 1): the project has another flag with this key: they differ in name, filters, tags, has_experiment; to change it, apply the document
+left out flag base (id 1): the project has another flag with this key: they differ in name, filters, tags; to change it, apply the document
 left out flag sp ace (id 2): Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "sp ace".
 1 flag and 0 cohorts imported, 2 left out; each new flag has the same value as at its origin for 1000 random persons
 `, ""})
