@@ -94,7 +94,7 @@ export const member = [
 		await t.open(`/cohorts/${made.id}`)
 		await t.field('Or many, by their distinct IDs').fill('user-001\nuser-002\nnobody-at-all')
 		await t.button('Add them').click()
-		await t.main.getByRole('status').first().waitFor()
+		await t.main.locator('.note[role="status"]').waitFor() // how far the list is sent is said before that
 	}],
 	['features', (t) => t.open('/features')],
 	['feature', async (t) => {
@@ -172,7 +172,7 @@ export const states = [
 	['feature-enrolled', async (t) => {
 		const made = await t.api.post('/early_access_feature/', { name: 'Enrolled', stage: 'beta' })
 		await t.open(`/features/${made.id}`)
-		await t.field('Distinct ID').fill('user-007')
+		await t.field('Person').fill('user-007')
 		await t.button('Enrol').click()
 		await t.main.locator('tbody').getByRole('button').first().waitFor()
 	}],

@@ -54,6 +54,15 @@ export class Task {
 		this.checks.ok(id, text, found, found ? undefined : (await this.main.innerText().catch(() => '')).replace(/\s+/g, ' ').slice(0, 600))
 	}
 
+	// leaves does what leads to another page, which may look the same, and waits for that.
+	async leaves(work) {
+		const old = await this.main.elementHandle()
+		await work()
+		const left = await poll(() => old.evaluate((main) => !main.isConnected).catch(() => true))
+		if (!left) throw new Error(`the page stays: ${this.page.url()}`)
+		await this.main.waitFor()
+	}
+
 	// open goes to a page of the project by its address, as from a bookmark.
 	open(path) {
 		return this.page.goto(`/console/projects/${this.project}${path}`)
@@ -183,8 +192,8 @@ async function conflict(t) {
 	await t.api.patch(`/feature_flags/${id}/`, share(20))
 	await hand.press(t.button('See who changes'))
 	await t.title('Somebody else changed this flag')
-	await t.sees('C01', 'what they changed is there', t.main.locator('section', { hasText: 'What they changed' }).getByText('20', { exact: true }))
-	await t.sees('C02', 'and what saving would change', t.main.locator('section', { hasText: 'What saving yours' }).getByText('70', { exact: true }))
+	await t.sees('C01', 'what they changed is there', t.main.locator('section', { hasText: 'What they changed' }).getByText('20 %', { exact: true }))
+	await t.sees('C02', 'and what saving would change', t.main.locator('section', { hasText: 'What saving yours' }).locator('ins').getByText('70 %', { exact: true }))
 	t.checks.equal('C03', 'nothing is overwritten', (await t.flag(key)).filters.groups[0].rollout_percentage, 20)
 	await hand.press(t.button('Go on editing mine'))
 	await t.title(key)
@@ -216,7 +225,7 @@ async function switchFlag(t) {
 	await hand.press(t.button('Undo'))
 	await t.sees('W10', 'the change is undone with one button', 'It is as it was before.')
 	t.checks.equal('W11', 'and it is on again', (await t.flag(key)).active, true)
-	await hand.press(t.button('Undo'))
+	await t.leaves(() => hand.press(t.button('Undo')))
 	await t.sees('W12', 'which is undone as well', 'It is as it was before.')
 	t.checks.equal('W05', 'and off for programs', (await t.flag(key)).active, false)
 
@@ -486,7 +495,7 @@ async function endSession(t) {
 		await o.title('Flags')
 		await t.page.goto('/console/me')
 		await t.title('Your account')
-		await hand.press(t.button('End'))
+		await t.leaves(() => hand.press(t.button('End')))
 		await t.sees('X01', 'the session is not in the list any more', t.main.getByText('this one'))
 		t.checks.equal('X02', 'only this one is', await t.button('End').count(), 0)
 		await o.page.reload()

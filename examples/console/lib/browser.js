@@ -83,11 +83,13 @@ export async function findings(page, { colours = false } = {}) {
 }
 
 // walk presses Tab until it is round. It returns what a keyboard does not reach, and where it
-// cannot be seen: what has the focus without an outline, or is behind something else.
+// cannot be seen: what has the focus without an outline, or is behind something else. A field
+// for a date has a stop for each of its parts.
 export async function walk(page) {
 	await page.evaluate(() => {
 		document.activeElement?.blur()
 		window.walked = new Set()
+		window.lately = undefined
 	})
 	const faults = []
 	for (let n = 0, ends = 0; n < stops && ends < 3; n++) {
@@ -95,8 +97,9 @@ export async function walk(page) {
 		const fault = await page.evaluate(() => {
 			const element = document.activeElement
 			if (element === document.body) return 'end'
+			if (element === window.lately && element.type === 'date') return
 			if (window.walked.has(element)) return 'round'
-			window.walked.add(element)
+			window.walked.add(window.lately = element)
 			const name = element.outerHTML.slice(0, 120)
 			const style = getComputedStyle(element)
 			if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) === 0) return `no outline: ${name}`
