@@ -104,9 +104,6 @@ func roundUp(n int) int {
 	}
 }
 
-// shareOf returns a part of a whole in words, such as 12.5 %.
-func shareOf(part, whole int) string { return percent(shares(whole, []int{part})[0]) }
-
 // shares returns how many percent of a whole some parts are, with one decimal. Parts that
 // are the whole add up to 100: those with the largest remainders are rounded up.
 func shares[N int | float64](whole N, parts []N) []float64 {
