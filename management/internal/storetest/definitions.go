@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,15 +13,20 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// define calls DefineEvents until there is no more. On PostgreSQL, the first call may only
-// see which events there are.
-func define(t *testing.T, s sqlstore.Storage) {
+// define calls DefineEvents until the names have an event: on PostgreSQL, it has to wait for
+// the transactions that others have begun before.
+func (s *suite) define(t *testing.T, store sqlstore.Storage, e capture.Event) {
 	t.Helper()
-	for range 2 {
-		for more := true; more; {
-			var err error
-			more, err = s.DefineEvents(t.Context())
-			must(t, err)
+	for deadline := time.Now().Add(time.Minute); ; {
+		_, err := store.DefineEvents(t.Context())
+		must(t, err)
+		list, _, err := store.Definitions(t.Context(), e.Project, management.DefinesEvent, e.Name, 10, 0)
+		must(t, err)
+		if slices.ContainsFunc(list, func(d management.Definition) bool { return d.Name == e.Name && !d.Last.Before(e.Time) }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute, the names do not have %s of %v: %v", e.Name, e.Time, list)
 		}
 	}
 }
@@ -56,7 +62,7 @@ func testDefinitions(t *testing.T, s *suite) {
 		}
 	}
 	check("before DefineEvents", []string{"0"}, list(s.Storage, 1, management.DefinesEvent, "", 10, 0))
-	define(t, s.Storage)
+	s.define(t, s.Storage, other)
 	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 		check("events", []string{"3", "$groupidentify  1m0s 1m0s", "Page view  9m0s 9m0s", "page  3m0s 5m0s"},
 			list(store, 1, management.DefinesEvent, "", 10, 0))
@@ -71,8 +77,9 @@ func testDefinitions(t *testing.T, s *suite) {
 		check("another project", []string{"1", "elsewhere  0s 0s"}, list(store, 2, management.DefinesEvent, "", 10, 0))
 	}
 
-	s.write(t, at(s.event("page", "u", `{"on":"perhaps"}`), 90))
-	define(t, s.another(t))
+	again := at(s.event("page", "u", `{"on":"perhaps"}`), 90)
+	s.write(t, again)
+	s.define(t, s.another(t), again)
 	check("another time", []string{"3", "page  3m0s 1h30m0s"}, list(s.Storage, 1, management.DefinesEvent, "", 1, 2))
 	check("another type", []string{"1", "on String 5m0s 1h30m0s"}, list(s.Storage, 1, management.DefinesEventProperty, "on", 1, 0))
 
@@ -81,8 +88,9 @@ func testDefinitions(t *testing.T, s *suite) {
 	for i := range 10_050 {
 		many = append(many, s.event(fmt.Sprintf("z%05d", i), "u", `{}`))
 	}
-	s.write(t, append(many, at(s.event("page", "u", `{}`), 100))...)
-	define(t, s.Storage)
+	known := at(s.event("page", "u", `{}`), 100)
+	s.write(t, append(many, known)...)
+	s.define(t, s.Storage, known)
 	check("many names", []string{"10000"}, list(s.Storage, 1, management.DefinesEvent, "", 0, 0))
 	check("a known name", []string{"2", "page  3m0s 1h40m0s"}, list(s.Storage, 1, management.DefinesEvent, "page", 1, 1))
 }
