@@ -121,7 +121,6 @@ func benchmarkPages(b *testing.B, database string) {
 		{"flag", flag},
 		{"new flag", "/projects/1/flags/new"},
 		{"flag history", flag + "/history"},
-		{"switch", s.flagPath("checkout-button") + "/switch?to=off"},
 		{"persons", "/projects/1/persons"},
 		{"persons searched", "/projects/1/persons?q=person-000042"},
 		{"persons searched by name", "/projects/1/persons?q=ada+number+4711"},
