@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -516,7 +517,24 @@ func (s *site) target(t *testing.T) *target {
 			v.told = append(v.told, v.foreign.ids[name])
 		}
 	}
+	s.define(t, a)
 	return v
+}
+
+// define waits until the definitions of a project have its two events, of a person and of
+// their own, so that what an account shows changes no more. On PostgreSQL, that takes as
+// long as the transactions that others have begun before.
+func (s *site) define(t *testing.T, a *account) {
+	t.Helper()
+	for count, deadline := 0, time.Now().Add(time.Minute); count < 2; {
+		_, err := s.store.DefineEvents(t.Context())
+		if err == nil {
+			_, count, err = s.store.Definitions(t.Context(), a.project.ID, management.DefinesEvent, "", 10, 0)
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%d of the project's 2 events have definitions: %v", count, err)
+		}
+	}
 }
 
 // checkSilent checks that an answer tells only what the request has said about a
