@@ -93,12 +93,15 @@ func noObject(document []byte) error {
 // stored or sent, just as [Decode] reads the filters of a document. key is the key
 // of the flag, which the legacy form super_groups names; "" if that is not known.
 //
+// Unlike Decode it keeps in Extra what evaluation does not use.
+//
 // The error is the first *[DefinitionError] of the filters as a whole or of one of
-// their condition sets' filters, its path below the flag. The filters come with it
-// all the same: a flag that has them fails, or fails where it reaches the filter,
-// and the others of a project do not. That there is none does not mean that the
-// filters make sense, which [Compile] and packages that store filters decide.
-// Filters with an error keep raw, which [AppendFilters] writes in place of them.
+// their condition sets' filters, or else the first thing that evaluation passes over
+// and that cannot be what its author meant; its path is below the flag. The filters come
+// with it all the same. If they have an error of their own ([Filters.Err], [Filter.Err]),
+// a flag that has them fails, or fails where it reaches the filter, and the filters keep
+// raw, which [AppendFilters] writes in place of them. That there is no error does not mean
+// that the filters make sense, which [Compile] and packages that store filters decide.
 //
 // The result shares the memory of raw, which must not change any more.
 func DecodeFilters(raw []byte, key string) (Filters, error) {
@@ -120,10 +123,14 @@ func DecodeFilters(raw []byte, key string) (Filters, error) {
 			}
 		}
 	}
-	if fault == nil {
+	switch {
+	case fault != nil:
+		f.source = raw
+	case d.doubt != nil:
+		fault = d.doubt
+	default:
 		return f, nil
 	}
-	f.source = raw
 	named := *fault
 	named.Flag = key
 	return f, &named
@@ -145,7 +152,8 @@ func parseJSON(raw []byte) (jsonscan.Value, error) {
 // the wrong type as a fault of what is being read and go on, so that the key,
 // runtime and activity of a broken flag are still known.
 type decoder struct {
-	out      *Definitions // nil if what is read is no document, so that nobody sees notes
+	out      *Definitions     // nil if what is read is no document, so that nobody sees notes
+	doubt    *DefinitionError // the first note that is an error, without a document
 	elements int
 	flag     *Flag             // the flag being read, or nil
 	fault    **DefinitionError // where the first fault of what is being read goes, or nil
@@ -214,12 +222,17 @@ func (d *decoder) count(n int) error {
 }
 
 func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, err error) {
-	if d.out == nil || len(d.out.notes) == MaxProblems {
+	switch {
+	case d.out == nil && (s != Error || d.doubt != nil), d.out != nil && len(d.out.notes) == MaxProblems:
 		return
 	}
 	e := &DefinitionError{Path: p.String(), Value: shorten(value), Err: err, Hint: hint}
 	if d.flag != nil {
 		e.Flag = d.flag.Key
+	}
+	if d.out == nil {
+		d.doubt = e
+		return
 	}
 	d.out.notes = append(d.out.notes, Problem{s, e})
 }
@@ -863,6 +876,7 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	if err := d.conditions(f, &path{up: at, name: "groups"}, groups); err != nil {
 		return err
 	}
+	defer func() { f.Extra = d.extra(v, f.has) }()
 	if err := d.multivariate(f, &path{up: at, name: "multivariate"}, multivariate); err != nil {
 		return err
 	}
@@ -957,8 +971,11 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 			d.checkMembers(members.Condition, at, a.Value())
 		}
 		d.checkNames(&names, at, a.Value())
+		c.Extra = d.extra(a.Value(), c.has)
 	}
-	f.Groups = d.groups.done(list)
+	if f.Groups = d.groups.done(list); f.Groups == nil {
+		f.Groups = []Condition{}
+	}
 	return nil
 }
 
@@ -998,7 +1015,9 @@ func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 			keepSeen(f, places, a.Value(), d.elements-elements)
 		}
 	}
-	*dst = d.properties.done(list)
+	if *dst = d.properties.done(list); *dst == nil {
+		*dst = []Filter{}
+	}
 	return nil
 }
 
@@ -1084,8 +1103,15 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		}
 	case f.Type == "flag" || f.Type == "cohort":
 		// Without a usable key a dependency never matches; a cohort needs none.
+	case k == jsonscan.Number && f.Kind() == UnknownFilter:
+		f.Key = string(key)
 	default:
 		d.wrong(&path{up: at, name: "key"}, key, "a string")
+	}
+	if f.Kind() == UnknownFilter {
+		f.Extra = extraMembers(v, f.has)
+	} else {
+		f.Extra = d.extra(v, f.has)
 	}
 	return nil
 }
@@ -1120,11 +1146,12 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		d.checkMembers(members.Multivariate, at, v)
 	}
 	d.checkNames(&names, at, v)
+	f.Multivariate = new(Multivariate)
+	defer func() { f.Multivariate.Extra = d.extra(v, f.Multivariate.has) }()
 	at = &path{up: at, name: "variants"}
 	if !d.is(jsonscan.Array, at, variants) {
 		return nil
 	}
-	f.Multivariate = new(Multivariate)
 	var list []Variant
 	a := d.values.Array(variants)
 	for i := 0; a.Next(); i++ {
@@ -1138,7 +1165,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		}
 		list = d.variants.next(list)
 		w := &list[len(list)-1]
-		hasKey, odd := false, false
+		hasKey, hasPct, odd := false, false, false
 		var names nameSet
 		p := &path{up: at}
 		for o := d.values.Object(a.Value()); o.Next(); {
@@ -1158,7 +1185,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 				}
 			case "rollout_percentage":
 				p.name = "rollout_percentage"
-				d.float(&w.RolloutPercentage, p, v)
+				hasPct = d.float(&w.RolloutPercentage, p, v)
 			default:
 				odd = odd || !members.Variant.Knows(o.Name())
 			}
@@ -1170,8 +1197,14 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		if !hasKey {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
 		}
+		if !hasPct && d.out == nil {
+			d.note(Error, &path{up: at, name: "rollout_percentage"}, nil, "", errors.New("a variant needs a percentage"))
+		}
+		w.Extra = d.extra(a.Value(), w.has)
 	}
-	f.Multivariate.Variants = d.variants.done(list)
+	if f.Multivariate.Variants = d.variants.done(list); f.Multivariate.Variants == nil {
+		f.Multivariate.Variants = []Variant{}
+	}
 	return nil
 }
 
@@ -1215,6 +1248,7 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 	}
 	d.checkNames(&names, at, v)
 	if hasID && hasPct {
+		h.Extra = d.extra(v, h.has)
 		f.Holdout = &h
 		return
 	}

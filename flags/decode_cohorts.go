@@ -188,8 +188,11 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 // cohort, for the paths of errors. The tree is nil if there are no criteria, so
 // that nobody is a member.
 //
-// The error is the first *[DefinitionError] of the tree or one of its leaves. The
-// tree comes with it all the same: flags that need the cohort fail. That there is
+// Unlike Decode it keeps in Extra what evaluation does not use.
+//
+// The error is the first *[DefinitionError] of the tree or one of its leaves, or else the
+// first thing in it that cannot be what its author meant, as in [DecodeFilters]. The
+// tree comes with it all the same: flags that need the cohort may fail. That there is
 // none does not mean that a flag can be evaluated with the tree, which is for
 // [Compile] to say.
 //
@@ -220,6 +223,9 @@ func DecodeCohort(raw []byte, id int64) (*CohortNode, error) {
 			c.Properties.source = raw
 			return c.Properties, leaf.fault
 		}
+	}
+	if d.doubt != nil {
+		return c.Properties, d.doubt
 	}
 	return c.Properties, nil
 }
@@ -350,15 +356,13 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		if err := d.decodeFilter(n.Leaf, at, v); err != nil {
 			return err
 		}
-		if n.Leaf.Kind() == UnknownFilter {
-			n.Criterion = d.json(v)
-		}
 		if n.Leaf.Type == "" && n.Leaf.fault == nil {
 			d.note(Warning, &path{up: at, name: "type"}, nil, hintType, errNoType)
 		}
 		return nil
 	}
 	d.checkNames(&names, at.up, v)
+	n.Extra = d.extra(v, n.has)
 	if depth == MaxTreeGroups {
 		d.fail(at, nil, errTreeDepth)
 		return nil

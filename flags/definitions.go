@@ -142,6 +142,12 @@ type Filters struct {
 	// only one understood.
 	Version int `json:"version,omitempty"`
 
+	// Extra has what JSON has beside the fields, as an object: members that evaluation
+	// does not know, and members of the fields that say nothing, such as null, so that
+	// filters can be shown as somebody has sent them. The parts of Filters have it, too.
+	// Nil if there is nothing, and always in what [Decode] returns.
+	Extra json.RawMessage `json:"-"`
+
 	// fault is the reason why the filters could not be understood. A flag with
 	// such filters fails.
 	fault *DefinitionError
@@ -205,20 +211,23 @@ func payloadText(payload []byte) (string, bool) {
 
 // Multivariate holds the variants of a flag.
 type Multivariate struct {
-	Variants []Variant `json:"variants"`
+	Variants []Variant       `json:"variants"`
+	Extra    json.RawMessage `json:"-"`
 }
 
 // A Variant is a named outcome with its share in percent.
 type Variant struct {
-	Key               string  `json:"key"`
-	Name              *string `json:"name,omitempty"` // what people see
-	RolloutPercentage float64 `json:"rollout_percentage"`
+	Key               string          `json:"key"`
+	Name              *string         `json:"name,omitempty"` // what people see
+	RolloutPercentage float64         `json:"rollout_percentage"`
+	Extra             json.RawMessage `json:"-"`
 }
 
 // A Holdout keeps a share of subjects, in percent, out of an experiment.
 type Holdout struct {
-	ID                  int64   `json:"id"`
-	ExclusionPercentage float64 `json:"exclusion_percentage"`
+	ID                  int64           `json:"id"`
+	ExclusionPercentage float64         `json:"exclusion_percentage"`
+	Extra               json.RawMessage `json:"-"`
 }
 
 // A Condition is one condition set (evaluation.md §1.4).
@@ -239,6 +248,8 @@ type Condition struct {
 	// them: SortKey orders nothing.
 	Description string `json:"description,omitempty"`
 	SortKey     string `json:"sort_key,omitempty"`
+
+	Extra json.RawMessage `json:"-"`
 }
 
 // A Filter is one comparison: a filter of a condition set or a leaf of a
@@ -272,6 +283,9 @@ type Filter struct {
 	// CohortName is the name of the cohort, in filters that are made for people
 	// to see. Decode does not read it, since it is the cohort that has a name.
 	CohortName string `json:"cohort_name,omitempty"`
+
+	// Extra is as in [Filters]. The criterion of an [UnknownFilter] always has it.
+	Extra json.RawMessage `json:"-"`
 
 	// fault is the reason why Decode could not understand the filter. A flag
 	// that reaches such a filter fails.
@@ -349,10 +363,7 @@ type CohortNode struct {
 	Type   string // of a group
 	Values []CohortNode
 	Leaf   *Filter
-
-	// Criterion is the JSON of a leaf of an [UnknownFilter], with members that
-	// Leaf lacks. Evaluation does not use it. Nil for all other nodes.
-	Criterion json.RawMessage
+	Extra  json.RawMessage // of a group, as in [Filters]
 
 	// fault, at the root of a tree, is the reason why the tree could not be
 	// understood, and source the JSON of the filters that DecodeCohort could not

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,16 +13,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// Definitions marshal to the document that Decode reads. Filters and trees of
-// cohorts have a normal form, in which they are also stored: compact, with members
-// in a fixed order. What is not set is left out, except an aggregation of persons
-// in a condition set, where null says something, and the lists of condition sets
-// and of filters. The value of a filter keeps its kind and, if it is a number, the
-// digits; only the last of several members with one name is kept. A payload keeps
-// all but white space.
+// Filters and trees of cohorts marshal to compact JSON in which they are also stored: what
+// is set, with members in a fixed order, and after them Extra. The value of a filter keeps
+// its kind and, if it is a number, the digits; a payload keeps all but white space. Of
+// several members with one name only the last is kept.
+//
+// Their normal form leaves Extra out, and has each thing that evaluation takes for the
+// same in the same way: always the lists of condition sets and of filters, an aggregation
+// of persons in a condition set alone, payloads as texts, and nothing for null.
 
-// AppendFilters appends filters in their normal form, which [DecodeFilters] reads. Nil
-// is written as filters without condition sets.
+// AppendFilters appends filters in their normal form, which [DecodeFilters] reads: filters
+// that have the same normal form say the same. Nil is written as filters without condition
+// sets.
 // The error, with which dst comes back as it was, says that there is something that
 // JSON does not have: a percentage that is not finite, or a value that is no JSON.
 // What Decode returns has neither.
@@ -40,6 +43,29 @@ func AppendFilters(dst []byte, f *Filters) ([]byte, error) {
 	return e.result(dst)
 }
 
+// MarshalJSON writes all that the filters have, Extra too. Errors are as in
+// [AppendFilters].
+func (f Filters) MarshalJSON() ([]byte, error) {
+	if f.source != nil {
+		return f.source, nil
+	}
+	e := encoder{full: true}
+	e.filters(&f)
+	return e.result(nil)
+}
+
+// UnmarshalJSON reads filters as [DecodeFilters] does for a flag with an unknown key. It
+// takes any JSON: what it does not understand is an error of the filters, see
+// [Filters.Err].
+func (f *Filters) UnmarshalJSON(b []byte) error {
+	read, err := DecodeFilters(bytes.Clone(b), "")
+	if fault, ok := errors.AsType[*DefinitionError](err); ok && read.source == nil {
+		read.fault, read.source = fault, bytes.Clone(b)
+	}
+	*f = read
+	return nil
+}
+
 // AppendCohort appends the filters of a cohort, {"properties": …} with a tree, in
 // their normal form, which [DecodeCohort] reads; {} for nil. The error, and what
 // DecodeCohort could not understand, are as in [AppendFilters].
@@ -56,9 +82,6 @@ func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) {
 	e.raw(`}`)
 	return e.result(dst)
 }
-
-// MarshalJSON writes what [AppendFilters] does.
-func (f Filters) MarshalJSON() ([]byte, error) { return AppendFilters(nil, &f) }
 
 // MarshalJSON writes null for [ByPerson] and an index for [ByGroup]. Inherited is
 // an absent member, which the tag omitzero takes care of; alone it is null.
@@ -109,9 +132,9 @@ func (c *Cohort) UnmarshalJSON(b []byte) error {
 	return c.Err()
 }
 
-// MarshalJSON writes the normal form of a tree, see [AppendCohort].
+// MarshalJSON writes all that a tree has, Extra too.
 func (n CohortNode) MarshalJSON() ([]byte, error) {
-	var e encoder
+	e := encoder{full: true}
 	e.node(&n, 0)
 	return e.result(nil)
 }
@@ -134,10 +157,11 @@ func (n *CohortNode) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// An encoder writes the normal form.
+// An encoder writes JSON of the model.
 type encoder struct {
-	dst []byte
-	err error // the first
+	dst  []byte
+	err  error // the first
+	full bool  // and not the normal form
 }
 
 // result returns what was written, or what was there before and the error.
@@ -183,114 +207,151 @@ func (e *encoder) aggregation(a Aggregation) {
 	}
 }
 
+// open begins a member of an object.
+func (e *encoder) open(name string) {
+	e.comma()
+	e.raw(`"`)
+	e.raw(name)
+	e.raw(`":`)
+}
+
+// list reports whether to write a list that may be missing.
+func (e *encoder) list(there bool) bool { return there || !e.full }
+
 func (e *encoder) filters(f *Filters) {
-	e.raw(`{"groups":[`)
-	for i := range f.Groups {
-		e.comma()
-		e.condition(&f.Groups[i])
-	}
-	e.raw(`]`)
-	if f.Multivariate != nil {
-		e.raw(`,"multivariate":{"variants":[`)
-		for i := range f.Multivariate.Variants {
+	e.raw(`{`)
+	if e.list(f.Groups != nil) {
+		e.open("groups")
+		e.raw(`[`)
+		for i := range f.Groups {
 			e.comma()
-			e.variant(&f.Multivariate.Variants[i])
+			e.condition(&f.Groups[i])
 		}
-		e.raw(`]}`)
+		e.raw(`]`)
 	}
-	if i, ok := f.AggregationGroupTypeIndex.Index(); ok {
-		e.raw(`,"aggregation_group_type_index":`)
-		e.int(int64(i))
+	if f.Multivariate != nil {
+		e.multivariate(f.Multivariate)
+	}
+	if a := f.AggregationGroupTypeIndex; a > ByPerson || e.full && a == ByPerson {
+		e.open("aggregation_group_type_index")
+		e.aggregation(a)
 	}
 	e.payloads(f.Payloads)
 	if f.EarlyExit != nil {
-		e.raw(`,"early_exit":`)
+		e.open("early_exit")
 		e.bool(*f.EarlyExit)
 	}
 	if f.FeatureEnrollment != nil {
-		e.raw(`,"feature_enrollment":`)
+		e.open("feature_enrollment")
 		e.bool(*f.FeatureEnrollment)
 	}
 	if h := f.Holdout; h != nil {
-		e.raw(`,"holdout":{"id":`)
+		e.open("holdout")
+		e.raw(`{"id":`)
 		e.int(h.ID)
 		e.raw(`,"exclusion_percentage":`)
 		e.percentage(h.ExclusionPercentage)
-		e.raw(`}`)
+		e.close(h.Extra, h.has)
 	}
 	if f.Version != 0 {
-		e.raw(`,"version":`)
+		e.open("version")
 		e.int(int64(f.Version))
 	}
-	e.raw(`}`)
+	e.close(f.Extra, f.has)
+}
+
+func (e *encoder) multivariate(m *Multivariate) {
+	e.open("multivariate")
+	e.raw(`{`)
+	if e.list(m.Variants != nil) {
+		e.open("variants")
+		e.raw(`[`)
+		for i := range m.Variants {
+			e.comma()
+			e.variant(&m.Variants[i])
+		}
+		e.raw(`]`)
+	}
+	e.close(m.Extra, m.has)
 }
 
 func (e *encoder) condition(c *Condition) {
-	e.raw(`{"properties":[`)
-	for i := range c.Properties {
-		e.comma()
-		e.filter(&c.Properties[i])
+	e.raw(`{`)
+	if e.list(c.Properties != nil) {
+		e.open("properties")
+		e.raw(`[`)
+		for i := range c.Properties {
+			e.comma()
+			e.filter(&c.Properties[i])
+		}
+		e.raw(`]`)
 	}
-	e.raw(`]`)
 	if c.RolloutPercentage != nil {
-		e.raw(`,"rollout_percentage":`)
+		e.open("rollout_percentage")
 		e.percentage(*c.RolloutPercentage)
 	}
 	if c.Variant != nil {
-		e.raw(`,"variant":`)
+		e.open("variant")
 		e.text(*c.Variant)
 	}
 	if c.AggregationGroupTypeIndex != Inherited {
-		e.raw(`,"aggregation_group_type_index":`)
+		e.open("aggregation_group_type_index")
 		e.aggregation(c.AggregationGroupTypeIndex)
 	}
 	if c.Description != "" {
-		e.raw(`,"description":`)
+		e.open("description")
 		e.text(c.Description)
 	}
 	if c.SortKey != "" {
-		e.raw(`,"sort_key":`)
+		e.open("sort_key")
 		e.text(c.SortKey)
 	}
-	e.raw(`}`)
+	e.close(c.Extra, c.has)
 }
 
 func (e *encoder) variant(v *Variant) {
 	e.raw(`{"key":`)
 	e.text(v.Key)
 	if v.Name != nil {
-		e.raw(`,"name":`)
+		e.open("name")
 		e.text(*v.Name)
 	}
-	e.raw(`,"rollout_percentage":`)
+	e.open("rollout_percentage")
 	e.percentage(v.RolloutPercentage)
-	e.raw(`}`)
+	e.close(v.Extra, v.has)
 }
 
-// payloads writes the payloads that are not null: a string as a string, and
-// anything else without white space between its tokens.
+// payloads writes the payloads: in the normal form as texts, and none that is null.
 func (e *encoder) payloads(payloads map[string]json.RawMessage) {
-	opened := false
+	opened := e.full && payloads != nil
+	if opened {
+		e.open("payloads")
+		e.raw(`{`)
+	}
 	for _, key := range slices.Sorted(maps.Keys(payloads)) {
 		v, err := jsonscan.Parse(payloads[key], maxDepth)
 		if err != nil {
 			e.fail(fmt.Errorf("flags: payload of %q: %w", key, errNoJSON))
 		}
 		payload, ok := payloadText(v)
-		if !ok {
+		if !ok && !e.full {
 			continue
 		}
 		if !opened {
-			e.raw(`,"payloads":{`)
+			e.open("payloads")
+			e.raw(`{`)
 			opened = true
 		}
 		e.comma()
 		e.text(key)
 		e.raw(`:`)
-		if v.Kind() == jsonscan.String {
-			e.text(payload)
-		} else {
+		switch {
+		case !ok:
+			e.raw("null")
+		case e.full && v.Kind() != jsonscan.String:
 			e.raw(payload)
+		default:
+			e.text(payload)
 		}
 	}
 	if opened {
@@ -299,42 +360,52 @@ func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 }
 
 func (e *encoder) filter(f *Filter) {
-	e.raw(`{"key":`)
-	e.text(f.Key)
+	e.raw(`{`)
+	if !e.full || f.has("key") {
+		e.open("key")
+		e.text(f.Key)
+	}
 	if f.Value != nil {
 		v, err := jsonscan.Parse(f.Value, maxDepth)
 		if err != nil {
 			e.fail(fmt.Errorf("flags: value of the filter on %q: %w", f.Key, errNoJSON))
 		}
-		e.raw(`,"value":`)
-		e.value(v)
+		if e.full || v.Kind() != jsonscan.Null {
+			e.open("value")
+			e.value(v)
+		}
 	}
 	if f.Operator != "" {
-		e.raw(`,"operator":`)
+		e.open("operator")
 		e.text(f.Operator)
 	}
 	if f.Type != "" {
-		e.raw(`,"type":`)
+		e.open("type")
 		e.text(f.Type)
 	}
 	if f.GroupTypeIndex != nil {
-		e.raw(`,"group_type_index":`)
+		e.open("group_type_index")
 		e.int(int64(*f.GroupTypeIndex))
 	}
 	if f.Negation {
-		e.raw(`,"negation":true`)
+		e.open("negation")
+		e.bool(true)
 	}
 	if f.CohortName != "" {
-		e.raw(`,"cohort_name":`)
+		e.open("cohort_name")
 		e.text(f.CohortName)
 	}
 	if f.DependencyChain != nil {
-		e.raw(`,"dependency_chain":[`)
+		e.open("dependency_chain")
+		e.raw(`[`)
 		for _, key := range *f.DependencyChain {
 			e.comma()
 			e.text(key)
 		}
 		e.raw(`]`)
+	}
+	if e.full || f.Kind() == UnknownFilter { // of which evaluation knows nothing
+		e.rest(f.Extra, f.has)
 	}
 	e.raw(`}`)
 }
@@ -344,13 +415,6 @@ func (e *encoder) node(n *CohortNode, depth int) {
 	switch {
 	case depth > maxDepth:
 		e.fail(errors.New("flags: the tree of a cohort is nested too deep to be read again"))
-		return
-	case n.Leaf != nil && n.Criterion != nil:
-		v, err := jsonscan.Parse(n.Criterion, maxDepth)
-		if err != nil {
-			e.fail(fmt.Errorf("flags: criterion on %q: %w", n.Leaf.Key, errNoJSON))
-		}
-		e.value(v)
 		return
 	case n.Leaf != nil:
 		e.filter(n.Leaf)
@@ -370,7 +434,8 @@ func (e *encoder) node(n *CohortNode, depth int) {
 		e.comma()
 		e.node(&n.Values[i], depth+1)
 	}
-	e.raw(`]}`)
+	e.raw(`]`)
+	e.close(n.Extra, n.has)
 }
 
 var errNoJSON = errors.New("it is no JSON, or nested too deep to be read again")
@@ -391,29 +456,8 @@ func (e *encoder) value(v jsonscan.Value) {
 		}
 		e.raw(`]`)
 	case jsonscan.Object:
-		e.object(v)
+		e.members(v, func(string) bool { return false })
 	default:
 		e.dst = append(e.dst, v...)
 	}
-}
-
-// object writes an object. Each member stands where its name was first met.
-func (e *encoder) object(v jsonscan.Value) {
-	var names []string
-	members := make(map[string]jsonscan.Value)
-	for o := v.Object(); o.Next(); {
-		name := string(o.Name())
-		if _, met := members[name]; !met {
-			names = append(names, name)
-		}
-		members[name] = o.Value()
-	}
-	e.raw(`{`)
-	for _, name := range names {
-		e.comma()
-		e.text(name)
-		e.raw(`:`)
-		e.value(members[name])
-	}
-	e.raw(`}`)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -52,7 +51,7 @@ func TestNormalForm(t *testing.T) {
 		{
 			"all members",
 			`{"version":1,"holdout":{"exclusion_percentage":12.50,"id":4e1},"feature_enrollment":true,"early_exit":false,"payloads":{"b":"1","a":"{ }"},"aggregation_group_type_index":2,
-			"multivariate":{"variants":[{"rollout_percentage":5e1,"name":"A","key":"a"},{"rollout_percentage":50.0,"name":"","key":"b"},{"key":"c","name":null}]},
+			"multivariate":{"variants":[{"rollout_percentage":5e1,"name":"A","key":"a"},{"rollout_percentage":50.0,"name":"","key":"b"},{"key":"c","name":null,"rollout_percentage":0}]},
 			"groups":[{"sort_key":"k","description":"Everybody","aggregation_group_type_index":null,"variant":"a","rollout_percentage":33.3,"properties":[]},{"aggregation_group_type_index":1}]}`,
 			`{"groups":[{"properties":[],"rollout_percentage":33.3,"variant":"a","aggregation_group_type_index":null,"description":"Everybody","sort_key":"k"},{"properties":[],"aggregation_group_type_index":1}],` +
 				`"multivariate":{"variants":[{"key":"a","name":"A","rollout_percentage":50},{"key":"b","name":"","rollout_percentage":50},{"key":"c","rollout_percentage":0}]},` +
@@ -63,12 +62,12 @@ func TestNormalForm(t *testing.T) {
 			oneSet(`{"key":"a","value":[1,1.0,"é/"],"operator":"exact","type":"group","group_type_index":0,"negation":true}`),
 		},
 		{"a filter with nothing but a key", oneSet(`{"key":"a","negation":false}`), oneSet(`{"key":"a"}`)},
-		{"a value that is null", oneSet(`{"key":"a","value":null}`), oneSet(`{"key":"a","value":null}`)},
+		{"a value that is null", oneSet(`{"key":"a","value":null}`), oneSet(`{"key":"a"}`)},
 		{"an object", oneSet(`{"key":"a","value":{"b": 1, "a" : {"\u0062":2}, "b":[ ]}}`), oneSet(`{"key":"a","value":{"b":[],"a":{"b":2}}}`)},
 		{"texts", oneSet(`{"key":"<a>\u2028\n","value":"\ud800 \" \\ \u0001"}`), oneSet("{\"key\":\"<a>\u2028\\n\",\"value\":\"\uFFFD \\\" \\\\ \\u0001\"}")},
 		{"a dependency", oneSet(`{"key":"7","type":"flag","operator":"flag_evaluates_to","value":true,"dependency_chain":["a","7"]}`), oneSet(`{"key":"7","value":true,"operator":"flag_evaluates_to","type":"flag","dependency_chain":["a","7"]}`)},
 		{"a dependency by number", oneSet(`{"key":7,"type":"flag","value":true,"dependency_chain":null}`), oneSet(`{"key":"7","value":true,"type":"flag"}`)},
-		{"payloads of all kinds", `{"payloads":{"d":{"b":[ 1.0 ],"a":"\u00e9","b":2},"a":true,"c":"\"x\"","b":"no JSON"}}`, `{"groups":[],"payloads":{"a":true,"b":"no JSON","c":"\"x\"","d":{"b":[1.0],"a":"\u00e9","b":2}}}`},
+		{"payloads of all kinds", `{"payloads":{"d":{"b":[ 1.0 ],"a":"\u00e9","b":2},"a":true,"c":"\"x\"","b":"no JSON"}}`, `{"groups":[],"payloads":{"a":"true","b":"no JSON","c":"\"x\"","d":"{\"b\":[1.0],\"a\":\"\\u00e9\",\"b\":2}"}}`},
 		{"early access, legacy", `{"super_groups":[{"properties":[{"key":"$feature_enrollment/f","type":"person","operator":"exact","value":["true"]}],"rollout_percentage":100}]}`, `{"groups":[],"feature_enrollment":true}`},
 		{"early access of another flag, legacy", `{"super_groups":[{"properties":[{"key":"$feature_enrollment/g","type":"person"}]}]}`, `{"groups":[]}`},
 		{"holdout, legacy", `{"holdout_groups":[{"properties":[],"rollout_percentage":10,"variant":"holdout-42"}]}`, `{"groups":[],"holdout":{"id":42,"exclusion_percentage":10}}`},
@@ -115,7 +114,7 @@ func TestNormalFormOfTrees(t *testing.T) {
 		{
 			"criteria that flags cannot evaluate",
 			and(`{"type":"behavioral", "value":"performed_event","key":"$pageview","time_value":30,"negation":false,"seq":{"b":1.0,"a":[2],"b":3}}`),
-			and(`{"type":"behavioral","value":"performed_event","key":"$pageview","time_value":30,"negation":false,"seq":{"b":3,"a":[2]}}`),
+			and(`{"key":"$pageview","value":"performed_event","type":"behavioral","time_value":30,"negation":false,"seq":{"b":3,"a":[2]}}`),
 		},
 		{"other criteria", and(`{"type":"person", "value":1,"key":"a","time_value":30}`), and(`{"key":"a","value":1,"type":"person"}`)},
 	} {
@@ -183,7 +182,7 @@ func TestAppendRefuses(t *testing.T) {
 	looped[0] = flags.CohortNode{Type: "AND", Values: looped}
 	for name, tree := range map[string]*flags.CohortNode{
 		"a circle":    &looped[0],
-		"a criterion": {Leaf: &flags.Filter{Type: "behavioral"}, Criterion: []byte(`{`)},
+		"a criterion": {Leaf: &flags.Filter{Type: "behavioral", Extra: []byte(`{`)}},
 	} {
 		if out, err := flags.AppendCohort([]byte("before"), tree); err == nil || string(out) != "before" {
 			t.Errorf("%s: AppendCohort = %s, %v; want an error", name, out, err)
@@ -319,6 +318,11 @@ func TestDecodeCohortErrors(t *testing.T) {
 	}
 }
 
+var withoutExtra = cmp.Options{
+	cmpopts.IgnoreUnexported(flags.Filters{}, flags.Filter{}),
+	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Extra" }, cmp.Ignore()),
+}
+
 // checkModel compares DecodeFilters with Decode, and the definitions with what is
 // left of them after they were written and read.
 func checkModel(t testing.TB, g *reference.Generator, document []byte) {
@@ -350,8 +354,11 @@ func checkModel(t testing.TB, g *reference.Generator, document []byte) {
 			continue
 		}
 		got, err := flags.DecodeFilters(r.Filters, key)
-		if (want.Filters.Err() == nil) != (got.Err() == nil) || !reflect.DeepEqual(restOf(&want.Filters), restOf(&got)) {
-			t.Errorf("DecodeFilters(%s) and Decode differ (-Decode +DecodeFilters):\n%s", r.Filters, cmp.Diff(want.Filters, got, cmpopts.IgnoreUnexported(flags.Filters{}, flags.Filter{})))
+		if (want.Filters.Err() == nil) != (got.Err() == nil) || cmp.Diff(restOf(&want.Filters), restOf(&got), withoutExtra) != "" {
+			t.Errorf("DecodeFilters(%s) and Decode differ (-Decode +DecodeFilters):\n%s", r.Filters, cmp.Diff(want.Filters, got, withoutExtra))
+		}
+		if err == nil {
+			checkSent(t, &got, r.Filters, key)
 		}
 		understood = understood && err == nil
 		first := appendFilters(t, restOf(&got))
@@ -396,6 +403,113 @@ func checkModel(t testing.TB, g *reference.Generator, document []byte) {
 		if diff := cmp.Diff(string(a), string(b)); diff != "" {
 			t.Errorf("written and read again, definitions give other results (-before +after):\n%s\ndocument: %s\nwritten: %s", diff, document, written)
 		}
+	}
+}
+
+// checkSent compares filters as they are written in full with what was read: the members and
+// their values are the same, but for what has another name now, and for members that
+// are there twice.
+func checkSent(t testing.TB, f *flags.Filters, sent []byte, key string) {
+	t.Helper()
+	full, err := json.Marshal(f)
+	if err != nil {
+		t.Fatalf("json.Marshal: %v", err)
+	}
+	again, err := flags.DecodeFilters(full, key)
+	if twice, _ := json.Marshal(&again); err == nil && !bytes.Equal(full, twice) {
+		t.Errorf("%s becomes %s, and once more %s", sent, full, twice)
+	}
+	want, got := decoded(sent), decoded(full)
+	if filters, ok := want.(map[string]any); ok {
+		written := got.(map[string]any)
+		for older, newer := range map[string]string{"super_groups": "feature_enrollment", "holdout_groups": "holdout"} {
+			if _, ok := filters[older]; ok && filters[newer] == nil {
+				delete(written, newer)
+				delete(filters, newer)
+			}
+		}
+	}
+	renamed(want)
+	equal := cmp.Comparer(func(a, b json.Number) bool {
+		x, err1 := a.Float64()
+		y, err2 := b.Float64()
+		return a == b || err1 == nil && err2 == nil && x == y
+	})
+	if diff := cmp.Diff(want, got, equal); diff != "" && want != nil {
+		t.Errorf("filters as they were sent, and written in full (-sent +written):\n%s\n%s\n%s", diff, sent, full)
+	}
+}
+
+// decoded returns JSON with its numbers as they are written.
+func decoded(raw []byte) (v any) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	_ = d.Decode(&v)
+	return v
+}
+
+// renamed gives filters in JSON the names that they are written with.
+func renamed(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if older, _ := v["operator"].(string); v["key"] != nil {
+			if newer := map[string]string{"min": "gte", "max": "lte"}[older]; newer != "" {
+				v["operator"] = newer
+			}
+			if n, ok := v["key"].(json.Number); ok {
+				if _, err := n.Int64(); err == nil {
+					v["key"] = string(n)
+				}
+			}
+		}
+		delete(v, "cohort_name")
+		if v["dependency_chain"] == nil {
+			delete(v, "dependency_chain")
+		}
+		for _, member := range v {
+			renamed(member)
+		}
+	case []any:
+		for _, element := range v {
+			renamed(element)
+		}
+	}
+}
+
+// TestFiltersAsSent: what evaluation does not use is kept, null told from absent, and goes
+// when a field takes its place.
+func TestFiltersAsSent(t *testing.T) {
+	for _, tt := range []struct{ name, sent string }{
+		{"nothing", `{}`},
+		{"null everywhere", `{"groups":null,"multivariate":null,"aggregation_group_type_index":null,"payloads":null,"early_exit":null,"feature_enrollment":null,"holdout":null,"super_groups":null,"x":null}`},
+		{"empty", `{"groups":[],"payloads":{},"y":{},"x":[]}`},
+		{"a condition set", `{"groups":[{}]}`},
+		{"what people see", `{"groups":[{"label":"a","description":"b","sort_key":"c","users_affected":0.5},{"description":"","sort_key":7}]}`},
+		{"null in a condition set", `{"groups":[{"properties":null,"rollout_percentage":null,"variant":null,"aggregation_group_type_index":null}]}`},
+		{"a filter", oneSet(`{"key":"a","value":null,"operator":null,"type":null,"group_type_index":null,"negation":false,"label":{"a":[1,null]}}`)},
+		{"variants", `{"multivariate":{"variants":[{"key":"a","rollout_percentage":100,"name":null,"id":3}],"z":1}}`},
+		{"a holdout", `{"holdout":{"id":1,"exclusion_percentage":10.5,"name":"h"}}`},
+		{"payloads", `{"payloads":{"a":{"b":[1,"c"]},"b":"{\"c\":1}","c":null,"d":7}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := flags.DecodeFilters([]byte(tt.sent), "f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSent(t, &f, []byte(tt.sent), "f")
+		})
+	}
+	f, err := flags.DecodeFilters([]byte(`{"groups":[{"variant":null,"label":"x"}],"holdout":null}`), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Groups[0].Variant, f.Holdout = new("a"), &flags.Holdout{ID: 1}
+	if got, _ := json.Marshal(f); string(got) != `{"groups":[{"variant":"a","label":"x"}],"holdout":{"id":1,"exclusion_percentage":0}}` {
+		t.Errorf("with fields in place of null: %s", got)
+	}
+	f.Extra = json.RawMessage(`7`)
+	if got, err := json.Marshal(f); err == nil {
+		t.Errorf("an Extra that is not an object: %s", got)
 	}
 }
 

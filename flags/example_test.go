@@ -148,7 +148,7 @@ func ExampleDecodeFilters() {
 	// depends on new-checkout
 	// is for cohort 7
 	// has the payload {"limit":5}
-	// {"groups":[{"properties":[],"rollout_percentage":75}],"payloads":{"true":{"limit":5}}}
+	// {"groups":[{"properties":[],"rollout_percentage":75}],"payloads":{"true":"{\"limit\":5}"}}
 	// flag "bulk-export" at /filters/groups/0/rollout_percentage: wrong type: a string, want a number: "50"
 }
 

@@ -1,0 +1,177 @@
+package flags
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
+)
+
+// A part of filters is read from an object and written as one. Of each member of the
+// object, its method has says whether the fields of the part have it; what they do not
+// have is kept in Extra, and written from there.
+
+func (f *Filters) has(name string) bool {
+	switch name {
+	case "groups":
+		return f.Groups != nil
+	case "multivariate":
+		return f.Multivariate != nil
+	case "aggregation_group_type_index":
+		return f.AggregationGroupTypeIndex != Inherited
+	case "payloads":
+		return f.Payloads != nil
+	case "early_exit":
+		return f.EarlyExit != nil
+	case "feature_enrollment":
+		return f.FeatureEnrollment != nil
+	case "holdout":
+		return f.Holdout != nil
+	case "version":
+		return f.Version != 0
+	}
+	return false
+}
+
+func (c *Condition) has(name string) bool {
+	switch name {
+	case "properties":
+		return c.Properties != nil
+	case "rollout_percentage":
+		return c.RolloutPercentage != nil
+	case "variant":
+		return c.Variant != nil
+	case "aggregation_group_type_index":
+		return c.AggregationGroupTypeIndex != Inherited
+	case "description":
+		return c.Description != ""
+	case "sort_key":
+		return c.SortKey != ""
+	}
+	return false
+}
+
+// The name of a cohort is the cohort's, and a dependency_chain is about the key alone.
+func (f *Filter) has(name string) bool {
+	switch name {
+	case "key":
+		return f.Key != "" || f.Type != "cohort" && f.Type != "flag" // which need none
+	case "cohort_name", "dependency_chain":
+		return true
+	case "value":
+		return f.Value != nil
+	case "operator":
+		return f.Operator != ""
+	case "type":
+		return f.Type != ""
+	case "group_type_index":
+		return f.GroupTypeIndex != nil
+	case "negation":
+		return f.Negation
+	}
+	return false
+}
+
+func (v *Variant) has(name string) bool {
+	switch name {
+	case "key", "rollout_percentage":
+		return true
+	case "name":
+		return v.Name != nil
+	}
+	return false
+}
+
+func (m *Multivariate) has(name string) bool { return name == "variants" && m.Variants != nil }
+
+func (h *Holdout) has(name string) bool { return name == "id" || name == "exclusion_percentage" }
+
+func (n *CohortNode) has(name string) bool {
+	switch name {
+	case "type", "values", "AND", "OR": // of which each but the first is a name of the list
+		return true
+	}
+	return false
+}
+
+// Has reports whether the filters have a member, if only as null: a change of filters
+// replaces those that it has.
+func (f *Filters) Has(member string) bool {
+	if f.has(member) {
+		return true
+	}
+	for o := jsonscan.Value(f.Extra).Object(); o.Next(); {
+		if string(o.Name()) == member {
+			return true
+		}
+	}
+	return false
+}
+
+// extra returns what an object has beside the fields of a part, unless the object is one
+// of a document, of which evaluation is all that matters.
+func (d *decoder) extra(object jsonscan.Value, has func(name string) bool) json.RawMessage {
+	if d.out != nil {
+		return nil
+	}
+	return extraMembers(object, has)
+}
+
+// extraMembers returns the members of an object that a part lacks, each once. The last
+// of several with one name counts.
+func extraMembers(object jsonscan.Value, has func(name string) bool) json.RawMessage {
+	var e encoder
+	odd := false
+	for o := object.Object(); o.Next() && !odd; {
+		odd = !has(string(o.Name()))
+	}
+	if odd {
+		e.members(object, has)
+	}
+	return e.dst
+}
+
+// close ends an object with the members of Extra that the fields do not have by now.
+func (e *encoder) close(extra json.RawMessage, has func(name string) bool) {
+	if e.full {
+		e.rest(extra, has)
+	}
+	e.raw(`}`)
+}
+
+// members writes an object with those of its members that are wanted.
+func (e *encoder) members(object jsonscan.Value, but func(name string) bool) {
+	e.raw(`{`)
+	e.rest(json.RawMessage(object), but)
+	e.raw(`}`)
+}
+
+// rest writes the members of an object, but for some, into the object that is open. Each
+// member stands where its name was first met.
+func (e *encoder) rest(object json.RawMessage, but func(name string) bool) {
+	if object == nil {
+		return
+	}
+	var names []string
+	values := make(map[string]jsonscan.Value)
+	o := jsonscan.Value(object).Object()
+	for o.Next() {
+		name := string(o.Name())
+		if but(name) {
+			continue
+		}
+		if _, met := values[name]; !met {
+			names = append(names, name)
+		}
+		values[name] = o.Value()
+	}
+	if o.Err() != nil {
+		e.fail(fmt.Errorf("flags: Extra: %w", errNoJSON))
+	}
+	for _, name := range names {
+		e.comma()
+		e.dst = append(text.AppendQuoted(e.dst, name), ':')
+		e.value(values[name])
+	}
+}
