@@ -145,7 +145,7 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	if v, err := jsonscan.Parse(b, maxDepth); err != nil {
 		return fmt.Errorf("flags: result: %w", err)
 	} else if v.Kind() != jsonscan.Object {
-		return fmt.Errorf("flags: result: %w: %s, want an object", errType, kindName(v))
+		return fmt.Errorf("flags: result: %w", wrongType(v, "an object"))
 	}
 	if err := json.Unmarshal(b, &in); err != nil {
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

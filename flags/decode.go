@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // MaxDocument is how many bytes a definitions document may have.
@@ -136,11 +137,12 @@ func DecodeFilters(raw []byte, key string) (Filters, error) {
 	return f, &named
 }
 
-// parseJSON checks JSON within the limits of a document.
+// parseJSON checks JSON of a part of a document.
 func parseJSON(raw []byte) (jsonscan.Value, error) {
 	if len(raw) > MaxDocument {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxDocument)
 	}
+	const maxDepth = 64 // which leaves room around it in a document
 	v, err := jsonscan.Parse(raw, maxDepth)
 	if err != nil {
 		return nil, fmt.Errorf("not valid JSON: %w", err)
@@ -176,10 +178,7 @@ type decoder struct {
 // errManyFaults stands for every fault after the first thousands.
 var errManyFaults = &DefinitionError{Err: errors.New("it cannot be understood; correct the faults before it first")}
 
-var (
-	errType     = errors.New("wrong type")
-	errElements = fmt.Errorf("%w: the document has more than %d elements", ErrTooLarge, maxElements)
-)
+var errElements = fmt.Errorf("%w: the document has more than %d elements", ErrTooLarge, maxElements)
 
 // A path is the place of a value, as a list that grows towards the root; it
 // becomes text only when there is something to report.
@@ -226,7 +225,7 @@ func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, e
 	case d.out == nil && (s != Error || d.doubt != nil), d.out != nil && len(d.out.notes) == MaxProblems:
 		return
 	}
-	e := &DefinitionError{Path: p.String(), Value: shorten(value), Err: err, Hint: hint}
+	e := &DefinitionError{Path: p.String(), Value: shownValue(value), Err: err, Hint: hint}
 	if d.flag != nil {
 		e.Flag = d.flag.Key
 	}
@@ -253,7 +252,10 @@ func (d *decoder) wrong(p *path, v jsonscan.Value, want string) {
 }
 
 func wrongType(v jsonscan.Value, want string) error {
-	return fmt.Errorf("%w: %s, want %s", errType, kindName(v), want)
+	if v.Kind() == jsonscan.Invalid {
+		return fmt.Errorf("is required and must be %s", want)
+	}
+	return fmt.Errorf("must be %s, not %s", want, kindName(v))
 }
 
 // fail records a fault of what is being read. The first one is why it fails; those after
@@ -271,7 +273,16 @@ func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
 		*d.fault = errManyFaults
 		return
 	}
-	*d.fault = &DefinitionError{Path: p.String(), Value: shorten(v), Err: err}
+	*d.fault = &DefinitionError{Path: p.String(), Value: shownValue(v), Err: err}
+}
+
+// shownValue returns JSON in a length fit for a message. That a value is null, the message
+// says.
+func shownValue(v jsonscan.Value) string {
+	if v.Kind() == jsonscan.Null {
+		return ""
+	}
+	return shorten(v)
 }
 
 // ignored reports a value of a wrong type that decides nothing, or that counts as if it
@@ -860,9 +871,10 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 		case "version":
 			p.name = "version"
 			var n int64
-			if v.Kind() == jsonscan.Null {
+			switch {
+			case v.Kind() == jsonscan.Null && d.out != nil:
 				d.wrong(p, v, "an integer")
-			} else if d.integer(&n, p, v) {
+			case d.integer(&n, p, v):
 				f.Version = int(min(max(n, -1), 1<<30))
 			}
 		default:
@@ -1105,6 +1117,8 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		// Without a usable key a dependency never matches; a cohort needs none.
 	case k == jsonscan.Number && f.Kind() == UnknownFilter:
 		f.Key = string(key)
+	case k == jsonscan.Number && d.out == nil: // as clients of the management API may send it
+		f.Key, _ = text.Str(key)
 	default:
 		d.wrong(&path{up: at, name: "key"}, key, "a string")
 	}
@@ -1283,7 +1297,7 @@ func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
 		d.note(Warning, at, first, "it is ignored; use holdout", errors.New("holdout_groups does not name a variant holdout-<id>"))
 		return
 	}
-	f.Holdout = &Holdout{ID: id, ExclusionPercentage: pct}
+	f.Holdout = &Holdout{ID: id, ExclusionPercentage: min(max(pct, 0), 100)}
 	d.note(Note, at, nil, "replace it by holdout", errors.New("the legacy holdout_groups was converted"))
 }
 

@@ -478,7 +478,7 @@ func (d *decoder) legacyProperties(at *path, v jsonscan.Value) (CohortNode, erro
 			if err := errors.Join(d.count(1), d.decodeFilter(leaf, at, a.Value())); err != nil {
 				return all, err
 			}
-			if leaf.Type == "event" {
+			if leaf.Type == "event" || leaf.Type == "" {
 				leaf.Type = "person"
 			}
 			all.Values = append(all.Values, CohortNode{Leaf: leaf})

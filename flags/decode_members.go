@@ -19,11 +19,11 @@ func (d *decoder) checkMembers(s *members.Shape, at *path, v jsonscan.Value) {
 		p.name = name
 		switch meant := s.Meant(name, v); {
 		case meant == "":
-			d.noteMember(s, name, p, o.Value(), "it is ignored here, and wherever else it is", errUnknownMember)
+			d.noteMember(s, name, p, o.Value(), "it is ignored here, and wherever else it is", ErrUnknownMember)
 		case d.fault == nil:
-			d.note(Error, p, o.Value(), "write "+meant, errUnknownMember)
+			d.note(Error, p, o.Value(), "write "+meant, ErrUnknownMember)
 		default:
-			d.fail(p, o.Value(), fmt.Errorf("%w, write %s", errUnknownMember, meant))
+			d.fail(p, o.Value(), fmt.Errorf("%w, write %s", ErrUnknownMember, meant))
 		}
 	}
 }
@@ -42,9 +42,6 @@ func (d *decoder) checkMembersOf(s *members.Shape, at *path, v jsonscan.Value) {
 	}
 	d.checkNames(&names, at, v)
 }
-
-// errUnknownMember says that an object has a member that nothing knows.
-var errUnknownMember = errors.New("unknown member")
 
 // noteMember notes a member that means nothing, once in a document for each name: the
 // public system may have a new one in every flag. The map must not take the name from p,

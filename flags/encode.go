@@ -370,7 +370,11 @@ func (e *encoder) filter(f *Filter) {
 		if err != nil {
 			e.fail(fmt.Errorf("flags: value of the filter on %q: %w", f.Key, errNoJSON))
 		}
-		if e.full || v.Kind() != jsonscan.Null {
+		switch id, ok := f.CohortID(); {
+		case ok && !e.full:
+			e.open("value")
+			e.int(id)
+		case e.full || v.Kind() != jsonscan.Null:
 			e.open("value")
 			e.value(v)
 		}

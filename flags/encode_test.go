@@ -249,11 +249,11 @@ func TestDecodeFiltersErrors(t *testing.T) {
 	}{
 		{"no JSON", `{"groups":[`, `flag "f" at /filters: not valid JSON: offset 11: unexpected end of input where a value should begin`, `{"groups":[]}`},
 		{"nothing", ``, `flag "f" at /filters: not valid JSON: offset 0: unexpected end of input where a value should begin`, `{"groups":[]}`},
-		{"another kind", `[]`, `flag "f" at /filters: wrong type: an array, want an object: []`, `{"groups":[]}`},
-		{"the first of two", `{"groups":[{"rollout_percentage":"50"}],"multivariate":1,"early_exit":true}`, `flag "f" at /filters/groups/0/rollout_percentage: wrong type: a string, want a number: "50"`, `{"groups":[{"properties":[]}],"early_exit":true}`},
-		{"a filter", oneSet(`{"key":"a","operator":5,"value":1},{"key":"b"}`), `flag "f" at /filters/groups/0/properties/0/operator: wrong type: a number, want a string: 5`, oneSet(`{"key":"a","value":1},{"key":"b"}`)},
-		{"a key that is a number", oneSet(`{"key":12,"type":"person"}`), `flag "f" at /filters/groups/0/properties/0/key: wrong type: a number, want a string: 12`, oneSet(`{"key":"","type":"person"}`)},
-		{"what is wrong as a whole comes first", `{"groups":[{"properties":[{"key":5}]},7]}`, `flag "f" at /filters/groups/1: wrong type: a number, want an object: 7`, oneSet(`{"key":""}`)},
+		{"another kind", `[]`, `flag "f" at /filters: must be an object, not an array: []`, `{"groups":[]}`},
+		{"the first of two", `{"groups":[{"rollout_percentage":"50"}],"multivariate":1,"early_exit":true}`, `flag "f" at /filters/groups/0/rollout_percentage: must be a number, not a string: "50"`, `{"groups":[{"properties":[]}],"early_exit":true}`},
+		{"a filter", oneSet(`{"key":"a","operator":5,"value":1},{"key":"b"}`), `flag "f" at /filters/groups/0/properties/0/operator: must be a string, not a number: 5`, oneSet(`{"key":"a","value":1},{"key":"b"}`)},
+		{"a key that is a number", oneSet(`{"key":12,"type":"person"}`), `flag "f" at /filters/groups/0/properties/0/key: must be a string, not a number: 12`, oneSet(`{"key":"","type":"person"}`)},
+		{"what is wrong as a whole comes first", `{"groups":[{"properties":[{"key":5}]},7]}`, `flag "f" at /filters/groups/1: must be an object, not a number: 7`, oneSet(`{"key":""}`)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := flags.DecodeFilters([]byte(tt.raw), "f")
@@ -291,11 +291,11 @@ func compile(t testing.TB, d *flags.Definitions) *flags.Snapshot {
 func TestDecodeCohortErrors(t *testing.T) {
 	for _, tt := range []struct{ name, raw, want string }{
 		{"no JSON", `{`, `definitions at /cohorts/7/filters: not valid JSON: offset 1: unexpected end of input where a member name should begin`},
-		{"another kind", `1`, `definitions at /cohorts/7/filters: wrong type: a number, want an object: 1`},
-		{"no tree", `{"properties":[]}`, `definitions at /cohorts/7/filters/properties: wrong type: an array, want an object: []`},
-		{"values", `{"properties":{"type":"AND","values":{}}}`, `definitions at /cohorts/7/filters/properties/values: wrong type: an object, want an array: {}`},
-		{"a node", `{"properties":{"OR":[{"type":"AND","values":[1]}]}}`, `definitions at /cohorts/7/filters/properties/OR/0/values/0: wrong type: a number, want an object: 1`},
-		{"a leaf", `{"properties":{"type":"AND","values":[{"key":"a","negation":1}]}}`, `definitions at /cohorts/7/filters/properties/values/0/negation: wrong type: a number, want true or false: 1`},
+		{"another kind", `1`, `definitions at /cohorts/7/filters: must be an object, not a number: 1`},
+		{"no tree", `{"properties":[]}`, `definitions at /cohorts/7/filters/properties: must be an object, not an array: []`},
+		{"values", `{"properties":{"type":"AND","values":{}}}`, `definitions at /cohorts/7/filters/properties/values: must be an array, not an object: {}`},
+		{"a node", `{"properties":{"OR":[{"type":"AND","values":[1]}]}}`, `definitions at /cohorts/7/filters/properties/OR/0/values/0: must be an object, not a number: 1`},
+		{"a leaf", `{"properties":{"type":"AND","values":[{"key":"a","negation":1}]}}`, `definitions at /cohorts/7/filters/properties/values/0/negation: must be true or false, not a number: 1`},
 		{"too deep", `{"properties":` + strings.Repeat(`{"type":"OR","values":[`, 67) + strings.Repeat(`]}`, 67) + `}`, `definitions at /cohorts/7/filters/properties` + strings.Repeat(`/values/0`, 66) + `/values: more than 66 groups within each other`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -354,6 +354,9 @@ func checkModel(t testing.TB, g *reference.Generator, document []byte) {
 			continue
 		}
 		got, err := flags.DecodeFilters(r.Filters, key)
+		if bytes.Contains(r.Filters, []byte(`"version":null`)) {
+			continue // a client may send what a document must not have
+		}
 		if (want.Filters.Err() == nil) != (got.Err() == nil) || cmp.Diff(restOf(&want.Filters), restOf(&got), withoutExtra) != "" {
 			t.Errorf("DecodeFilters(%s) and Decode differ (-Decode +DecodeFilters):\n%s", r.Filters, cmp.Diff(want.Filters, got, withoutExtra))
 		}

@@ -149,7 +149,7 @@ func ExampleDecodeFilters() {
 	// is for cohort 7
 	// has the payload {"limit":5}
 	// {"groups":[{"properties":[],"rollout_percentage":75}],"payloads":{"true":"{\"limit\":5}"}}
-	// flag "bulk-export" at /filters/groups/0/rollout_percentage: wrong type: a string, want a number: "50"
+	// flag "bulk-export" at /filters/groups/0/rollout_percentage: must be a number, not a string: "50"
 }
 
 func ExampleDecode() {

@@ -175,3 +175,75 @@ func (e *encoder) rest(object json.RawMessage, but func(name string) bool) {
 		e.value(values[name])
 	}
 }
+
+// Merge returns filters after a change, whose members replace those of f; the others stay
+// (management.md §13.3). A member that replaces an older form of itself takes the older
+// form away. Filters that cannot be understood are replaced as a whole if the change has
+// condition sets. The result shares memory with both.
+func (f *Filters) Merge(change *Filters) Filters {
+	if f.source != nil && change.Has("groups") {
+		return *change
+	}
+	out := *f
+	replaces := func(name, older string) bool {
+		return change.Has(name) || change.Has(older) && (!f.has(name) || f.Has(older))
+	}
+	if change.Has("groups") {
+		out.Groups = change.Groups
+	}
+	if change.Has("multivariate") {
+		out.Multivariate = change.Multivariate
+	}
+	if change.Has("aggregation_group_type_index") {
+		out.AggregationGroupTypeIndex = change.AggregationGroupTypeIndex
+	}
+	if change.Has("payloads") {
+		out.Payloads = change.Payloads
+	}
+	if change.Has("early_exit") {
+		out.EarlyExit = change.EarlyExit
+	}
+	if replaces("feature_enrollment", "super_groups") {
+		out.FeatureEnrollment = change.FeatureEnrollment
+	}
+	if replaces("holdout", "holdout_groups") {
+		out.Holdout = change.Holdout
+	}
+	if change.Has("version") {
+		out.Version = change.Version
+	}
+	if change.fault != nil {
+		out.fault, out.source = change.fault, change.source
+	}
+	out.Extra = nil
+	e := encoder{dst: []byte(`{`), full: true}
+	e.rest(f.Extra, func(name string) bool {
+		switch name {
+		case "super_groups":
+			return change.Has("feature_enrollment") || change.Has(name)
+		case "holdout_groups":
+			return change.Has("holdout") || change.Has(name)
+		}
+		return change.Has(name)
+	})
+	e.rest(change.Extra, func(string) bool { return false })
+	if len(e.dst) > len(`{`) {
+		out.Extra = append(e.dst, '}')
+	}
+	return out
+}
+
+// ReadLegacy takes over what super_groups and holdout_groups in Extra say, for filters of
+// the flag with a key that were read before the key was known (evaluation.md §3.3, §13.3).
+func (f *Filters) ReadLegacy(key string) {
+	if !f.Has("super_groups") && !f.Has("holdout_groups") {
+		return
+	}
+	older, _ := DecodeFilters(f.Extra, key)
+	if f.FeatureEnrollment == nil {
+		f.FeatureEnrollment = older.FeatureEnrollment
+	}
+	if f.Holdout == nil {
+		f.Holdout = older.Holdout
+	}
+}

@@ -27,6 +27,10 @@ var (
 	// somebody did. Nobody matches such a criterion (evaluation.md §5.6).
 	ErrBehavioral = errors.New("flags: the cohort asks what somebody did, which flags cannot tell")
 
+	// ErrUnknownMember says that an object of definitions has a member that nothing knows
+	// (evaluation.md §1.8).
+	ErrUnknownMember = errors.New("unknown member")
+
 	// ErrTooLarge says that definitions exceed a limit of this package.
 	ErrTooLarge = errors.New("flags: definitions too large")
 )

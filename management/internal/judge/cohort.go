@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"encoding/json"
+	"errors"
 	"iter"
 	"slices"
 	"strconv"
@@ -9,122 +11,32 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 )
-
-// ReadCohort reads the filters that a client sent for a cohort, {"properties": …} with
-// a tree (management.md §13.10). Each value has the right type, form and range
-// afterwards; the rest is for [JudgeCohort] to say. Errors are of type *[Error].
-func ReadCohort(raw []byte, m Mode) (*flags.CohortNode, error) {
-	tree, err := readTree(raw, m)
-	return tree, about("filters", err)
-}
-
-func readTree(raw []byte, m Mode) (*flags.CohortNode, error) {
-	o, err := parse(raw)
-	if err == nil {
-		err = m.criteria(o.append(nil))
-	}
-	if err != nil {
-		return nil, err
-	}
-	v := o.get("properties")
-	if root := membersOf(v); listOf(root) == "" {
-		return nil, within("properties", unfit(v, wantedTree))
-	}
-	n, err := readNode(v)
-	if err != nil {
-		return nil, within("properties", err)
-	}
-	return &n, nil
-}
 
 const wantedTree = "an object with a type, AND or OR, and a list of values"
 
-// listOf returns the name of the member with the nodes in a node, "" for a leaf.
-func listOf(o object) string {
-	for _, name := range []string{"values", "AND", "OR"} {
-		if o.has(name) && (name == "values" || !o.has("key")) {
-			return name
+// TreeOfGroups returns the tree that the field groups of an old cohort stands for
+// (evaluation.md §5.6), nil if there are no groups. An *[Error] is about the field groups.
+func TreeOfGroups(groups json.RawMessage) (*flags.CohortNode, error) {
+	v, err := jsonscan.Parse(groups, jsonscan.MaxDepth)
+	if err != nil || v.Kind() != jsonscan.Array {
+		return nil, about("groups", unfit(groups, "a list of objects"))
+	}
+	i := 0
+	for a := v.Array(); a.Next(); i++ {
+		if a.Value().Kind() != jsonscan.Object {
+			return nil, about("groups", within(i, unfit(a.Value(), "an object")))
 		}
 	}
-	return ""
-}
-
-func readNode(v jsonscan.Value) (flags.CohortNode, error) {
-	if v.Kind() != jsonscan.Object {
-		return flags.CohortNode{}, unfit(v, "an object")
-	}
-	o := membersOf(v)
-	name := listOf(o)
-	switch name {
-	case "":
-		return readLeaf(o)
-	case "values":
-		kind, err := readNodeType(o.get("type"))
-		if err != nil {
-			return flags.CohortNode{}, within("type", err)
+	record := append(append([]byte(`{"groups":`), groups...), '}')
+	var c flags.Cohort
+	if err := c.UnmarshalJSON(record); err != nil {
+		if e, ok := errors.AsType[*flags.DefinitionError](err); ok {
+			err = about("groups", FromEngine(e, "groups"))
 		}
-		return readGroupNode(kind, name, o.get(name))
+		return nil, err
 	}
-	return readGroupNode(name, name, o.get(name)) // a very old form
-}
-
-func readNodeType(v jsonscan.Value) (string, error) {
-	name, _ := str(v)
-	anyOf, known := (&flags.CohortNode{Type: name}).AnyOf()
-	switch {
-	case !known:
-		return "", unfit(v, "AND or OR")
-	case anyOf:
-		return "OR", nil
-	}
-	return "AND", nil
-}
-
-func readGroupNode(kind, member string, values jsonscan.Value) (flags.CohortNode, error) {
-	n := flags.CohortNode{Type: kind}
-	if values.Kind() != jsonscan.Array {
-		return n, within(member, unfit(values, "a list of criteria"))
-	}
-	for a := values.Array(); a.Next(); {
-		child, err := readNode(a.Value())
-		if err != nil {
-			return n, within(member, within(len(n.Values), err))
-		}
-		n.Values = append(n.Values, child)
-	}
-	return n, nil
-}
-
-func readLeaf(o object) (flags.CohortNode, error) {
-	if name, _ := str(o.get("type")); name == "behavioral" {
-		return readBehavioral(o)
-	}
-	leaf, err := readProperty(o, leafTypes)
-	return flags.CohortNode{Leaf: &leaf}, err
-}
-
-// readBehavioral reads a criterion on what somebody did. Flags cannot use it, so it
-// is kept as it is, but for what the engine looks at.
-func readBehavioral(o object) (n flags.CohortNode, err error) {
-	key, err := readKey(o.get("key"))
-	if err != nil {
-		return n, within("key", err)
-	}
-	o.set("key", text.AppendQuoted(nil, key))
-	if _, err := optionalText(o.get("operator")); err != nil {
-		return n, within("operator", err)
-	}
-	if _, err := optionalBool(o.get("negation")); err != nil {
-		return n, within("negation", err)
-	}
-	criterion, err := appendValue(nil, o.append(nil))
-	if err != nil {
-		return n, err
-	}
-	err = n.UnmarshalJSON(criterion)
-	return n, err
+	return c.Properties, nil
 }
 
 // JudgeCohort judges the tree of a cohort by the rules of management.md §13.10. The
@@ -140,19 +52,22 @@ func JudgeCohort(tree *flags.CohortNode, id int64, w *World) error {
 
 func (w *World) judgeCohort(tree *flags.CohortNode, id int64) error {
 	if fault := unreadableTree(tree); fault != nil {
-		return engineFault(fault)
+		return FromEngine(fault, "filters")
 	}
 	if tree == nil || tree.Leaf != nil {
 		return within("properties", unfit(nil, wantedTree))
 	}
+	if err := checkNode(tree); err != nil {
+		return within("properties", err)
+	}
 	if err := w.checkTree(tree, id); err != nil {
 		return within("properties", err)
 	}
-	out, err := flags.AppendCohort(nil, tree)
+	out, err := tree.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	if err := checkSize(len(out)); err != nil {
+	if err := checkSize(out); err != nil {
 		return err
 	}
 	return w.lintCohort(tree, id)
@@ -178,6 +93,22 @@ func eachLeaf(n *flags.CohortNode, check func(*flags.CohortNode) error) error {
 	}
 	for i := range n.Values {
 		if err := eachLeaf(&n.Values[i], check); err != nil {
+			return within("values", within(i, err))
+		}
+	}
+	return nil
+}
+
+// checkNode checks a node of a tree by itself, and all below it.
+func checkNode(n *flags.CohortNode) error {
+	if n.Leaf != nil {
+		return checkProperty(n.Leaf, leafTypes)
+	}
+	if _, known := n.AnyOf(); !known {
+		return within("type", unfitText(codeInvalid, n.Type, "AND or OR"))
+	}
+	for i := range n.Values {
+		if err := checkNode(&n.Values[i]); err != nil {
 			return within("values", within(i, err))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
@@ -28,18 +29,20 @@ const (
 // people.
 type Error struct {
 	Attr   string
+	Path   []string // where the value is within the field, step by step
 	Code   string
 	Detail string
-
-	// Place is where the value is within the field, step by step. Detail begins with it.
-	Place []string
 }
 
 func (e *Error) Error() string {
-	if e.Attr == "" {
-		return e.Detail
+	text := e.Detail
+	if e.Path != nil {
+		text = strings.Join(e.Path, "/") + ": " + text
 	}
-	return e.Attr + ": " + e.Detail
+	if e.Attr == "" {
+		return text
+	}
+	return e.Attr + ": " + text
 }
 
 // New returns an Error.
@@ -60,30 +63,35 @@ func refuse(format string, args ...any) error { return refuseAs(codeInvalid, for
 func refuseAs(code, format string, args ...any) error { return New("", code, format, args...) }
 
 // unfit refuses a value that is not what it must be.
-func unfit(v jsonscan.Value, want string) error { return unfitAs(codeInvalid, v, want) }
+func unfit(v []byte, want string) error { return unfitAs(codeInvalid, v, want) }
 
-func unfitAs(code string, v jsonscan.Value, want string) error {
+func unfitAs(code string, v []byte, want string) error {
 	if !present(v) {
 		return refuseAs(code, "is required and must be %s", want)
 	}
 	return refuseAs(code, "must be %s, not %s", want, shorten(v))
 }
 
+// unfitText is unfitAs for a text.
+func unfitText(code, s, want string) error {
+	if s == "" {
+		return refuseAs(code, "is required and must be %s", want)
+	}
+	return refuseAs(code, "must be %s, not %s", want, quote(s))
+}
+
+// present reports whether a value is there: null says as much as nothing.
+func present(v jsonscan.Value) bool {
+	return v.Kind() != jsonscan.Invalid && v.Kind() != jsonscan.Null
+}
+
 // within adds a step to the place that an Error tells: the name of a member or the
 // number of an element. Errors collect steps on their way up, so that no path has
 // to be carried down.
 func within[S string | int](step S, err error) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return err
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Path = slices.Insert(e.Path, 0, fmt.Sprint(step))
 	}
-	separator := ": "
-	if e.Place != nil {
-		separator = "/"
-	}
-	name := fmt.Sprint(step)
-	e.Detail = name + separator + e.Detail
-	e.Place = slices.Insert(e.Place, 0, name)
 	return err
 }
 
@@ -94,6 +102,32 @@ func about(attr string, err error) error {
 	}
 	return err
 }
+
+// FromEngine returns the Error for what package flags cannot understand, or would pass over.
+// Its place is what stands behind a step of the path.
+func FromEngine(e *flags.DefinitionError, behind string) *Error {
+	out := &Error{Code: codeInvalid, Detail: e.Err.Error()}
+	if e.Value != "" {
+		out.Detail += ": " + e.Value
+	}
+	if e.Hint != "" {
+		out.Detail += "; " + e.Hint
+	}
+	if _, at, _ := strings.Cut(e.Path, "/"+behind); at != "" {
+		for step := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
+			out.Path = append(out.Path, unescape.Replace(step))
+		}
+	}
+	switch {
+	case errors.Is(e.Err, flags.ErrUnknownMember):
+		out.Code = codeUnknown
+	case out.Path != nil && out.Path[len(out.Path)-1] == "operator":
+		out.Code = codeOperator
+	}
+	return out
+}
+
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // shorten returns a value in a length fit for a message.
 func shorten[T ~string | ~[]byte](v T) string {

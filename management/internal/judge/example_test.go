@@ -1,6 +1,7 @@
 package judge_test
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -13,38 +14,34 @@ func Example() {
 		{ID: 1, Key: "checkout", Active: true, Filters: flags.Filters{Groups: []flags.Condition{{}}}},
 		{ID: 2, Key: "base", Active: true, Filters: flags.Filters{Groups: []flags.Condition{{}}}},
 	}}, nil)
-	before := []byte(`{"groups":[],"payloads":{"true":"\"blue\""}}`)
-	filters, _ := flags.DecodeFilters(before, "checkout")
-	sent, err := judge.Merge(before, &filters, []byte(`{
+	before, _ := flags.DecodeFilters([]byte(`{"groups":[],"payloads":{"true":"\"blue\""}}`), "checkout")
+	var sent flags.Filters
+	_ = json.Unmarshal([]byte(`{
 		"groups": [{
 			"properties": [{"type": "flag", "key": "base", "operator": "flag_evaluates_to", "value": true}],
 			"rollout_percentage": 50, "variant": null
 		}]
-	}`), judge.Strict)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	filters, err = judge.Read(sent, "checkout")
-	fmt.Println(err, judge.Judge(&filters, judge.Subject{ID: 1, Key: "checkout"}, w))
-	stored, _ := flags.AppendFilters(nil, &filters)
-	fmt.Println(string(stored))
-	fmt.Println(string(judge.Show(sent, &filters, false)))
+	}`), &sent)
+	fmt.Println(judge.Strict.CheckFilters(&sent))
+	filters := before.Merge(&sent)
+	fmt.Println(judge.Judge(&filters, judge.Subject{ID: 1, Key: "checkout"}, w))
+	shown, _ := json.Marshal(filters)
+	fmt.Println(string(shown))
 
-	_, err = judge.Read([]byte(`{"groups":[{"rollout_percentage":"50"}]}`), "checkout")
-	fmt.Println(err)
+	_ = json.Unmarshal([]byte(`{"groups":[{"rollout_percentage":"50"}]}`), &sent)
+	fmt.Println(judge.Judge(&sent, judge.Subject{ID: 1, Key: "checkout"}, w))
 	// Output:
-	// <nil> <nil>
-	// {"groups":[{"properties":[{"key":"2","value":true,"operator":"flag_evaluates_to","type":"flag"}],"rollout_percentage":50}],"payloads":{"true":"\"blue\""}}
-	// {"groups":[{"properties":[{"type":"flag","key":"2","operator":"flag_evaluates_to","value":true}],"rollout_percentage":50,"variant":null}],"payloads":{"true":"\"blue\""}}
-	// filters: groups/0/rollout_percentage: must be a number from 0 to 100, not "50"
+	// <nil>
+	// <nil>
+	// {"groups":[{"properties":[{"key":"2","value":true,"operator":"flag_evaluates_to","type":"flag"}],"rollout_percentage":50,"variant":null}],"payloads":{"true":"\"blue\""}}
+	// filters: groups/0/rollout_percentage: must be a number, not a string: "50"
 }
 
 func ExampleJudgeCohort() {
-	staff, _ := judge.ReadCohort([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":8}]}}`), judge.Strict)
+	staff, _ := flags.DecodeCohort([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":8}]}}`), 7)
 	w := judge.NewWorld(&flags.Definitions{Cohorts: map[int64]flags.Cohort{7: {Properties: staff}}}, nil)
 
-	tree, _ := judge.ReadCohort([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":7}]}}`), judge.Strict)
+	tree, _ := flags.DecodeCohort([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":7}]}}`), 8)
 	fmt.Println(judge.JudgeCohort(tree, 8, w))
 	// Output:
 	// filters: properties/values/0/value: must not make cohorts use each other in a circle: 8 → 7 → 8

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -68,18 +69,22 @@ type verdict struct {
 // on.
 func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	if fault := unreadable(f); fault != nil {
-		return nil, engineFault(fault)
+		return nil, FromEngine(fault, "filters")
 	}
-	if f.Version != 0 {
-		return nil, within("version", errVersion())
+	if v := memberOf(f.Extra, "version"); f.Version != 0 || present(v) {
+		return nil, within("version", refuseAs(codeVersion, "is reserved and cannot be set"))
 	}
+	f.ReadLegacy(s.Key)
 	variants, err := checkVariants(f.Multivariate)
 	if err != nil {
 		return nil, within("multivariate", within("variants", err))
 	}
-	for i := range f.Groups {
-		if err := checkGroup(f, &f.Groups[i], variants); err != nil {
-			return nil, within("groups", within(i, err))
+	if err := checkGroups(f, variants); err != nil {
+		return nil, within("groups", err)
+	}
+	if f.Holdout != nil {
+		if err := checkPercentage(&f.Holdout.ExclusionPercentage); err != nil {
+			return nil, within("holdout", within("exclusion_percentage", err))
 		}
 	}
 	if err := checkPayloads(f, variants); err != nil {
@@ -98,12 +103,22 @@ func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	if err := w.checkCohorts(f); err != nil {
 		return nil, err
 	}
-	out, err := flags.AppendFilters(nil, f)
+	out, err := f.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	// Nothing may be stored that could not be sent back.
-	return dependencies, checkSize(len(out))
+	return dependencies, checkSize(out)
+}
+
+// maxBytes is how many bytes the filters of one flag or cohort may have as they are stored
+// (management.md §15.2).
+const maxBytes = 256 << 10
+
+func checkSize(stored []byte) error {
+	if n := len(stored); n > maxBytes {
+		return refuse("must have at most %d bytes, not %d", maxBytes, n)
+	}
+	return nil
 }
 
 // unreadable returns why filters, or one filter of a condition set, cannot be
@@ -121,22 +136,9 @@ func unreadable(f *flags.Filters) *flags.DefinitionError {
 // CheckReadable returns an [*Error] if filters, or a part of them, cannot be understood.
 func CheckReadable(f *flags.Filters) error {
 	if fault := unreadable(f); fault != nil {
-		return about("filters", engineFault(fault))
+		return about("filters", FromEngine(fault, "filters"))
 	}
 	return nil
-}
-
-// engineFault refuses what the engine cannot understand or evaluate.
-func engineFault(e *flags.DefinitionError) error {
-	err := refuse("%v", e.Err)
-	if e.Value != "" {
-		err = refuse("%v: %s", e.Err, e.Value)
-	}
-	_, at, _ := strings.Cut(e.Path, "/filters")
-	if at != "" {
-		return within(strings.TrimPrefix(at, "/"), err)
-	}
-	return err
 }
 
 // checkVariants checks the variants of a flag, and returns their keys; nil for a
@@ -145,9 +147,27 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 	if m == nil {
 		return nil, nil
 	}
+	switch n := len(m.Variants); {
+	case n == 0:
+		return nil, refuse("must be a list of at least one variant")
+	case n > served.MaxVariants:
+		return nil, refuse("must have at most %d variants", served.MaxVariants)
+	}
 	keys = make(map[string]bool, len(m.Variants))
 	sum := 0.0
-	for i, v := range m.Variants {
+	for i := range m.Variants {
+		v := &m.Variants[i]
+		if !served.IsVariantKey(v.Key) {
+			return nil, within(i, within("key", refuse("must be 1 to %d letters, digits, underscores, dots, slashes and hyphens, not %s", served.MaxVariantKey, quote(v.Key))))
+		}
+		if v.Name != nil {
+			if err := checkText(*v.Name); err != nil {
+				return nil, within(i, within("name", err))
+			}
+		}
+		if err := checkPercentage(&v.RolloutPercentage); err != nil {
+			return nil, within(i, within("rollout_percentage", err))
+		}
 		if keys[v.Key] {
 			return nil, within(i, within("key", refuse("must be unique among the variants of the flag; %s is not", quote(v.Key))))
 		}
@@ -160,9 +180,66 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 	return keys, nil
 }
 
+// checkPercentage checks a percentage, of which fractions are allowed.
+func checkPercentage(p *float64) error {
+	if !(*p >= 0 && *p <= 100) {
+		return refuse("must be a number from 0 to 100, not %v", *p)
+	}
+	*p = math.Abs(*p) // for there is a negative zero
+	return nil
+}
+
+// checkText refuses text that some databases cannot store.
+func checkText(s string) error {
+	if strings.Contains(s, "\x00") {
+		return refuse("must not contain the character NUL")
+	}
+	return nil
+}
+
+// checkGroups checks the condition sets of a flag, whose variants have the given keys. A
+// flag may begin without any.
+func checkGroups(f *flags.Filters, variants map[string]bool) error {
+	switch {
+	case f.Groups == nil && f.Has("groups"):
+		return refuse("must be a list of condition sets")
+	case f.Groups == nil:
+		f.Groups = []flags.Condition{}
+	case len(f.Groups) > served.MaxGroups:
+		return refuse("must have at most %d condition sets", served.MaxGroups)
+	}
+	for i := range f.Groups {
+		if err := checkGroup(f, &f.Groups[i], variants); err != nil {
+			return within(i, err)
+		}
+	}
+	return nil
+}
+
 // checkGroup checks a condition set against the rest of the flag, whose variants have
 // the given keys.
 func checkGroup(f *flags.Filters, g *flags.Condition, variants map[string]bool) error {
+	if len(g.Properties) > served.MaxProperties {
+		return within("properties", refuse("must have at most %d properties", served.MaxProperties))
+	}
+	for i := range g.Properties {
+		if err := checkProperty(&g.Properties[i], flagTypes); err != nil {
+			return within("properties", within(i, err))
+		}
+	}
+	if g.RolloutPercentage != nil {
+		p := *g.RolloutPercentage // which may be shared
+		if err := checkPercentage(&p); err != nil {
+			return within("rollout_percentage", err)
+		}
+		g.RolloutPercentage = &p
+	}
+	if err := checkText(g.Description); err != nil {
+		return within("description", err)
+	}
+	if err := checkText(g.SortKey); err != nil {
+		return within("sort_key", err)
+	}
 	if g.Variant != nil && *g.Variant != "" && !variants[*g.Variant] { // "" pins none
 		if variants == nil {
 			return within("variant", refuse("must be null for a flag without variants, not %s", quote(*g.Variant)))
@@ -204,6 +281,9 @@ func checkOwner(p *flags.Filter, aggregation flags.Aggregation) error {
 	return nil
 }
 
+// maxPayloadDepth is how deep the JSON of a payload may be nested.
+const maxPayloadDepth = 64
+
 // checkPayloads checks that payloads are JSON, which encrypted ones are not, and that
 // the flag has the values that they are for.
 func checkPayloads(f *flags.Filters, variants map[string]bool) error {
@@ -219,7 +299,7 @@ func checkPayloads(f *flags.Filters, variants map[string]bool) error {
 		if !variants[key] {
 			return refuse("%s, not %s", want, quote(key))
 		}
-		if _, err := jsonscan.Parse([]byte(payload), maxDepth); err != nil {
+		if _, err := jsonscan.Parse([]byte(payload), maxPayloadDepth); err != nil {
 			return within(shorten(key), refuse("must be JSON, or text that contains JSON: text itself needs another pair of quotes"))
 		}
 	}

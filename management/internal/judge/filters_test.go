@@ -61,7 +61,11 @@ func outcome(out json.RawMessage, err error) string {
 	case out != nil:
 		return "value beside an error: " + string(out)
 	}
-	return e.Attr + " " + e.Code + " " + e.Detail
+	text := e.Detail
+	if e.Path != nil {
+		text = strings.Join(e.Path, "/") + ": " + text
+	}
+	return e.Attr + " " + e.Code + " " + text
 }
 
 func property(p string) string { return `{"groups":[{"properties":[` + p + `]}]}` }
@@ -207,47 +211,46 @@ func TestFiltersRefuses(t *testing.T) {
 	}
 	const at = "groups/0/properties/0/"
 	for _, tt := range []struct{ name, raw, want string }{
-		{"no JSON", `{`, "must be JSON: "},
-		{"nothing", ``, "must be JSON: "},
-		{"trailing data", `{} {}`, "must be JSON: "},
-		{"NaN", `{"groups":[{"rollout_percentage":NaN}]}`, "must be JSON: "},
-		{"list", `[]`, "must be an object, not []"},
-		{"null", `null`, "is required and must be an object"},
-		{"too deep", `{"x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "must be JSON: nested deeper than 64 levels at byte 68"},
-		{"too large", `{"x":"` + strings.Repeat("x", 256<<10) + `"}`, "must have at most 262144 bytes, not 262152"},
-		{"too large when stored", `{"groups":[{}],"payloads":{"true":"1","true":[` + strings.Repeat(`"",`, 80_000) + `""]}}`, "must have at most 262144 bytes, not 400059"},
+		{"no JSON", `{`, "not valid JSON: offset 1: unexpected end of input where a member name should begin"},
+		{"nothing", ``, "not valid JSON: offset 0"},
+		{"trailing data", `{} {}`, "not valid JSON: offset 3: unexpected character '{' after the value"},
+		{"NaN", `{"groups":[{"rollout_percentage":NaN}]}`, "not valid JSON: offset 33: unexpected character 'N' where a value should begin"},
+		{"list", `[]`, "must be an object, not an array: []"},
+		{"too deep", `{"x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "not valid JSON: offset 68: nested deeper than 64 levels"},
+		{"too large", `{"x":"` + strings.Repeat("x", 256<<10) + `"}`, "must have at most 262144 bytes, not 262164"},
+		{"too large when stored", `{"groups":[` + strings.Repeat(`{"properties":[{"key":"a","type":"person","value":1},{"key":"a","type":"person","value":"`+strings.Repeat("x", 300)+`"}]},`, 999) + `{}]}`, "must have at most 262144 bytes, not "},
 
-		{"groups", `{"groups":{}}`, "groups: must be a list of condition sets, not {}"},
-		{"no groups", `{"groups":null}`, "groups: is required and must be a list of condition sets"},
-		{"group", `{"groups":[[]]}`, "groups/0: must be an object, not []"},
+		{"groups", `{"groups":{}}`, "groups: must be an array, not an object: {}"},
+		{"no groups", `{"groups":null}`, "groups: must be a list of condition sets"},
+		{"group", `{"groups":[[]]}`, "groups/0: must be an object, not an array: []"},
 		{"many groups", `{"groups":[` + strings.Repeat("{},", 1000) + `{}]}`, "groups: must have at most 1000 condition sets"},
-		{"properties", `{"groups":[{"properties":{}}]}`, "groups/0/properties: must be a list of properties, not {}"},
-		{"property", `{"groups":[{},{"properties":[1]}]}`, "groups/1/properties/0: must be an object, not 1"},
+		{"properties", `{"groups":[{"properties":{}}]}`, "groups/0/properties: must be an array, not an object: {}"},
+		{"property", `{"groups":[{},{"properties":[1]}]}`, "groups/1/properties/0: must be an object, not a number: 1"},
 		{"many properties", property(strings.Repeat(`{"key":"a","type":"person","value":1},`, 1000) + `{"key":"a","type":"person","value":1}`), "groups/0/properties: must have at most 1000 properties"},
 
-		{"rollout text", `{"groups":[{"rollout_percentage":"50"}]}`, `groups/0/rollout_percentage: must be a number from 0 to 100, not "50"`},
-		{"rollout bool", `{"groups":[{"rollout_percentage":true}]}`, `groups/0/rollout_percentage: must be a number from 0 to 100, not true`},
+		{"rollout text", `{"groups":[{"rollout_percentage":"50"}]}`, `groups/0/rollout_percentage: must be a number, not a string: "50"`},
+		{"rollout bool", `{"groups":[{"rollout_percentage":true}]}`, `groups/0/rollout_percentage: must be a number, not a boolean: true`},
 		{"rollout above", `{"groups":[{"rollout_percentage":100.1}]}`, `groups/0/rollout_percentage: must be a number from 0 to 100, not 100.1`},
 		{"rollout below", `{"groups":[{"rollout_percentage":-1}]}`, `groups/0/rollout_percentage: must be a number from 0 to 100, not -1`},
-		{"rollout not finite", `{"groups":[{"rollout_percentage":1e999}]}`, `groups/0/rollout_percentage: must be a number from 0 to 100, not 1e999`},
+		{"rollout not finite", `{"groups":[{"rollout_percentage":1e999}]}`, `groups/0/rollout_percentage: must be a number, not a number: 1e999`},
 
 		{"no type", property(`{"key":"a","value":1}`), at + "type: is required and must be one of person, person_metadata, group, cohort, flag"},
 		{"unknown type", property(`{"key":"a","value":1,"type":"event"}`), at + `type: must be one of person, person_metadata, group, cohort, flag, not "event"`},
-		{"type of another type", property(`{"key":"a","value":1,"type":1}`), at + `type: must be one of person, person_metadata, group, cohort, flag, not 1`},
+		{"type of another type", property(`{"key":"a","value":1,"type":1}`), at + `type: must be a string, not a number: 1`},
 		{"behavioral", property(`{"key":"a","value":1,"type":"behavioral"}`), at + `type: must be one of person, person_metadata, group, cohort, flag, not "behavioral"`},
-		{"no key", property(`{"type":"person","value":1}`), at + "key: is required and must be text or a number"},
-		{"empty key", property(`{"type":"person","value":1,"key":""}`), at + "key: must not be empty"},
-		{"key of another type", property(`{"type":"person","value":1,"key":["a"]}`), at + `key: must be text or a number, not ["a"]`},
+		{"no key", property(`{"type":"person","value":1}`), at + "key: is required and must be a string"},
+		{"empty key", property(`{"type":"person","value":1,"key":""}`), at + "key: is required and must be text or a number"},
+		{"key of another type", property(`{"type":"person","value":1,"key":["a"]}`), at + `key: must be a string, not an array: ["a"]`},
 		{"NUL in a key", property(`{"type":"person","value":1,"key":"a\u0000"}`), at + `key: must not contain the character NUL`},
 		{"NUL in a value", property(`{"type":"person","value":["a\u0000"],"key":"a"}`), at + `value/0: must not contain the character NUL`},
 		{"NUL in a name", property(`{"type":"person","value":{"a\u0000":1},"key":"a"}`), at + `value: must not contain the character NUL`},
 		{"huge number", property(`{"type":"person","value":{"b":-1e400},"key":"a"}`), at + `value/b: must be a number that a double-precision float can hold, not -1e400`},
-		{"negation", property(`{"type":"person","value":1,"key":"a","negation":1}`), at + `negation: must be true or false, not 1`},
-		{"index", property(`{"type":"person","value":1,"key":"a","group_type_index":"x"}`), at + `group_type_index: must be the index of a group type, an integer from 0, not "x"`},
+		{"negation", property(`{"type":"person","value":1,"key":"a","negation":1}`), at + `negation: must be true or false, not a number: 1`},
+		{"index", property(`{"type":"person","value":1,"key":"a","group_type_index":"x"}`), at + `group_type_index: must be an integer, not a string: "x"`},
 		{"NUL in a description", `{"groups":[{"description":"\u0000"}]}`, `groups/0/description: must not contain the character NUL`},
 
 		{"unknown operator", compared("foo", "1"), at + `operator: must be one of exact, is_not, `},
-		{"operator of another type", property(`{"key":"a","type":"person","operator":1,"value":1}`), at + `operator: must be one of exact, is_not, `},
+		{"operator of another type", property(`{"key":"a","type":"person","operator":1,"value":1}`), at + `operator: must be a string, not a number: 1`},
 		{"in", compared("in", "10"), at + "operator: must be one of exact, is_not, "},
 		{"not_in", compared("not_in", "10"), "not not_in, which is for a cohort"},
 		{"flag_evaluates_to", compared("flag_evaluates_to", "true"), "not flag_evaluates_to, which is for a flag"},
@@ -277,27 +280,27 @@ func TestFiltersRefuses(t *testing.T) {
 		{"versions", compared("semver_wildcard", `"1.*.3"`), `not "1.*.3" (operator semver_wildcard)`},
 		{"the first of several", property(`{"key":"a","type":"person","value":1},{"key":"a","type":"person","operator":"semver_eq","value":"x"},{"key":"a","type":"person","operator":"regex","value":"("}`), `groups/0/properties/1/value: must be the text of a version`},
 
-		{"no variants", `{"groups":[{}],"multivariate":{}}`, "multivariate/variants: is required and must be a list of at least one variant"},
-		{"empty variants", variants(``), "multivariate/variants: must be a list of at least one variant, not []"},
-		{"multivariate", `{"multivariate":[]}`, "multivariate: must be an object with a list of variants, not []"},
-		{"variant", variants(`1`), "multivariate/variants/0: must be an object, not 1"},
-		{"variant without key", variants(`{"rollout_percentage":100}`), "multivariate/variants/0/key: is required and must be 1 to 400 letters"},
+		{"no variants", `{"groups":[{}],"multivariate":{}}`, "multivariate/variants: must be a list of at least one variant"},
+		{"empty variants", variants(``), "multivariate/variants: must be a list of at least one variant"},
+		{"multivariate", `{"multivariate":[]}`, "multivariate: must be an object, not an array: []"},
+		{"variant", variants(`1`), "multivariate/variants/0: must be an object, not a number: 1"},
+		{"variant without key", variants(`{"rollout_percentage":100}`), "multivariate/variants/0/key: a variant's key must be a string"},
 		{"variant with an empty key", variants(`{"key":"","rollout_percentage":100}`), `multivariate/variants/0/key: must be 1 to 400 letters, digits, underscores, dots, slashes and hyphens, not ""`},
 		{"variant key", variants(`{"key":"a b","rollout_percentage":100}`), `multivariate/variants/0/key: must be 1 to 400 letters, digits, underscores, dots, slashes and hyphens, not "a b"`},
 		{"variant key and a line", variants(`{"key":"a\n","rollout_percentage":100}`), `multivariate/variants/0/key: must be 1 to 400 letters`},
 		{"long variant key", variants(`{"key":"` + strings.Repeat("k", 401) + `","rollout_percentage":100}`), `multivariate/variants/0/key: must be 1 to 400 letters`},
 		{"same key twice", variants(a + `,` + a), `multivariate/variants/1/key: must be unique among the variants of the flag; "a" is not`},
-		{"name", variants(`{"key":"a","name":1,"rollout_percentage":100}`), `multivariate/variants/0/name: must be text, not 1`},
-		{"no share", variants(`{"key":"a"}`), `multivariate/variants/0/rollout_percentage: is required and must be a number from 0 to 100`},
-		{"share", variants(`{"key":"a","rollout_percentage":"100"}`), `multivariate/variants/0/rollout_percentage: must be a number from 0 to 100, not "100"`},
+		{"name", variants(`{"key":"a","name":1,"rollout_percentage":100}`), `multivariate/variants/0/name: must be a string, not a number: 1; it is ignored`},
+		{"no share", variants(`{"key":"a"}`), `multivariate/variants/0/rollout_percentage: a variant needs a percentage`},
+		{"share", variants(`{"key":"a","rollout_percentage":"100"}`), `multivariate/variants/0/rollout_percentage: must be a number, not a string: "100"`},
 		{"shares", variants(a + `,` + b + `,{"key":"c","rollout_percentage":1}`), `multivariate/variants: must have rollout percentages that sum to 100, not 101`},
 		{"shares below", variants(`{"key":"a","rollout_percentage":33.33},{"key":"b","rollout_percentage":33.33},{"key":"c","rollout_percentage":33.33}`), `multivariate/variants: must have rollout percentages that sum to 100, not 99.99`},
 
 		{"pin of a boolean flag", `{"groups":[{"variant":"x"}]}`, `groups/0/variant: must be null for a flag without variants, not "x"`},
 		{"pin", `{"groups":[{"variant":"x"}],"multivariate":{"variants":[` + a + `,` + b + `]}}`, `groups/0/variant: must be the key of a variant of the flag, not "x"`},
-		{"pin of another type", `{"groups":[{"variant":1}]}`, `groups/0/variant: must be text, not 1`},
+		{"pin of another type", `{"groups":[{"variant":1}]}`, `groups/0/variant: must be a string, not a number: 1`},
 
-		{"payloads", `{"groups":[{}],"payloads":[]}`, `payloads: must be an object, not []`},
+		{"payloads", `{"groups":[{}],"payloads":[]}`, `payloads: must be an object, not an array: []`},
 		{"payload of a boolean flag", `{"groups":[{}],"payloads":{"false":"1"}}`, `payloads: must have only the key true for a flag without variants, not "false"`},
 		{"payload of no variant", `{"groups":[{}],"payloads":{"true":"1"},"multivariate":{"variants":[` + a + `,` + b + `]}}`, `payloads: must have only keys of the flag's variants, not "true"`},
 		{"payload that is no JSON", `{"groups":[{}],"payloads":{"true":"secret"}}`, `payloads/true: must be JSON, or text that contains JSON: text itself needs another pair of quotes`},
@@ -309,8 +312,8 @@ func TestFiltersRefuses(t *testing.T) {
 		{"group in a person of a group", `{"aggregation_group_type_index":0,"groups":[{"aggregation_group_type_index":null,"properties":[{"key":"a","type":"group","value":1}]}]}`, at + `type: must be person`},
 		{"another group", `{"aggregation_group_type_index":0,"groups":[{"properties":[{"key":"a","type":"group","value":1,"group_type_index":1}]}]}`, at + `group_type_index: must be 0 as in the condition set, not 1`},
 		{"group of the condition set", `{"aggregation_group_type_index":0,"groups":[{"aggregation_group_type_index":1,"properties":[{"key":"a","type":"group","value":1,"group_type_index":0}]}]}`, at + `group_type_index: must be 1 as in the condition set, not 0`},
-		{"aggregation", `{"aggregation_group_type_index":-1,"groups":[{}]}`, `aggregation_group_type_index: must be the index of a group type, an integer from 0, not -1`},
-		{"aggregation of a fraction", `{"groups":[{"aggregation_group_type_index":0.5}]}`, `groups/0/aggregation_group_type_index: must be the index of a group type, an integer from 0, not 0.5`},
+		{"aggregation", `{"aggregation_group_type_index":-1,"groups":[{}]}`, `aggregation_group_type_index: group type index out of range, want 0 to 1048576: -1`},
+		{"aggregation of a fraction", `{"groups":[{"aggregation_group_type_index":0.5}]}`, `groups/0/aggregation_group_type_index: must be an integer, not a number: 0.5`},
 
 		{"unknown cohort", cohort("99"), "=filters cohort_does_not_exist " + at + "value: must be the id of a cohort of the project: there is none with the id 99"},
 		{"behavioral cohort", cohort("12"), "=filters behavioral_cohort_found " + at + "value: must be a cohort without behavioral criteria, which flags cannot evaluate: 12 has some, or uses a cohort that has"},
@@ -340,12 +343,12 @@ func TestFiltersRefuses(t *testing.T) {
 		{"no operator of a flag", property(`{"key":"2","type":"flag","value":true}`), at + `operator: is required and must be flag_evaluates_to for a flag`},
 		{"value of a flag", property(`{"key":"2","type":"flag","operator":"flag_evaluates_to","value":1}`), at + `value: must be true, false or the key of a variant, not 1`},
 
-		{"holdout", `{"groups":[{}],"holdout":1}`, `holdout: must be an object with id and exclusion_percentage, not 1`},
-		{"holdout without id", `{"groups":[{}],"holdout":{"exclusion_percentage":10}}`, `holdout/id: is required and must be an integer`},
-		{"holdout id", `{"groups":[{}],"holdout":{"id":"1","exclusion_percentage":10}}`, `holdout/id: must be an integer, not "1"`},
+		{"holdout", `{"groups":[{}],"holdout":1}`, `holdout: must be an object, not a number: 1`},
+		{"holdout without id", `{"groups":[{}],"holdout":{"exclusion_percentage":10}}`, `holdout: a holdout needs an id and an exclusion_percentage: {"exclusion_percentage":10}; no subject is held out`},
+		{"holdout id", `{"groups":[{}],"holdout":{"id":"1","exclusion_percentage":10}}`, `holdout/id: must be an integer, not a string: "1"`},
 		{"holdout share", `{"groups":[{}],"holdout":{"id":1,"exclusion_percentage":101}}`, `holdout/exclusion_percentage: must be a number from 0 to 100, not 101`},
-		{"early_exit", `{"groups":[{}],"early_exit":"true"}`, `early_exit: must be true or false, not "true"`},
-		{"feature_enrollment", `{"groups":[{}],"feature_enrollment":1}`, `feature_enrollment: must be true or false, not 1`},
+		{"early_exit", `{"groups":[{}],"early_exit":"true"}`, `early_exit: must be true or false, not a string: "true"`},
+		{"feature_enrollment", `{"groups":[{}],"feature_enrollment":1}`, `feature_enrollment: must be true or false, not a number: 1`},
 		{"version 1", `{"groups":[{}],"version":1}`, `=filters reserved_config_version version: is reserved and cannot be set`},
 		{"version 2", `{"version":2,"rules":[]}`, `=filters reserved_config_version version: is reserved and cannot be set`},
 
@@ -470,12 +473,15 @@ func TestFiltersInTimeZone(t *testing.T) {
 }
 
 func TestFiltersLimit(t *testing.T) {
-	const most, want = 256 << 10, `{"groups":[]}`
+	const most, want = 256 << 10, `{"groups":[],"payloads":{"true":"1"}}`
 	w := newWorld()
-	if got := outcome(readAndJudge([]byte(want+strings.Repeat(" ", most-len(want))), subject, w)); got != want {
+	filled := func(n int) []byte { // which are stored in so many bytes
+		return fmt.Appendf(nil, `{"groups":[],"payloads":{"true":1},"x":"%s"}`, strings.Repeat("x", n-len(want)+len(`""`)-len(`,"x":""`)))
+	}
+	if got := outcome(readAndJudge(filled(most), subject, w)); got != want {
 		t.Errorf("256 KiB: %s", got)
 	}
-	if got := outcome(readAndJudge([]byte(want+strings.Repeat(" ", most-len(want)+1)), subject, w)); got != "filters invalid_input must have at most 262144 bytes, not 262145" {
+	if got := outcome(readAndJudge(filled(most+1), subject, w)); got != "filters invalid_input must have at most 262144 bytes, not 262145" {
 		t.Errorf("256 KiB and a byte: %s", got)
 	}
 }

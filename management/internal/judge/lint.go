@@ -138,7 +138,7 @@ func (w *World) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
 	if own == nil || err != nil {
 		return err
 	}
-	return engineFault(own)
+	return FromEngine(own, "filters")
 }
 
 // lintCohort judges the tree of a cohort by a flag that uses it.
@@ -228,7 +228,12 @@ func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError
 		}
 	}
 	if why != nil {
-		return nil, nil, within(strings.TrimPrefix(why.Path, prefix), unparsedValue(t.watched[unparsed], why.Err))
+		place := FromEngine(why, strings.Trim(prefix, "/")).Path
+		err := unparsedValue(t.watched[unparsed], why.Err)
+		for _, step := range slices.Backward(place) {
+			err = within(step, err)
+		}
+		return nil, nil, err
 	}
 	return first, own, nil
 }

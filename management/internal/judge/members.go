@@ -1,9 +1,10 @@
 package judge
 
 import (
-	"slices"
+	"encoding/json"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
 )
@@ -15,27 +16,13 @@ const (
 	// Strict refuses all of them.
 	Strict Mode = false
 
-	// Lenient refuses those that stand for another member, and drops the others.
+	// Lenient refuses those that stand for another member.
 	Lenient Mode = true
 )
 
-// CheckBody refuses the members of a body that nothing knows. The error is an
-// [*Error] about the member, which its detail names as well, or says that the body is no
-// JSON.
-func (m Mode) CheckBody(s *members.Shape, body []byte) error {
-	v, err := jsonscan.Parse(body, jsonscan.MaxDepth)
-	if err == nil {
-		err = m.object(s, v)
-	}
-	if e, ok := err.(*Error); ok {
-		name, what, _ := strings.Cut(e.Detail, ": ")
-		e.Attr, e.Detail = name, quote(name)+" "+what
-	}
-	return err
-}
-
-// object checks the members of an object. What is no object has none.
-func (m Mode) object(s *members.Shape, v jsonscan.Value) error {
+// CheckObject returns an [*Error] about the first member of an object that nothing knows.
+// What is not an object has none.
+func (m Mode) CheckObject(s *members.Shape, v jsonscan.Value) error {
 	for o := v.Object(); o.Next(); {
 		if s.Knows(o.Name()) {
 			continue
@@ -49,90 +36,91 @@ func (m Mode) object(s *members.Shape, v jsonscan.Value) error {
 			meant = s.Nearest(name)
 		}
 		if meant == "" {
-			return within(shorten(name), refuseAs(codeUnknown, "is no member of %s, which has %s", s.Noun, strings.Join(s.Deciding(), ", ")))
+			return within(shorten(name), refuseAs(codeUnknown, "is not a member of %s, which has %s", s.Noun, strings.Join(s.Deciding(), ", ")))
 		}
-		return within(shorten(name), refuseAs(codeUnknown, "is no member of %s; did you mean %s?", s.Noun, meant))
+		return within(shorten(name), refuseAs(codeUnknown, "is not a member of %s; did you mean %s?", s.Noun, meant))
 	}
 	return nil
 }
 
-// elements calls check for each element of a list.
-func elements(v jsonscan.Value, check func(jsonscan.Value) error) error {
-	i := 0
-	for a := v.Array(); a.Next(); i++ {
-		if err := check(a.Value()); err != nil {
-			return within(i, err)
-		}
+// extra checks what a part of filters keeps beside its fields. What stands for another
+// member package flags does not understand, so that Lenient has nothing left to refuse.
+func (m Mode) extra(s *members.Shape, extra json.RawMessage) error {
+	if m == Lenient {
+		return nil
 	}
-	return nil
+	return m.CheckObject(s, jsonscan.Value(extra))
 }
 
-// filters checks the members of filters and of all objects in them.
-func (m Mode) filters(v jsonscan.Value) error {
-	o := membersOf(v)
-	if present(o.get("version")) {
+// CheckFilters returns an [*Error] about the first member of filters that nothing knows,
+// or nil.
+func (m Mode) CheckFilters(f *flags.Filters) error {
+	if f.Version != 0 {
 		return nil // another language, which is refused as such
 	}
-	if err := m.object(members.Filters, v); err != nil {
-		return err
-	}
-	if err := elements(o.get("groups"), m.condition); err != nil {
-		return within("groups", err)
-	}
-	multivariate := o.get("multivariate")
-	err := m.object(members.Multivariate, multivariate)
-	if err == nil {
-		err = within("variants", elements(memberOf(multivariate, "variants"), func(v jsonscan.Value) error { return m.object(members.Variant, v) }))
-	}
-	if err != nil {
-		return within("multivariate", err)
-	}
-	return within("holdout", m.object(members.Holdout, o.get("holdout")))
+	return about("filters", m.filters(f))
 }
 
-// condition checks the members of a condition set and of its properties.
-func (m Mode) condition(v jsonscan.Value) error {
-	if err := m.object(members.Condition, v); err != nil {
+func (m Mode) filters(f *flags.Filters) error {
+	if err := m.extra(members.Filters, f.Extra); err != nil {
 		return err
 	}
-	property := func(v jsonscan.Value) error { return m.object(members.Filter, v) }
-	return within("properties", elements(memberOf(v, "properties"), property))
-}
-
-// criteria checks the members of the filters of a cohort, and of all objects in them
-// but criteria on what somebody did, which have members of their own.
-func (m Mode) criteria(v jsonscan.Value) error {
-	if err := m.object(members.Criteria, v); err != nil {
-		return err
-	}
-	return within("properties", m.node(memberOf(v, "properties")))
-}
-
-func (m Mode) node(v jsonscan.Value) error {
-	o := membersOf(v)
-	list := listOf(o)
-	if list == "" {
-		if name, _ := str(o.get("type")); name == "behavioral" {
-			return nil
+	for i := range f.Groups {
+		if err := m.condition(&f.Groups[i]); err != nil {
+			return within("groups", within(i, err))
 		}
-		s := members.Filter
-		if kind, _ := str(o.get("type")); strings.EqualFold(kind, "AND") || strings.EqualFold(kind, "OR") {
-			s = members.Node
+	}
+	if f.Multivariate != nil {
+		if err := m.extra(members.Multivariate, f.Multivariate.Extra); err != nil {
+			return within("multivariate", err)
 		}
-		return m.object(s, v)
+		for i := range f.Multivariate.Variants {
+			if err := m.extra(members.Variant, f.Multivariate.Variants[i].Extra); err != nil {
+				return within("multivariate", within("variants", within(i, err)))
+			}
+		}
 	}
-	if err := m.object(members.Node, without(o, list, "values")); err != nil {
-		return err
+	if f.Holdout == nil {
+		return nil
 	}
-	return within(list, elements(o.get(list), m.node))
+	return within("holdout", m.extra(members.Holdout, f.Holdout.Extra))
 }
 
-// without returns an object that lacks a member, unless it has a certain name.
-func without(o object, name, but string) jsonscan.Value {
-	if name == but {
-		return o.append(nil)
+func (m Mode) condition(c *flags.Condition) error {
+	if err := m.extra(members.Condition, c.Extra); err != nil {
+		return err
 	}
-	rest := object{members: slices.Clone(o.members)}
-	rest.keep(func(other string) bool { return other != name })
-	return rest.append(nil)
+	for i := range c.Properties {
+		if err := m.extra(members.Filter, c.Properties[i].Extra); err != nil {
+			return within("properties", within(i, err))
+		}
+	}
+	return nil
+}
+
+// CheckTree is CheckFilters for the tree of a cohort. Criteria on what somebody did have
+// members of their own.
+func (m Mode) CheckTree(tree *flags.CohortNode) error {
+	if tree == nil {
+		return nil
+	}
+	return about("filters", within("properties", m.node(tree)))
+}
+
+func (m Mode) node(n *flags.CohortNode) error {
+	switch {
+	case n.Leaf != nil && n.Leaf.Kind() == flags.UnknownFilter:
+		return nil
+	case n.Leaf != nil:
+		return m.extra(members.Filter, n.Leaf.Extra)
+	}
+	if err := m.extra(members.Node, n.Extra); err != nil {
+		return err
+	}
+	for i := range n.Values {
+		if err := m.node(&n.Values[i]); err != nil {
+			return within("values", within(i, err))
+		}
+	}
+	return nil
 }

@@ -3,12 +3,10 @@ package judge
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // Types of properties (evaluation.md §1.5).
@@ -30,133 +28,61 @@ var operatorNames = func() string {
 	return strings.Join(names, ", ")
 }()
 
-// aliases of operators that other parts of the public system use.
-var aliases = map[string]string{"min": flags.OperatorGTE, "max": flags.OperatorLTE}
-
-// readProperty reads a property, an element of a condition set's properties or a
-// leaf of a cohort's tree, whose type is one of types, and not behavioral. What
-// depends on other flags, on cohorts or on the engine is judged later.
-func readProperty(o object, types []string) (flags.Filter, error) {
-	var p flags.Filter
-	var err error
-	if p.Type, err = readType(o, types); err != nil {
-		return p, within("type", err)
+// checkProperty checks a property, an element of a condition set's properties or a leaf of
+// a cohort's tree, whose type is one of types. What depends on other flags, on cohorts or
+// on the engine is judged later.
+func checkProperty(p *flags.Filter, types []string) error {
+	if !slices.Contains(types, p.Type) {
+		return within("type", unfitText(codeInvalid, p.Type, "one of "+strings.Join(types, ", ")))
 	}
-	if p.Key, err = readKey(o.get("key")); err != nil {
-		return p, within("key", err)
+	if p.Key == "" {
+		return within("key", refuse("is required and must be text or a number"))
 	}
-	if p.Operator, err = readOperator(o.get("operator")); err != nil {
-		return p, within("operator", err)
+	if err := checkText(p.Key); err != nil {
+		return within("key", err)
 	}
-	negation, err := optionalBool(o.get("negation"))
-	if err != nil {
-		return p, within("negation", err)
+	if p.Kind() == flags.UnknownFilter {
+		if err := checkValue(jsonscan.Value(p.Extra)); err != nil {
+			return err
+		}
+		return within("value", checkValue(jsonscan.Value(p.Value)))
 	}
-	p.Negation = isTrue(negation)
-	index, err := readGroupType(o.get("group_type_index"))
-	if err != nil {
-		return p, within("group_type_index", err)
+	if _, known := flags.OperatorNamed(p.Operator); p.Operator != "" && !known {
+		return within("operator", unfitText(codeOperator, p.Operator, "one of "+operatorNames+"; in and not_in for cohorts, flag_evaluates_to for flags"))
 	}
 	switch p.Type {
 	case "cohort":
-		err = readCohortReference(&p, o)
+		return checkCohortReference(p)
 	case "flag":
-		err = readFlagReference(&p, o)
-	case "group":
-		p.GroupTypeIndex = index
-		err = readOperand(&p, o.get("value"))
-	default:
-		err = readOperand(&p, o.get("value"))
+		return checkFlagReference(p)
 	}
-	return p, err
+	return checkOperand(p)
 }
 
-func readType(o object, types []string) (string, error) {
-	v := o.get("type")
-	name, ok := str(v)
-	if !ok || !slices.Contains(types, name) {
-		return "", unfit(v, "one of "+strings.Join(types, ", "))
-	}
-	return name, nil
-}
-
-// readKey reads the name of a property. Numbers become text.
-func readKey(v jsonscan.Value) (string, error) {
-	const want = "text or a number"
-	if v.Kind() == jsonscan.Number {
-		s, _ := text.Str(v)
-		return s, nil
-	}
-	s, err := plainText(v, want)
-	if err == nil && s == "" {
-		return "", refuse("must not be empty")
-	}
-	return s, err
-}
-
-// readOperator reads an operator as it is stored; "" for none.
-func readOperator(v jsonscan.Value) (string, error) {
-	if !present(v) {
-		return "", nil
-	}
-	name, ok := str(v)
-	if alias, known := aliases[name]; known {
-		name = alias
-	}
-	if _, known := flags.OperatorNamed(name); !ok || !known {
-		return "", unfitAs(codeOperator, v, "one of "+operatorNames+"; in and not_in for cohorts, flag_evaluates_to for flags")
-	}
-	return name, nil
-}
-
-func readGroupType(v jsonscan.Value) (*int, error) {
-	if !present(v) {
-		return nil, nil
-	}
-	n, ok := integer(v)
-	if !ok || n < 0 || n > flags.MaxGroupTypeIndex {
-		return nil, unfit(v, "the index of a group type, an integer from 0")
-	}
-	return new(int(n)), nil
-}
-
-// readCohortReference reads the rest of a reference to a cohort (management.md
-// §13.10).
-func readCohortReference(p *flags.Filter, o object) error {
+// checkCohortReference checks the rest of a reference to a cohort (management.md §13.10).
+func checkCohortReference(p *flags.Filter) error {
 	if p.Key != "id" {
-		return within("key", refuse(`must be "id" for a cohort, not %s`, shorten(o.get("key"))))
+		return within("key", refuse(`must be "id" for a cohort, not %s`, quote(p.Key)))
 	}
 	if p.Operator != "" && p.Operator != flags.OperatorIn && p.Operator != flags.OperatorNotIn {
-		return within("operator", unfitAs(codeOperator, o.get("operator"), "in or not_in for a cohort"))
+		return within("operator", unfitText(codeOperator, p.Operator, "in or not_in for a cohort"))
 	}
-	v := o.get("value")
-	if s, ok := str(v); ok {
-		v = jsonscan.Value(s) // SDKs accept the text of an id, too
+	if _, ok := p.CohortID(); !ok {
+		return within("value", unfitAs(codeValue, p.Value, "the integer id of a cohort"))
 	}
-	id, ok := integer(v)
-	if !ok {
-		return within("value", unfitAs(codeValue, o.get("value"), "the integer id of a cohort"))
-	}
-	p.Value = strconv.AppendInt(nil, id, 10)
 	return nil
 }
 
-// readFlagReference reads the rest of a dependency.
-func readFlagReference(p *flags.Filter, o object) error {
+// checkFlagReference checks the rest of a dependency.
+func checkFlagReference(p *flags.Filter) error {
 	if p.Operator != flags.OperatorFlagEvaluatesTo {
-		return within("operator", unfitAs(codeOperator, o.get("operator"), "flag_evaluates_to for a flag"))
+		return within("operator", unfitText(codeOperator, p.Operator, "flag_evaluates_to for a flag"))
 	}
-	if o.get("dependency_chain").Kind() == jsonscan.Array {
-		p.DependencyChain = new([]string) // for the key is surely none of an id
-	}
-	v := o.get("value")
-	switch v.Kind() {
+	switch v := jsonscan.Value(p.Value); v.Kind() {
 	case jsonscan.True, jsonscan.False, jsonscan.String:
-		value, err := appendValue(nil, v)
-		p.Value = value
-		return within("value", err)
+		return within("value", checkValue(v))
 	}
-	return within("value", unfitAs(codeValue, v, "true, false or the key of a variant"))
+	return within("value", unfitAs(codeValue, p.Value, "true, false or the key of a variant"))
 }
 
 // comparison returns the operator of a property that is compared itself.
@@ -165,9 +91,9 @@ func comparison(p *flags.Filter) flags.Operator {
 	return o
 }
 
-// readOperand reads the value of a property that is compared itself.
-func readOperand(p *flags.Filter, v jsonscan.Value) error {
-	o := comparison(p)
+// checkOperand checks the value of a property that is compared itself.
+func checkOperand(p *flags.Filter) error {
+	o, v := comparison(p), jsonscan.Value(p.Value)
 	switch o.For {
 	case flags.CohortFilter:
 		return within("operator", refuseAs(codeOperator, "must be one of %s for type %s, not %s, which is for a cohort", operatorNames, p.Type, o.Name))
@@ -182,9 +108,48 @@ func readOperand(p *flags.Filter, v jsonscan.Value) error {
 	case !o.Operand.Admits([]byte(v)):
 		return within("value", unfitFor(o, v))
 	}
-	value, err := appendValue(nil, v)
-	p.Value = value
-	return within("value", err)
+	return within("value", checkValue(v))
+}
+
+// checkValue refuses what databases and float64 do not have.
+func checkValue(v jsonscan.Value) error {
+	switch v.Kind() {
+	case jsonscan.String:
+		s, _ := v.AppendString(nil)
+		return checkText(string(s))
+	case jsonscan.Number:
+		if _, ok := v.Float(); !ok {
+			return unfit(v, "a number that a double-precision float can hold")
+		}
+	case jsonscan.Array:
+		i := 0
+		for a := v.Array(); a.Next(); i++ {
+			if err := checkValue(a.Value()); err != nil {
+				return within(i, err)
+			}
+		}
+	case jsonscan.Object:
+		for o := v.Object(); o.Next(); {
+			name := string(o.Name())
+			if err := checkText(name); err != nil {
+				return err
+			}
+			if err := checkValue(o.Value()); err != nil {
+				return within(shorten(name), err)
+			}
+		}
+	}
+	return nil
+}
+
+// memberOf returns a member of an object, nil if there is none.
+func memberOf(object []byte, name string) (found jsonscan.Value) {
+	for o := jsonscan.Value(object).Object(); o.Next(); {
+		if string(o.Name()) == name {
+			found = o.Value()
+		}
+	}
+	return found
 }
 
 // valueCode returns the code for a value that does not suit an operator.

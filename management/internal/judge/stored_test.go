@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -60,9 +61,9 @@ func storedTree(raw json.RawMessage) *flags.CohortNode {
 	return tree
 }
 
-// readAndJudge returns filters that a client sent as they are to be stored.
+// readAndJudge returns filters that a client sent, in their normal form.
 func readAndJudge(raw []byte, s judge.Subject, w *judge.World) (json.RawMessage, error) {
-	f, _, err := read(nil, raw, s.Key)
+	f, err := read(nil, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -72,24 +73,26 @@ func readAndJudge(raw []byte, s judge.Subject, w *judge.World) (json.RawMessage,
 	return flags.AppendFilters(nil, &f)
 }
 
-// read returns filters after a change, and their text. What nothing knows is dropped.
-func read(before, change []byte, key string) (f flags.Filters, text json.RawMessage, err error) {
-	var there *flags.Filters
-	if len(before) > 0 {
-		there = stored(before)
+// read returns filters after a change. What nothing knows is taken.
+func read(before, change []byte) (flags.Filters, error) {
+	var sent flags.Filters
+	if err := sent.UnmarshalJSON(change); err != nil {
+		return sent, err
 	}
-	if text, err = judge.Merge(before, there, change, judge.Lenient); err == nil {
-		f, err = judge.Read(text, key)
+	if len(before) == 0 {
+		return sent, judge.Lenient.CheckFilters(&sent)
 	}
-	return f, text, err
+	return stored(before).Merge(&sent), judge.Lenient.CheckFilters(&sent)
 }
 
-// readAndJudgeCohort returns the filters of a cohort that a client sent as they are
-// to be stored.
+// readAndJudgeCohort returns the filters of a cohort that a client sent, in their normal
+// form.
 func readAndJudgeCohort(raw []byte, id int64, w *judge.World) (json.RawMessage, error) {
-	tree, err := judge.ReadCohort(raw, judge.Lenient)
-	if err != nil {
-		return nil, err
+	tree, err := flags.DecodeCohort(raw, id)
+	if e, ok := errors.AsType[*flags.DefinitionError](err); ok {
+		refused := judge.FromEngine(e, "filters")
+		refused.Attr = "filters"
+		return nil, refused
 	}
 	if err := judge.JudgeCohort(tree, id, w); err != nil {
 		return nil, err
