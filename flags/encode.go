@@ -69,14 +69,20 @@ func (f *Filters) UnmarshalJSON(b []byte) error {
 // AppendCohort appends the filters of a cohort, {"properties": …} with a tree, in
 // their normal form, which [DecodeCohort] reads; {} for nil. The error, and what
 // DecodeCohort could not understand, are as in [AppendFilters].
-func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) {
+func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) { return appendCohort(dst, tree, false) }
+
+// MarshalFilters returns the filters of a cohort as AppendCohort does, but with all that the
+// tree has, Extra too.
+func (n *CohortNode) MarshalFilters() ([]byte, error) { return appendCohort(nil, n, true) }
+
+func appendCohort(dst []byte, tree *CohortNode, full bool) ([]byte, error) {
 	switch {
 	case tree == nil:
 		return append(dst, `{}`...), nil
 	case tree.source != nil:
 		return append(dst, tree.source...), nil
 	}
-	e := encoder{dst: dst}
+	e := encoder{dst: dst, full: full}
 	e.raw(`{"properties":`)
 	e.node(tree, 0)
 	e.raw(`}`)

@@ -191,14 +191,11 @@ func (i *importer) changeCohort(ctx context.Context, there, made *Cohort) error 
 	i.apply.taken[there.ID] = true
 	before, is := *there, *there
 	is.Description, is.Criteria = made.Description, made.Criteria
-	was := before
-	was.Sent, is.Sent = nil, nil // it counts what they say
-	if len(field.Differences("Cohort", cohortFields(&was, nil), cohortFields(&is, nil))) == 0 {
+	if is.Description == before.Description && normal.SameCriteria(before.Criteria, is.Criteria) {
 		i.report.Unchanged = append(i.report.Unchanged, made.Name)
 		return nil
 	}
-	i.apply.cohortChanged(&was, &is, "changed")
-	is.Sent = made.Sent
+	i.apply.cohortChanged(&before, &is, "changed")
 	if !normal.SameCriteria(before.Criteria, is.Criteria) {
 		is.Count, is.Calculated = nil, nil
 	}
@@ -301,7 +298,6 @@ func (i *importer) describe() error {
 	}
 	named := func(f *FeatureFlag) FeatureFlag {
 		out := *f
-		out.Sent = nil // the normal form names what it refers to
 		for range f.Filters.All() {
 			out.Filters = f.Filters.Clone()
 			break
@@ -322,7 +318,7 @@ func (i *importer) describe() error {
 		changes[n] = DefinitionChange{Kind: "flag", Name: f.after.Key, Action: f.action, Version: f.after.Version, Changes: []FlagChange{}}
 		if f.before != nil {
 			was, is := named(f.before), named(f.after)
-			changes[n].Changes = inFull(field.Differences("FeatureFlag", flagFields(&was, was.Filters, nil), flagFields(&is, is.Filters, nil)))
+			changes[n].Changes = inFull(field.Differences("FeatureFlag", saidFields(&was), saidFields(&is)))
 		}
 	})
 	a.changes = append(a.changes, changes...)

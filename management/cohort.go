@@ -1,7 +1,6 @@
 package management
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -19,10 +18,6 @@ type Cohort struct {
 	// §5.1), or nil. It was judged. Copies of a Cohort share it, so it is replaced
 	// and not changed.
 	Criteria *flags.CohortNode
-
-	// Sent is what clients see of Criteria: the JSON of filters that they have sent.
-	// Nil: the normal form. What replaces Criteria replaces Sent, or leaves it nil.
-	Sent json.RawMessage
 
 	Static  bool
 	Deleted bool

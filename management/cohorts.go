@@ -101,32 +101,21 @@ type CohortPatch struct {
 	// else has changed since is ErrConflict then, and what the client leaves as it was
 	// stays as it is now.
 	Original optional.Value[json.RawMessage] `json:"original_cohort"`
-
-	body body
 }
 
-// A shownCriteria is the filters of a cohort as clients and the activity log see them:
-// as they were sent, if that is known.
-type shownCriteria struct {
-	sent json.RawMessage
-	tree *flags.CohortNode
-}
+// A shownCriteria is the filters of a cohort as the activity log sees them.
+type shownCriteria struct{ tree *flags.CohortNode }
 
 // Same implements field.Comparable, as shownFilters does.
 func (s shownCriteria) Same(other any) bool {
 	o := other.(shownCriteria)
-	return normal.SameCriteria(s.tree, o.tree) && (bytes.Equal(s.sent, o.sent) || sameJSON(s.JSON(), o.JSON()))
+	return normal.SameCriteria(s.tree, o.tree) && sameJSON(s.JSON(), o.JSON())
 }
 
-func (c *Cohort) shown() shownCriteria { return shownCriteria{c.Sent, c.Criteria} }
+func (c *Cohort) shown() shownCriteria { return shownCriteria{c.Criteria} }
 
 // JSON implements field.Model.
-func (s shownCriteria) JSON() json.RawMessage {
-	if s.sent != nil {
-		return s.sent
-	}
-	return normal.Criteria(s.tree)
-}
+func (s shownCriteria) JSON() json.RawMessage { return normal.ShownCriteria(s.tree) }
 
 // maxCohortName is how long the name of a cohort may be, in characters.
 const maxCohortName = 400
@@ -163,8 +152,6 @@ func (patch *CohortPatch) validate(c *Cohort) error {
 		return invalid("name", "required", "This field is required.")
 	case c.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new cohort cannot be deleted.")
-	case patch.body.unknown != nil:
-		return patch.body.unknown
 	}
 	return judgeError(cohortFields(c, patch).Check())
 }
@@ -180,41 +167,39 @@ func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 		}
 		c.Static = patch.Static.Value
 	}
-	raw := patch.Filters
-	if !raw.Set && patch.Groups.Set && !rawjson.Empty(patch.Groups.Value) {
-		converted, err := judge.CohortOfGroups(patch.Groups.Value)
-		if err != nil {
-			return judgeError(err)
-		}
-		raw = optional.Of(converted)
-	}
-	tree, sent := c.Criteria, c.Sent
-	switch {
+	raw, tree := patch.Filters, c.Criteria
+	var err error
+	switch groups := patch.Groups.Set && !rawjson.Empty(patch.Groups.Value) && !raw.Set; {
+	case c.Static && groups:
+		return checkNoCriteria(patch.Groups.Value)
 	case c.Static:
 		return checkNoCriteria(raw.Value)
+	case groups:
+		if tree, err = judge.TreeOfGroups(patch.Groups.Value); err == nil && tree == nil {
+			return errNoCriteria
+		}
 	case !raw.Set && revived:
 	case !raw.Set && c.ID != 0:
 		return nil
 	case !raw.Set || raw.Null:
-		return invalid("filters", "required", "This field is required, unless the cohort is static.")
+		return errNoCriteria
 	default:
-		var err error
-		if tree, err = judge.ReadCohort(raw.Value, patch.body.mode); err != nil {
-			return judgeError(err)
-		}
-		if sent = nil; patch.Filters.Set {
-			sent = judge.ShowCohort(raw.Value, tree)
-		}
+		tree, err = judge.ReadTree(raw.Value)
 	}
-	if err := judge.JudgeCohort(tree, c.ID, world); err != nil {
+	if err == nil {
+		err = judge.JudgeCohort(tree, c.ID, world)
+	}
+	if err != nil {
 		return judgeError(err)
 	}
 	if !normal.SameCriteria(tree, c.Criteria) {
-		c.Criteria, c.Count, c.Calculated = tree, nil, nil
+		c.Count, c.Calculated = nil, nil
 	}
-	c.Sent = sent
+	c.Criteria = tree
 	return nil
 }
+
+var errNoCriteria = invalid("filters", "required", "This field is required, unless the cohort is static.")
 
 // checkNoCriteria returns an error if filters, which static cohorts do not have,
 // say anything.
@@ -378,7 +363,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 // saveCohort stores and logs a cohort that has changed.
 func (w *work) saveCohort(ctx context.Context, before, c *Cohort) error {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(c, nil))
-	if len(changes) > 0 || !bytes.Equal(before.Sent, c.Sent) {
+	if len(changes) > 0 || !bytes.Equal(before.shown().JSON(), c.shown().JSON()) {
 		if err := w.store.UpdateCohort(ctx, c); err != nil {
 			return storeError(err)
 		}

@@ -18,7 +18,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
-	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -50,8 +49,6 @@ type EarlyAccessPatch struct {
 
 	// Original is the feature as a client has seen it, as in a CohortPatch.
 	Original optional.Value[json.RawMessage] `json:"original_feature"`
-
-	body body
 }
 
 // The stages of early access features. In a release stage persons can enrol.
@@ -90,8 +87,6 @@ func (patch *EarlyAccessPatch) validate(f *EarlyAccessFeature, create bool) erro
 		return invalid("name", "required", "This field is required.")
 	case create && !patch.Stage.Set:
 		return invalid("stage", "required", "This field is required.")
-	case patch.body.unknown != nil:
-		return patch.body.unknown
 	}
 	return judgeError(earlyAccessFields(f, patch).Check())
 }
@@ -247,7 +242,7 @@ func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*
 		return nil, err
 	}
 	filters := withEnrollment(flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(0.0)}}}, isReleased(f))
-	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(normal.Filters(&filters))}
+	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(filters)}
 	return w.createFlag(ctx, patch)
 }
 
@@ -266,7 +261,7 @@ func keyOf(name string) string {
 // markEnrollment lets persons enrol in a flag, or lets them no more.
 func (w *work) markEnrollment(ctx context.Context, flag *FeatureFlag, on bool) error {
 	before := *flag
-	flag.setEnrollment(on)
+	flag.Filters = withEnrollment(flag.Filters, on)
 	return w.saveFlag(ctx, &before, flag)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
@@ -38,23 +39,30 @@ type Error struct {
 	Kind error // ErrNotFound, ErrConflict, or one of those above
 
 	// Code is for programs, as management.md §2.2 lists them; Attr names the
-	// field at fault, "" for none; Detail is for people.
+	// field at fault, "" for none; Path is where the value is within the field, step by
+	// step; Detail is for people, see Text.
 	Code   string
 	Attr   string
+	Path   []string
 	Detail string
 
 	// RetryAfter is when another attempt makes sense. Zero: nobody knows.
 	RetryAfter time.Duration
-
-	// place is where the value at fault is in what was sent, as a JSON pointer.
-	place string
 }
 
 func (e *Error) Error() string {
 	if e.Attr != "" {
-		return "management: " + e.Attr + ": " + e.Detail
+		return "management: " + e.Attr + ": " + e.Text()
 	}
-	return "management: " + e.Detail
+	return "management: " + e.Text()
+}
+
+// Text returns Detail with the place of the value within the field before it.
+func (e *Error) Text() string {
+	if len(e.Path) == 0 {
+		return e.Detail
+	}
+	return strings.Join(e.Path, "/") + ": " + e.Detail
 }
 
 // Unwrap returns the kind.
@@ -129,7 +137,7 @@ func dataError(err error) error {
 // judgeError turns an error of the packages that judge values into a Service's.
 func judgeError(err error) error {
 	if e, ok := errors.AsType[*judge.Error](err); ok {
-		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Detail: e.Detail, place: pointer(append([]string{e.Attr}, e.Place...)...)}
+		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Path: e.Path, Detail: e.Detail}
 	}
 	return err
 }

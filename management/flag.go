@@ -1,7 +1,6 @@
 package management
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -33,11 +32,6 @@ type FeatureFlag struct {
 	// changed. What a store holds and nobody can understand is kept, and has an
 	// error: see [flags.Filters.Err].
 	Filters flags.Filters
-
-	// Sent is what clients see of Filters: the JSON that they have sent, where it
-	// says what Filters says. It has no payloads if they are encrypted. Nil: the
-	// normal form. What replaces Filters replaces Sent, or leaves it nil.
-	Sent json.RawMessage
 
 	Active   bool
 	Deleted  bool

@@ -48,15 +48,10 @@ const maxBulk = 1000
 // A FlagSelection names flags by their IDs.
 type FlagSelection struct {
 	IDs optional.Value[json.RawMessage] `json:"ids"`
-
-	body body
 }
 
 // ids returns the IDs, and what is none. No list is an empty one.
 func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
-	if q.body.unknown != nil {
-		return nil, nil, q.body.unknown
-	}
 	if !q.IDs.Set || q.IDs.Null {
 		return nil, nil, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
@@ -24,8 +23,6 @@ type BlastRadiusQuery struct {
 	// GroupTypeIndex is the type of the groups that it is about. Not set:
 	// persons.
 	GroupTypeIndex optional.Value[int] `json:"group_type_index"`
-
-	body body
 }
 
 // A BlastRadius is how many persons or groups a condition set would admit.
@@ -86,8 +83,7 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (flags.Filters, error) {
 	if !q.Condition.Set || q.Condition.Null {
 		return filters, invalid("condition", "required", "This field is required.")
 	}
-	condition, ok := rawjson.Object(q.Condition.Value)
-	if !ok {
+	if _, ok := rawjson.Object(q.Condition.Value); !ok {
 		return filters, invalid("condition", "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(q.Condition.Value))
 	}
 	switch index := &q.GroupTypeIndex; {
@@ -99,25 +95,31 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (flags.Filters, error) {
 		}
 		filters.AggregationGroupTypeIndex = flags.ByGroup(index.Value)
 	}
-	if q.body.unknown != nil {
-		return filters, q.body.unknown
-	}
-	asked := rawjson.Must(map[string]any{"groups": []any{q.Condition.Value}})
-	_, _, err := readFilters(asked, audienceKey, q.body.mode)
+	asked := q.asked()
+	err := judge.CheckReadable(&asked)
 	if err == nil {
-		condition := map[string]any{"properties": rawjson.OrNull(condition["properties"])}
-		aggregation := filters.AggregationGroupTypeIndex
-		filters, err = judge.Read(rawjson.Must(map[string]any{"groups": []any{condition}}), audienceKey)
-		filters.AggregationGroupTypeIndex = aggregation
-	}
-	if err == nil {
+		filters.Groups = []flags.Condition{{Properties: asked.Groups[0].Properties}}
 		err = judge.Judge(&filters, judge.Subject{Key: audienceKey}, set.world())
 	}
 	err = judgeError(err)
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Attr, e.Detail = "condition", strings.TrimPrefix(e.Detail, "groups/0/")
+		return filters, e.ofCondition()
 	}
 	return filters, err
+}
+
+// asked returns the filters of a flag with the condition set, as it was sent.
+func (q *BlastRadiusQuery) asked() (f flags.Filters) {
+	groups := append(append([]byte(`{"groups":[`), rawjson.OrNull(q.Condition.Value)...), "]}"...)
+	_ = f.UnmarshalJSON(groups) // what is wrong with it is an error of the filters
+	return f
+}
+
+// ofCondition returns an error about the filters that asked returns as one about the
+// condition set.
+func (e *Error) ofCondition() *Error {
+	e.Attr, e.Path = "condition", e.Path[min(len(e.Path), len([]string{"groups", "0"})):]
+	return e
 }
 
 // audienceKey is a key that no stored flag can have.

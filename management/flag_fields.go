@@ -17,7 +17,7 @@ import (
 type FlagPatch struct {
 	Key               optional.Value[string]          `json:"key"`
 	Name              optional.Value[string]          `json:"name"`
-	Filters           optional.Value[json.RawMessage] `json:"filters"`
+	Filters           optional.Value[flags.Filters]   `json:"filters"`
 	Active            optional.Value[bool]            `json:"active"`
 	Deleted           optional.Value[bool]            `json:"deleted"`
 	Archived          optional.Value[bool]            `json:"archived"`
@@ -40,8 +40,6 @@ type FlagPatch struct {
 
 	// IfVersion refuses the change unless the flag has this version. Nil: any.
 	IfVersion *int `json:"-"`
-
-	body body
 }
 
 // Limits of values.
@@ -77,7 +75,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 	return field.Table{
 		field.Plain("key", &patch.Key, &f.Key, checkFlagKey),
 		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, maxFlagName)),
-		field.Checked("filters", &patch.Filters, check.NotNull[json.RawMessage]).LoggedAs(f.shown(filters)),
+		field.Checked("filters", &patch.Filters, check.NotNull[flags.Filters]).LoggedAs(shownFilters{filters}),
 		field.Plain("active", &patch.Active, &f.Active, check.Bool),
 		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
 		field.Plain("archived", &patch.Archived, &f.Archived, check.Bool),

@@ -1,65 +1,35 @@
 package management
 
 import (
-	"bytes"
 	"encoding/json"
-	"reflect"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 )
 
-// A shownFilters is filters as clients and the activity log see them (management.md
-// §13.5): as they were sent, if that is known.
-type shownFilters struct {
-	sent    json.RawMessage
-	filters flags.Filters
-	opaque  bool // the payloads are not the ones that were sent
-}
-
-// shown returns how filters of the flag are shown: its own, or what of them may be
-// seen.
-func (f *FeatureFlag) shown(filters flags.Filters) shownFilters {
-	return shownFilters{f.Sent, filters, f.EncryptedPayloads || !reflect.DeepEqual(filters.Payloads, f.Filters.Payloads)}
-}
+// A shownFilters is filters as the activity log sees them (management.md §13.5).
+type shownFilters struct{ flags.Filters }
 
 // JSON implements field.Model.
-func (s shownFilters) JSON() json.RawMessage {
-	if s.sent != nil {
-		if shown := judge.Show(s.sent, &s.filters, s.opaque); shown != nil {
-			return shown
-		}
-	}
-	return normal.Filters(&s.filters)
-}
+func (s shownFilters) JSON() json.RawMessage { return normal.Shown(&s.Filters) }
 
-// Same implements field.Comparable: a text that says the same in another way is no
+// Same implements field.Comparable: filters that say the same in another way are no
 // change.
 func (s shownFilters) Same(other any) bool {
 	o := other.(shownFilters)
-	return normal.SameFilters(&s.filters, &o.filters) && (bytes.Equal(s.sent, o.sent) || sameJSON(s.JSON(), o.JSON()))
+	return normal.SameFilters(&s.Filters, &o.Filters) && sameJSON(s.JSON(), o.JSON())
 }
 
-// settle takes over filters that were judged, and the text in which a client has sent
-// them, nil for the normal form. Payloads of the text that are to be encrypted are
-// left out.
-func (f *FeatureFlag) settle(filters flags.Filters, sent json.RawMessage) {
-	f.Filters, f.Sent = filters, nil
-	if sent != nil {
-		f.Sent = judge.Show(sent, &flags.Filters{
-			Groups: filters.Groups, Multivariate: filters.Multivariate, AggregationGroupTypeIndex: filters.AggregationGroupTypeIndex, Payloads: hidden(filters.Payloads),
-		}, f.EncryptedPayloads)
+// saidFields is the table of a flag that has what its filters say, however they are written.
+func saidFields(f *FeatureFlag) field.Table {
+	table := flagFields(f, f.Filters, nil)
+	for i := range table {
+		if table[i].Attr == "filters" {
+			table[i] = table[i].LoggedAs(normal.LoggedFilters{Filters: &f.Filters})
+		}
 	}
-}
-
-// hidden returns payloads without what they are.
-func hidden(payloads map[string]json.RawMessage) map[string]json.RawMessage {
-	out := make(map[string]json.RawMessage, len(payloads))
-	for key := range payloads {
-		out[key] = json.RawMessage(redaction)
-	}
-	return out
+	return table
 }
 
 // withCohortNames returns filters as they are shown: with the name of each cohort that
@@ -77,21 +47,12 @@ func withCohortNames(f flags.Filters, names map[int64]string) flags.Filters {
 	return f
 }
 
-// setEnrollment marks the flag for enrolment in an early access feature, or takes the
-// mark back (management.md §13.9).
-func (f *FeatureFlag) setEnrollment(on bool) {
-	f.Filters = withEnrollment(f.Filters, on)
-	if f.Sent != nil {
-		f.Sent = judge.WithEnrollment(f.Sent, on)
-	}
-}
-
 // withEnrollment returns filters with the mark for enrolment in an early access
-// feature, or without it.
+// feature, or without it (management.md §13.9).
 func withEnrollment(f flags.Filters, on bool) flags.Filters {
-	f.FeatureEnrollment = nil
-	if on {
-		f.FeatureEnrollment = new(true)
+	f = f.Merge(&flags.Filters{FeatureEnrollment: &on}) // which replaces the older form, too
+	if !on {
+		f.FeatureEnrollment = nil
 	}
 	return f
 }

@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -18,8 +17,6 @@ func (patch *FlagPatch) validate(f *FeatureFlag) error {
 		return invalid("key", "required", "This field is required.")
 	case f.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new flag cannot be deleted.")
-	case patch.body.unknown != nil:
-		return patch.body.unknown
 	}
 	if !patch.Contexts.Set {
 		patch.Contexts = patch.OldContexts
@@ -89,30 +86,20 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *
 			return err
 		}
 	}
-	var sent json.RawMessage
-	if before.ID != 0 && (before.Sent != nil || patch.Filters.Set) {
-		sent = before.shown(filters).JSON()
-	}
 	switch {
 	case !patch.Filters.Set:
 		filters = filters.Clone()
 	case before.ID == 0:
-		filters, sent, err = readFilters(patch.Filters.Value, f.Key, patch.body.mode)
+		filters = patch.Filters.Value.Clone()
 	default:
-		if sent, err = judge.Merge(sent, &filters, patch.Filters.Value, patch.body.mode); err == nil {
-			filters, err = judge.Read(sent, f.Key)
-		}
-	}
-	if err != nil {
-		return judgeError(err)
+		filters = filters.Merge(&patch.Filters.Value)
+		filters = filters.Clone()
 	}
 	subject := judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig}
 	if err := judge.Judge(&filters, subject, world); err != nil {
 		return judgeError(err)
 	}
-	if filters, err = s.settlePayloads(f, before, filters); err == nil {
-		f.settle(filters, sent)
-	}
+	f.Filters, err = s.settlePayloads(f, before, filters)
 	return err
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // redaction is what is shown of an encrypted payload to a user that may not read it:
@@ -18,13 +17,15 @@ import (
 const redaction = `"********* (encrypted)"`
 
 // mapPayloads returns filters with other payloads, which change returns for those
-// there are. It calls change in the order of the keys.
+// there are. It calls change in the order of the keys. A payload that stays as it is keeps
+// its JSON.
 func mapPayloads(f flags.Filters, change func(key, payload string) string) flags.Filters {
-	payloads := f
-	f.Payloads = nil
-	for _, key := range slices.Sorted(maps.Keys(payloads.Payloads)) {
-		if payload, ok := payloads.Payload(key); ok {
-			f.SetPayload(key, change(key, payload))
+	f.Payloads = maps.Clone(f.Payloads)
+	for _, key := range slices.Sorted(maps.Keys(f.Payloads)) {
+		if payload, ok := f.Payload(key); ok {
+			if changed := change(key, payload); changed != payload {
+				f.SetPayload(key, changed)
+			}
 		}
 	}
 	return f
@@ -123,8 +124,7 @@ func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, err
 // encrypted no more. A user that may not read them must not come to read them so.
 func withdrawPayloads(before *FeatureFlag, patch *FlagPatch) (flags.Filters, error) {
 	f := before.Filters
-	sent, _ := rawjson.Object(patch.Filters.Value)
-	if _, ok := sent["payloads"]; len(f.Payloads) > 0 && !ok {
+	if len(f.Payloads) > 0 && !(patch.Filters.Set && patch.Filters.Value.Has("payloads")) {
 		return f, invalid("has_encrypted_payloads", "invalid_input", "Encrypted payloads do not become readable: send others with the change, or null for none.")
 	}
 	f.Payloads = nil

@@ -213,7 +213,7 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 		return before, nil, err
 	}
 	if patch.Enrollment.Set {
-		f.setEnrollment(patch.Enrollment.Value)
+		f.Filters = withEnrollment(f.Filters, patch.Enrollment.Value)
 	}
 	switch other, err := w.store.FlagByKey(ctx, w.at.Project.ID, f.Key); {
 	case err == nil && other.ID != f.ID:

@@ -3,13 +3,12 @@ package management
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"math"
 	"slices"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
@@ -26,8 +25,6 @@ type RolloutPatch struct {
 	// is ErrConflict. IfVersion is the same, but another one is ErrPrecondition.
 	Version   optional.Value[int] `json:"version"`
 	IfVersion *int                `json:"-"`
-
-	body body
 }
 
 func (patch *RolloutPatch) validate() error {
@@ -35,8 +32,6 @@ func (patch *RolloutPatch) validate() error {
 	switch {
 	case !share.Set:
 		return invalid("rollout_percentage", "required", "This field is required.")
-	case patch.body.unknown != nil:
-		return patch.body.unknown
 	case share.Null:
 		return invalid("rollout_percentage", "null", "This field may not be null.")
 	case share.Undecoded() != nil:
@@ -76,12 +71,9 @@ func (patch *RolloutPatch) flagPatch(f *FeatureFlag) (*FlagPatch, error) {
 	if f.RemoteConfig && share == 0 {
 		return nil, invalid("rollout_percentage", "min_value", "Must be more than 0: disable remote configuration that nobody shall have.")
 	}
-	filters := f.Filters
-	filters.Groups = slices.Clone(filters.Groups)
-	filters.Groups[index].RolloutPercentage = &share
-	text, _ := rawjson.Object(f.shown(filters).JSON())
-	groups := rawjson.Must(map[string]json.RawMessage{"groups": text["groups"]})
-	return &FlagPatch{Filters: optional.Of(groups), IfVersion: patch.IfVersion, body: body{mode: judge.Mode(true)}}, nil // what is stored may be there
+	change := flags.Filters{Groups: slices.Clone(f.Filters.Groups)}
+	change.Groups[index].RolloutPercentage = &share
+	return &FlagPatch{Filters: optional.Of(change), IfVersion: patch.IfVersion}, nil
 }
 
 // RollOutFlag changes the percentage of one condition set of a flag, and leaves all else

@@ -131,16 +131,12 @@ type RevertPatch struct {
 	// ErrConflict. IfVersion is the same, but another one is ErrPrecondition.
 	CurrentVersion optional.Value[int] `json:"current_version"`
 	IfVersion      *int                `json:"-"`
-
-	body body
 }
 
 func (patch *RevertPatch) validate() error {
 	switch {
 	case !patch.Version.Set:
 		return invalid("version", "required", "This field is required.")
-	case patch.body.unknown != nil:
-		return patch.body.unknown
 	case patch.Version.Null:
 		return invalid("version", "null", "This field may not be null.")
 	}
@@ -242,6 +238,6 @@ func (w *work) followFeature(ctx context.Context, f *FeatureFlag) error {
 // follow opens a flag for enrolment, or closes it.
 func (f *FeatureFlag) follow(on bool) {
 	if mark := f.Filters.FeatureEnrollment; on != (mark != nil && *mark) {
-		f.setEnrollment(on)
+		f.Filters = withEnrollment(f.Filters, on)
 	}
 }

@@ -2,70 +2,71 @@ package management
 
 import (
 	"context"
-	"encoding/json"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // A FlagView is a flag as the API shows it (management.md §13.4).
 type FlagView struct {
-	ID                  int64           `json:"id"`
-	Name                string          `json:"name"`
-	Key                 string          `json:"key"`
-	Filters             json.RawMessage `json:"filters"`
-	Deleted             bool            `json:"deleted"`
-	Active              bool            `json:"active"`
-	Archived            bool            `json:"archived"`
-	CreatedBy           *UserBasic      `json:"created_by"`
-	CreatedAt           time.Time       `json:"created_at"`
-	UpdatedAt           time.Time       `json:"updated_at"`
-	Version             int             `json:"version"`
-	LastModifiedBy      *UserBasic      `json:"last_modified_by"`
-	Continuity          bool            `json:"ensure_experience_continuity"`
-	ExperimentSet       []int64         `json:"experiment_set"`
-	HasExperiment       bool            `json:"has_experiment"` // as in definitions (evaluation.md §1.2)
-	Surveys             []FlagUser      `json:"surveys"`
-	Features            []FlagUser      `json:"features"`
-	CanEdit             bool            `json:"can_edit"`
-	Tags                []string        `json:"tags"`
-	Contexts            []string        `json:"evaluation_contexts"`
-	ContextMatch        string          `json:"evaluation_contexts_match_mode"`
-	UsageDashboard      *int64          `json:"usage_dashboard"`
-	AnalyticsDashboards []int64         `json:"analytics_dashboards"`
-	EnrichedAnalytics   bool            `json:"has_enriched_analytics"`
-	UserAccessLevel     string          `json:"user_access_level"`
-	RemoteConfig        bool            `json:"is_remote_configuration"`
-	EncryptedPayloads   bool            `json:"has_encrypted_payloads"`
-	Status              string          `json:"status"`
-	StaleReason         *string         `json:"stale_reason"` // our own, for people; null unless the flag is stale
-	StaleSince          *time.Time      `json:"stale_since"`
-	Runtime             string          `json:"evaluation_runtime"`
-	Bucketing           string          `json:"bucketing_identifier"`
-	BucketingHash       string          `json:"bucketing_hash"` // our own (evaluation.md §2.1)
-	LastCalledAt        *time.Time      `json:"last_called_at"`
-	UsedInReplay        bool            `json:"is_used_in_replay_settings"`
+	ID                  int64         `json:"id"`
+	Name                string        `json:"name"`
+	Key                 string        `json:"key"`
+	Filters             flags.Filters `json:"filters"`
+	Deleted             bool          `json:"deleted"`
+	Active              bool          `json:"active"`
+	Archived            bool          `json:"archived"`
+	CreatedBy           *UserBasic    `json:"created_by"`
+	CreatedAt           time.Time     `json:"created_at"`
+	UpdatedAt           time.Time     `json:"updated_at"`
+	Version             int           `json:"version"`
+	LastModifiedBy      *UserBasic    `json:"last_modified_by"`
+	Continuity          bool          `json:"ensure_experience_continuity"`
+	ExperimentSet       []int64       `json:"experiment_set"`
+	HasExperiment       bool          `json:"has_experiment"` // as in definitions (evaluation.md §1.2)
+	Surveys             []FlagUser    `json:"surveys"`
+	Features            []FlagUser    `json:"features"`
+	CanEdit             bool          `json:"can_edit"`
+	Tags                []string      `json:"tags"`
+	Contexts            []string      `json:"evaluation_contexts"`
+	ContextMatch        string        `json:"evaluation_contexts_match_mode"`
+	UsageDashboard      *int64        `json:"usage_dashboard"`
+	AnalyticsDashboards []int64       `json:"analytics_dashboards"`
+	EnrichedAnalytics   bool          `json:"has_enriched_analytics"`
+	UserAccessLevel     string        `json:"user_access_level"`
+	RemoteConfig        bool          `json:"is_remote_configuration"`
+	EncryptedPayloads   bool          `json:"has_encrypted_payloads"`
+	Status              string        `json:"status"`
+	StaleReason         *string       `json:"stale_reason"` // our own, for people; null unless the flag is stale
+	StaleSince          *time.Time    `json:"stale_since"`
+	Runtime             string        `json:"evaluation_runtime"`
+	Bucketing           string        `json:"bucketing_identifier"`
+	BucketingHash       string        `json:"bucketing_hash"` // our own (evaluation.md §2.1)
+	LastCalledAt        *time.Time    `json:"last_called_at"`
+	UsedInReplay        bool          `json:"is_used_in_replay_settings"`
 }
 
 // A MinimalFlag is a flag within something else (management.md §13.4).
 type MinimalFlag struct {
-	ID         int64           `json:"id"`
-	TeamID     int64           `json:"team_id"`
-	Name       string          `json:"name"`
-	Key        string          `json:"key"`
-	Filters    json.RawMessage `json:"filters"`
-	Deleted    bool            `json:"deleted"`
-	Active     bool            `json:"active"`
-	Continuity bool            `json:"ensure_experience_continuity"`
-	Version    int             `json:"version"`
-	Runtime    string          `json:"evaluation_runtime"`
-	Bucketing  string          `json:"bucketing_identifier"`
-	Contexts   []string        `json:"evaluation_contexts"`
+	ID         int64         `json:"id"`
+	TeamID     int64         `json:"team_id"`
+	Name       string        `json:"name"`
+	Key        string        `json:"key"`
+	Filters    flags.Filters `json:"filters"`
+	Deleted    bool          `json:"deleted"`
+	Active     bool          `json:"active"`
+	Continuity bool          `json:"ensure_experience_continuity"`
+	Version    int           `json:"version"`
+	Runtime    string        `json:"evaluation_runtime"`
+	Bucketing  string        `json:"bucketing_identifier"`
+	Contexts   []string      `json:"evaluation_contexts"`
 }
 
 // Minimal returns the flag as it is shown within something else, without payloads that are
 // secret.
 func (f *FeatureFlag) Minimal() *MinimalFlag {
 	return &MinimalFlag{
-		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: f.shown(redactedFilters(f)).JSON(), Deleted: f.Deleted, Active: f.Active,
+		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redactedFilters(f), Deleted: f.Deleted, Active: f.Active,
 		Continuity: f.continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
@@ -136,7 +137,7 @@ func (w *work) flagView(f *FeatureFlag, secret bool, world *flagWorld) *FlagView
 	state := world.states.state(f)
 	view := &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: f.shown(withCohortNames(filters, world.cohorts)).JSON(),
+		Filters: withCohortNames(filters, world.cohorts),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
 		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.continues(),

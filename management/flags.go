@@ -184,7 +184,7 @@ func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 func (w *work) saveAs(ctx context.Context, before, f *FeatureFlag, revertedTo *int) error {
 	changes := w.flagChanges(before, f, before.EncryptedPayloads || f.EncryptedPayloads)
 	if len(changes) == 0 {
-		if normal.SameFilters(&before.Filters, &f.Filters) && bytes.Equal(before.Sent, f.Sent) {
+		if bytes.Equal(normal.Shown(&before.Filters), normal.Shown(&f.Filters)) {
 			return nil
 		}
 		return flagStoreError(w.store.UpdateFlag(ctx, f))

@@ -339,7 +339,7 @@ func (r *importReader) document(raw json.RawMessage) error {
 		whole.Results = raw
 	} else if err := json.Unmarshal(raw, &whole); err != nil {
 		return invalid("", "invalid_input", "The file is no JSON object of definitions, and no list of flags: %s.", err)
-	} else if err := judge.Lenient.CheckBody(members.Document, raw); err != nil {
+	} else if err := judge.Lenient.CheckMembers(members.Document, raw); err != nil {
 		return judgeError(err)
 	}
 	for name, v := range map[string]json.RawMessage{"property_matching_version": whole.Matching, "bucketing_hash": whole.Hash, "timezone": whole.Zone} {
@@ -594,9 +594,18 @@ func (i *importer) leave(thing interface {
 	place() string
 }, err error,
 ) {
-	place, reason := "", err.Error()
+	i.leaveAt(thing, "", err)
+}
+
+// leaveAt is leave for an error at a place, "" for that of the error.
+func (i *importer) leaveAt(thing interface {
+	fmt.Stringer
+	place() string
+}, place string, err error,
+) {
+	reason := err.Error()
 	if e, ok := errors.AsType[*Error](err); ok {
-		place, reason = cmp.Or(e.place, pointer(e.Attr)), e.Detail
+		place, reason = cmp.Or(place, pointer(append([]string{e.Attr}, e.Path...)...)), e.Text()
 	}
 	if i.apply != nil {
 		if f, ok := thing.(*importedFlag); ok {
@@ -663,15 +672,6 @@ func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter
 	return circular, nil
 }
 
-func (c *importedCohort) filters() json.RawMessage {
-	if len(c.Filters) == 0 || string(c.Filters) == "null" || string(c.Filters) == "{}" {
-		if converted, err := judge.CohortOfGroups(c.Groups); err == nil {
-			return converted
-		}
-	}
-	return c.Filters
-}
-
 func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *judge.World) error {
 	made := &Cohort{Project: i.at.Project.ID, Static: c.Static, Created: i.now()}
 	patch := CohortPatch{Name: optional.Of(c.name()), Description: optional.Of(c.Description)}
@@ -683,8 +683,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 	if c.Static {
 		made.Count, made.Calculated = new(0), &made.Created
 	} else {
-		raw := rawjson.Or(c.filters(), "{}")
-		tree, raw, err := i.treeOf(c, raw)
+		tree, err := i.treeOf(c)
 		if err == nil {
 			err = i.translateTree(tree)
 		}
@@ -695,7 +694,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 			i.leave(c, judgeError(err))
 			return nil
 		}
-		made.Criteria, made.Sent = tree, judge.ShowCohort(raw, tree)
+		made.Criteria = tree
 	}
 	there, err := i.cohortThere(made)
 	switch {
@@ -833,7 +832,9 @@ const importTurn, importShare = 1000, 125
 type readFlag struct {
 	file *importedFlag
 	made *FeatureFlag
-	err  error
+
+	err   error
+	place string // of the error in the file's flag, a JSON pointer; "" for the error's
 }
 
 // readFlags makes the flags that a file describes. It changes nothing else.
@@ -841,7 +842,6 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 	type sound struct {
 		*readFlag
 		filters flags.Filters
-		text    json.RawMessage
 	}
 	sounds, cases := make([]sound, 0, len(list)), make([]judge.Case, 0, len(list))
 	for n := range list {
@@ -851,7 +851,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 		if f.file.Version > 0 {
 			f.made.Version = f.file.Version
 		}
-		f.filters, f.text, f.err = i.fill(f.made, f.file, world)
+		f.filters, f.err = i.fill(f.made, f.file, world)
 		subject := judge.Subject{Key: f.file.Key, RemoteConfig: f.made.RemoteConfig}
 		there := i.there[f.file.Key]
 		if there != nil {
@@ -860,7 +860,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 		switch {
 		case f.err != nil:
 		case f.file.Err() == nil && there != nil && sameRules(there, f.made, &f.filters):
-			f.made.settle(f.filters, f.text) // they were judged when they were stored
+			f.made.Filters = f.filters // they were judged when they were stored
 		default:
 			sounds = append(sounds, f)
 			cases = append(cases, judge.Case{Filters: &sounds[len(sounds)-1].filters, Subject: subject})
@@ -872,15 +872,11 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 		case err != nil:
 			f.err = judgeError(err)
 		case broken != nil:
-			refusal := invalid("", "invalid_input", "%s", broken)
-			if e, ok := errors.AsType[*flags.DefinitionError](broken); ok {
-				refusal.place = e.Path
-			}
-			f.err = refusal
+			f.err, f.place = invalid("", "invalid_input", "%s", broken), broken.Path
 		case f.file.unread != nil:
 			f.err = invalid("", "invalid_input", "%s", f.file.unread)
 		default:
-			f.made.settle(f.filters, f.text)
+			f.made.Filters = f.filters
 		}
 	}
 }
@@ -900,7 +896,7 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		if _, ok := errors.AsType[*Error](r.err); !ok {
 			return false, r.err
 		}
-		i.leave(f, r.err)
+		i.leaveAt(f, r.place, r.err)
 		return false, nil
 	}
 	there := i.there[made.Key]
@@ -910,9 +906,7 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 	if i.apply != nil {
 		i.replace(there, made, f)
 	}
-	was, is := *there, *made
-	was.Sent, is.Sent = nil, nil // it counts what they say
-	changes := field.Differences("FeatureFlag", flagFields(&was, was.Filters, nil), flagFields(&is, is.Filters, nil))
+	changes := field.Differences("FeatureFlag", saidFields(there), saidFields(made))
 	if len(changes) == 0 {
 		i.report.Unchanged = append(i.report.Unchanged, made.Key)
 		i.stage = append(i.stage, there)
@@ -957,9 +951,9 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 
 // fill gives a new flag what a file says of it, but for its filters, which it returns with
 // their text.
-func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) (flags.Filters, json.RawMessage, error) {
+func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) (flags.Filters, error) {
 	patch := FlagPatch{
-		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Filters: optional.Of(rawjson.Or(f.Filters, "{}")), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
+		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
 		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(strings.ToLower(f.EvaluationRuntime)), Bucketing: optional.Of(f.BucketingIdentifier),
 		BucketingHash: optional.Of(cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash)), Contexts: optional.Of(rawjson.Must(append([]string{}, f.EvaluationContexts...))),
 		ContextMatch: optional.Of(f.EvaluationContextsMatchMode),
@@ -970,13 +964,10 @@ func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) 
 		err = applyFields(made, &patch, world)
 	}
 	if err != nil {
-		return flags.Filters{}, nil, err
+		return flags.Filters{}, err
 	}
-	filters, text, err := i.filtersOf(f, patch.Filters.Value)
-	if err == nil {
-		err = i.translateFilters(&filters)
-	}
-	return filters, text, judgeError(err)
+	filters := f.wholeFilters()
+	return filters, i.translateFilters(&filters)
 }
 
 // translateFilters makes filters refer to what the project has: flags by key, cohorts

@@ -8,6 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/forms"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // A file is judged as "flagstaff check" judges it: what has an error there is left out here,
@@ -75,33 +76,27 @@ func (f *importFile) cohortAt(path string, byID bool) (id int64, ok bool) {
 	return f.cohorts[n].ID, true
 }
 
-// filtersOf reads the filters of a flag of the file. What the API does not take in the form
-// that the file has, it takes in the normal form, if that means something.
-func (i *importer) filtersOf(f *importedFlag, sent []byte) (flags.Filters, []byte, error) {
-	filters, text, err := readFilters(sent, f.Key, judge.Lenient)
-	if err == nil || i.file.faults[f.Key] != nil {
-		return filters, text, err
+// wholeFilters returns the filters of a flag of the file, with what a file may leave open
+// and the API may not. What cannot be understood has an error.
+func (f *importedFlag) wholeFilters() flags.Filters {
+	filters, _ := flags.DecodeFilters(rawjson.Or(f.Filters, "{}"), f.Key)
+	if filters.Version == 1 { // 0 and 1 are the language that there is
+		filters.Version = 0
 	}
-	normal := f.Flag.Filters.Clone()
-	normal.Version = 0 // 0 and 1 are the language that there is
-	if m := normal.Multivariate; m != nil && len(m.Variants) == 0 {
-		normal.Multivariate = nil
+	if m := filters.Multivariate; m != nil && len(m.Variants) == 0 {
+		filters.Multivariate = nil
 	}
-	for _, fl := range normal.All() {
-		normalize(fl)
+	if filters.Groups == nil {
+		filters.Groups = []flags.Condition{}
 	}
-	form, err2 := flags.AppendFilters(nil, &normal)
-	if err2 != nil {
-		return filters, text, err
+	for _, fl := range filters.All() {
+		complete(fl)
 	}
-	if again, formText, err2 := readFilters(form, f.Key, judge.Lenient); err2 == nil {
-		return again, formText, nil
-	}
-	return filters, text, err
+	return filters
 }
 
-// normalize says what a filter leaves open.
-func normalize(f *flags.Filter) {
+// complete says what a filter leaves open.
+func complete(f *flags.Filter) {
 	if f.Type == "" {
 		f.Type = "person"
 	}
@@ -110,39 +105,28 @@ func normalize(f *flags.Filter) {
 	}
 }
 
-// treeOf reads the tree of a cohort of the file, as filtersOf does, with its text.
-func (i *importer) treeOf(c *importedCohort, sent []byte) (*flags.CohortNode, []byte, error) {
-	tree, err := judge.ReadCohort(sent, judge.Lenient)
-	if fault := i.file.cohortFaults[c.ID]; err == nil && fault != nil {
-		err = invalid("", "invalid_input", "%s", fault)
+// treeOf returns the tree of a cohort of the file, as wholeFilters does.
+func (i *importer) treeOf(c *importedCohort) (*flags.CohortNode, error) {
+	if fault := i.file.cohortFaults[c.ID]; fault != nil {
+		return nil, invalid("", "invalid_input", "%s", fault)
 	}
-	there, ok := i.file.definitions.Cohorts[c.ID]
-	if err == nil || !ok || i.file.cohortFaults[c.ID] != nil {
-		return tree, sent, err
+	var tree *flags.CohortNode
+	var err error
+	if rawjson.Empty(c.Filters) {
+		tree, err = judge.TreeOfGroups(rawjson.Or(c.Groups, "[]"))
+	} else {
+		tree, _ = flags.DecodeCohort(c.Filters, c.ID) // what is wrong with it is among the faults
 	}
-	normal := &flags.CohortNode{Type: "OR"} // nobody
-	switch root := there.Properties; {
-	case root == nil:
-	case root.Leaf != nil:
-		normal = &flags.CohortNode{Type: "AND", Values: []flags.CohortNode{*root}}
-	default:
-		normal = root
+	switch {
+	case err != nil:
+		return nil, judgeError(err)
+	case tree == nil:
+		tree = &flags.CohortNode{Type: "OR"} // nobody
+	case tree.Leaf != nil:
+		tree = &flags.CohortNode{Type: "AND", Values: []flags.CohortNode{*tree}}
 	}
-	form, err2 := flags.AppendCohort(nil, normal)
-	if err2 != nil {
-		return tree, sent, err
+	for leaf := range tree.Leaves() {
+		complete(leaf)
 	}
-	again, err2 := flags.DecodeCohort(form, c.ID) // a copy
-	if err2 != nil {
-		return tree, sent, err
-	}
-	for leaf := range again.Leaves() {
-		normalize(leaf)
-	}
-	if form, err2 = flags.AppendCohort(nil, again); err2 == nil {
-		if again, err2 = judge.ReadCohort(form, judge.Lenient); err2 == nil {
-			return again, form, nil
-		}
-	}
-	return tree, sent, err
+	return tree, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
@@ -56,8 +57,6 @@ type ManifestPatch struct {
 	Name         optional.Value[string]          `json:"name"`        // the description, where there is none
 	Description  optional.Value[string]          `json:"description"` // absent: ""
 	DefaultValue optional.Value[json.RawMessage] `json:"defaultValue"`
-
-	body body
 }
 
 // The types of a manifest. Its API has no float; the tools of OpenFeature send and
@@ -250,8 +249,6 @@ func numberType(text string) string {
 func (patch *ManifestPatch) validate(create bool) error {
 	text := check.UpTo(check.String, maxFlagName)
 	switch {
-	case patch.body.unknown != nil:
-		return patch.body.unknown
 	case !patch.Key.Set:
 		return invalid("key", "required", "This field is required.")
 	case !patch.Type.Set:
@@ -370,26 +367,27 @@ func changedInManifest(f *FeatureFlag) *ManifestChange {
 // of their code.
 func (patch *ManifestPatch) creation() *FlagPatch {
 	text, _ := decoded(patch.DefaultValue.Value).(string)
-	everybody := []any{map[string]any{"properties": []any{}, "rollout_percentage": 100}}
 	out := &FlagPatch{Key: patch.Key, Name: optional.Of(patch.Description.Value), Active: optional.Of(false)}
-	filters := map[string]any{"groups": everybody}
+	filters := flags.Filters{Groups: []flags.Condition{{Properties: []flags.Filter{}, RolloutPercentage: new(100.0)}}}
 	switch {
 	case string(patch.DefaultValue.Value) == "false":
-	case judge.IsVariantKey(text):
-		filters["multivariate"] = onlyVariant(text)
+	case served.IsVariantKey(text):
+		filters.Multivariate = onlyVariant(text)
 	default:
 		out.RemoteConfig = optional.Of(true)
-		filters["payloads"] = onlyPayload(patch.DefaultValue.Value)
+		filters.Payloads = onlyPayload(patch.DefaultValue.Value)
 	}
-	out.Filters = optional.Of(rawjson.Must(filters))
+	out.Filters = optional.Of(filters)
 	return out
 }
 
-func onlyVariant(key string) any {
-	return map[string]any{"variants": []any{map[string]any{"key": key, "rollout_percentage": 100}}}
+func onlyVariant(key string) *flags.Multivariate {
+	return &flags.Multivariate{Variants: []flags.Variant{{Key: key, RolloutPercentage: 100}}}
 }
 
-func onlyPayload(value json.RawMessage) any { return map[string]any{"true": string(value)} }
+func onlyPayload(value json.RawMessage) map[string]json.RawMessage {
+	return map[string]json.RawMessage{"true": rawjson.Must(string(value))}
+}
 
 // UpdateManifestFlag changes what a manifest says of the flag with a key. It does not
 // change who gets what: the default of a flag that is on stays, and so does the type. The
@@ -447,7 +445,7 @@ func (patch *ManifestPatch) change(f *FeatureFlag, m *ManifestFlag) (*FlagPatch,
 	if !patch.DefaultValue.Set || sameValue(patch.DefaultValue.Value, m.DefaultValue) {
 		return out, nil
 	}
-	filters := make(map[string]any)
+	var filters flags.Filters
 	variants := defaultFirst(&f.Filters)
 	switch {
 	case m.Type == manifestBoolean && !f.RemoteConfig:
@@ -455,14 +453,14 @@ func (patch *ManifestPatch) change(f *FeatureFlag, m *ManifestFlag) (*FlagPatch,
 	case f.Active:
 		return nil, manifestConflict("defaultValue", "The flag is on, and its default %s is what clients get: switch it off before, or change it in the console or by the management API.", check.Excerpt(string(m.DefaultValue)))
 	case f.RemoteConfig && len(variants) == 0:
-		filters["payloads"] = onlyPayload(patch.DefaultValue.Value)
+		filters.Payloads = onlyPayload(patch.DefaultValue.Value)
 	case len(variants) == 1 && len(f.Filters.Payloads) == 0 && !slices.ContainsFunc(f.Filters.Groups, func(g flags.Condition) bool { return g.Variant != nil }):
 		text, _ := decoded(patch.DefaultValue.Value).(string)
-		filters["multivariate"] = onlyVariant(text)
+		filters.Multivariate = onlyVariant(text)
 	default:
 		return nil, manifestConflict("defaultValue", "The flag has variants, of which control or else the first one is the default: change the variants in the console or by the management API.")
 	}
-	out.Filters = optional.Of(rawjson.Must(filters))
+	out.Filters = optional.Of(filters)
 	return out, nil
 }
 

@@ -1,89 +1,72 @@
 package management
 
 import (
+	"errors"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
-// A body is what a patch was decoded from, as far as the patch has no fields for it.
-type body struct {
-	mode    judge.Mode
-	unknown error // the first member that nothing knows
-}
-
-// set checks the members of an object.
-func (b *body) set(s *members.Shape, raw []byte, lenient bool) {
-	b.mode = judge.Mode(lenient)
-	b.unknown = judgeError(b.mode.CheckBody(s, raw))
-}
-
-// SetBody tells a patch the JSON object that it was decoded from. The methods that
-// take the patch then refuse members of the object that nothing knows, which could
-// change a flag for everybody if they were passed over (management.md §13.5). With
-// lenient they refuse only those that stand for another member, here and in the
-// filters.
-func (patch *FlagPatch) SetBody(raw []byte, lenient bool) { patch.setBody(members.Flag, raw, lenient) }
-
-func (patch *FlagPatch) setBody(s *members.Shape, raw []byte, lenient bool) {
-	patch.body.set(s, raw, lenient)
-	if patch.body.unknown != nil {
-		return
+// CheckBody refuses members that nothing knows, which could change a flag for everybody if
+// they were passed over, of the JSON object that a patch was decoded from, and of the
+// filters in it (management.md §13.5). With lenient it refuses only those that stand for
+// another member. patch is a pointer to a patch of this package; of anything else nothing
+// is refused. Errors are of type *[Error].
+func CheckBody(patch any, raw []byte, lenient bool) error {
+	mode, body := judge.Mode(lenient), jsonscan.Value(raw)
+	var shape *members.Shape
+	var filters *flags.Filters
+	switch p := patch.(type) {
+	case *FlagPatch:
+		shape, filters = members.Flag, &p.Filters.Value
+	case *PreviewPatch:
+		shape, filters = previewShape, &p.Filters.Value
+	case *CohortPatch:
+		return checkCohortBody(p, members.Cohort, body, mode)
+	case *CohortPreviewPatch:
+		return checkCohortBody(&p.CohortPatch, cohortPreviewShape, body, mode)
+	case *EarlyAccessPatch:
+		shape = earlyAccessShape
+	case *ProjectPatch:
+		shape = projectShape
+	case *BlastRadiusQuery:
+		asked := p.asked()
+		shape, filters = blastRadiusShape, &asked
+	case *RolloutPatch:
+		shape = rolloutShape
+	case *RevertPatch:
+		shape = revertShape
+	case *FlagSelection:
+		shape = selectionShape
+	case *ManifestPatch:
+		shape = manifestShape
+	default:
+		return nil
 	}
-	sent, _ := rawjson.Object(raw)
-	if share := sent["rollout_percentage"]; share != nil && string(share) != "null" {
-		patch.body.unknown = invalid("rollout_percentage", "unknown_member", "A percentage of the flag is not read; did you mean filters.groups[0].rollout_percentage?")
+	if err := judgeError(mode.CheckMembers(shape, body)); err != nil {
+		return err
 	}
+	if filters == nil {
+		return nil
+	}
+	if share := judge.Member(raw, "rollout_percentage"); share != nil && share.Kind() != jsonscan.Null {
+		return invalid("rollout_percentage", "unknown_member", "A percentage of the flag is not read; did you mean filters.groups[0].rollout_percentage?")
+	}
+	err := judgeError(mode.CheckFilters(filters))
+	if e, ok := errors.AsType[*Error](err); ok && shape == blastRadiusShape {
+		return e.ofCondition()
+	}
+	return err
 }
 
-// SetBody is [FlagPatch.SetBody] for a preview.
-func (patch *PreviewPatch) SetBody(raw []byte, lenient bool) {
-	patch.setBody(previewShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a cohort.
-func (patch *CohortPatch) SetBody(raw []byte, lenient bool) {
-	patch.body.set(members.Cohort, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a preview of a cohort.
-func (patch *CohortPreviewPatch) SetBody(raw []byte, lenient bool) {
-	patch.body.set(cohortPreviewShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for an early access feature.
-func (patch *EarlyAccessPatch) SetBody(raw []byte, lenient bool) {
-	patch.body.set(earlyAccessShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a project: a setting that nothing keeps is refused.
-func (patch *ProjectPatch) SetBody(raw []byte, lenient bool) {
-	patch.body.set(projectShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a condition set.
-func (q *BlastRadiusQuery) SetBody(raw []byte, lenient bool) {
-	q.body.set(blastRadiusShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a rollout.
-func (patch *RolloutPatch) SetBody(raw []byte, lenient bool) {
-	patch.body.set(rolloutShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a way back.
-func (patch *RevertPatch) SetBody(raw []byte, lenient bool) {
-	patch.body.set(revertShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a list of flags.
-func (q *FlagSelection) SetBody(raw []byte, lenient bool) {
-	q.body.set(selectionShape, raw, lenient)
-}
-
-// SetBody is [FlagPatch.SetBody] for a flag of a manifest.
-func (patch *ManifestPatch) SetBody(raw []byte, lenient bool) {
-	patch.body.set(manifestShape, raw, lenient)
+func checkCohortBody(p *CohortPatch, shape *members.Shape, body jsonscan.Value, mode judge.Mode) error {
+	err := judgeError(mode.CheckMembers(shape, body))
+	if err != nil || !p.Filters.Set || p.Filters.Null {
+		return err
+	}
+	return judgeError(mode.CheckTree(p.Filters.Value))
 }
 
 var (

@@ -72,8 +72,6 @@ type ProjectPatch struct {
 	AppURLs                    optional.Value[json.RawMessage] `json:"app_urls"`
 	RecordingDomains           optional.Value[json.RawMessage] `json:"recording_domains"`
 	EventRetentionDays         optional.Value[int]             `json:"event_retention_days"`
-
-	body body
 }
 
 // Limits of the addresses of a project's applications.
@@ -149,8 +147,6 @@ func projectFields(p *Project, patch *ProjectPatch) field.Table {
 // apply checks the change and applies it. A new project needs a name.
 func (patch *ProjectPatch) apply(p *Project, create bool) error {
 	switch {
-	case patch.body.unknown != nil:
-		return patch.body.unknown
 	case create && !patch.Name.Set:
 		return invalid("name", "required", "This field is required.")
 	}

@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
@@ -61,28 +60,16 @@ func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*Use
 
 // SetFilters gives a flag of the project that the unit of work has entered the filters
 // that a client has sent for it, but does not store it. The error is an [*Error] if the flag
-// may not have them (management.md §13.5). Lenient is as in [FlagPatch.SetBody].
-func (w *UnitOfWork) SetFilters(ctx context.Context, f *FeatureFlag, sent json.RawMessage, lenient bool) error {
+// may not have them (management.md §13.5).
+func (w *UnitOfWork) SetFilters(ctx context.Context, f *FeatureFlag, sent flags.Filters) error {
 	world, err := w.w.definitionWorld(ctx)
 	if err != nil {
 		return err
 	}
-	filters, text, err := readFilters(sent, f.Key, judge.Mode(lenient))
-	if err == nil {
-		err = judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key}, world)
-	}
-	if err != nil {
+	filters := sent.Clone()
+	if err := judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key}, world); err != nil {
 		return judgeError(err)
 	}
-	f.settle(filters, text)
+	f.Filters = filters
 	return nil
-}
-
-// readFilters reads filters that a client has sent as a whole, and returns their text
-// as well.
-func readFilters(sent json.RawMessage, key string, m judge.Mode) (filters flags.Filters, text json.RawMessage, err error) {
-	if text, err = judge.Merge(nil, nil, sent, m); err == nil {
-		filters, err = judge.Read(text, key)
-	}
-	return filters, text, err
 }

@@ -102,7 +102,7 @@ func (c *change) checkTargeting(ctx context.Context) error {
 			return invalid("", "targeting_flag_id and targeting_flag_filters exclude each other.")
 		}
 	}
-	if c.patch.filters() && rules.TargetsEveryone(c.patch.TargetingFlagFilters.Value) {
+	if c.patch.filters() && rules.TargetsEveryone(&c.patch.TargetingFlagFilters.Value) {
 		return invalid("", "targeting_flag_filters would target everyone: give every condition set a filter or a rollout percentage, or leave targeting out.")
 	}
 	return nil

@@ -26,7 +26,7 @@ func invalid(attr, format string, args ...any) error {
 // refusal turns an error of the packages that judge values into one of a Service.
 func refusal(err error) error {
 	if e, ok := errors.AsType[*judge.Error](err); ok {
-		return refuse(e.Attr, e.Code, "%s", e.Detail)
+		return &management.Error{Kind: management.ErrInvalid, Code: e.Code, Attr: e.Attr, Path: e.Path, Detail: e.Detail}
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -95,7 +94,7 @@ func (c *change) ownTarget(ctx context.Context, current *management.FeatureFlag)
 		f = current
 	}
 	judged := *f
-	if err := c.SetFilters(ctx, &judged, c.patch.TargetingFlagFilters.Value, c.patch.lenient); err != nil {
+	if err := c.SetFilters(ctx, &judged, c.patch.TargetingFlagFilters.Value); err != nil {
 		if e, ok := errors.AsType[*management.Error](err); ok {
 			e.Attr = "targeting_flag_filters"
 		}
@@ -104,7 +103,7 @@ func (c *change) ownTarget(ctx context.Context, current *management.FeatureFlag)
 	if len(judged.Filters.Groups) == 0 {
 		return nil, invalid("targeting_flag_filters", "groups: must have at least one condition set, or the survey would target nobody.")
 	}
-	_, err := c.putFlag(ctx, c.v, f, judged.Filters, judged.Sent)
+	_, err := c.putFlag(ctx, c.v, f, judged.Filters)
 	return f, err
 }
 
@@ -146,7 +145,7 @@ func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (chan
 	if err != nil {
 		return false, err
 	}
-	changed, err = w.putFlag(ctx, v, internal, rules.InternalFilters(interactionKey(v), rules.WaitDays(v.Conditions)), nil)
+	changed, err = w.putFlag(ctx, v, internal, rules.InternalFilters(interactionKey(v), rules.WaitDays(v.Conditions)))
 	if err != nil {
 		return false, err
 	}
@@ -160,7 +159,7 @@ func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (chan
 	if err != nil || f.Kind == management.FlagOrdinary {
 		return changed || sampled, storeError(err)
 	}
-	targeted, err := w.putFlag(ctx, v, f, f.Filters, f.Sent)
+	targeted, err := w.putFlag(ctx, v, f, f.Filters)
 	return changed || sampled || targeted, err
 }
 
@@ -185,7 +184,7 @@ func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (c
 	case f.ID == 0:
 		filters = rules.SamplingFilters(100)
 	}
-	changed, err = w.putFlag(ctx, v, f, filters, nil)
+	changed, err = w.putFlag(ctx, v, f, filters)
 	v.SamplingFlag = &f.ID
 	return changed, err
 }
@@ -208,14 +207,13 @@ func (w *work) newFlag(v *Survey, kind management.FlagKind, suffix string) *mana
 	return f
 }
 
-// putFlag stores a flag of a survey with filters, and with the text in which a client
-// has sent them, nil for none. It reports whether that changes anything.
-func (w *work) putFlag(ctx context.Context, v *Survey, f *management.FeatureFlag, filters flags.Filters, sent json.RawMessage) (changed bool, err error) {
+// putFlag stores a flag of a survey with filters. It reports whether that changes anything.
+func (w *work) putFlag(ctx context.Context, v *Survey, f *management.FeatureFlag, filters flags.Filters) (changed bool, err error) {
 	name, on := "Targeting flag for survey "+v.Name, runsNow(v)
-	if f.ID != 0 && f.Name == name && f.Active == on && normal.SameFilters(&f.Filters, &filters) && bytes.Equal(f.Sent, sent) {
+	if f.ID != 0 && f.Name == name && f.Active == on && bytes.Equal(normal.Shown(&f.Filters), normal.Shown(&filters)) {
 		return false, nil
 	}
-	f.Name, f.Active, f.Filters, f.Sent, f.Updated = name, on, filters, sent, w.now()
+	f.Name, f.Active, f.Filters, f.Updated = name, on, filters, w.now()
 	if f.ID == 0 {
 		return true, storeError(w.Store().CreateFlag(ctx, f))
 	}

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"time"
@@ -26,17 +27,23 @@ func namesOf(v any) string {
 	return strings.Join(names, " ")
 }
 
-// SetBody tells the patch the JSON object that it was decoded from. The methods that take
-// the patch then refuse members of the object that nothing knows (evaluation.md §1.8), and
-// values of computed members that have the wrong type (management.md §9.1). With lenient
-// they refuse only those members that stand for another one, here and in
-// targeting_flag_filters.
-func (patch *Patch) SetBody(raw []byte, lenient bool) {
-	patch.lenient = lenient
-	patch.refused = refusal(judge.Mode(lenient).CheckBody(shape, raw))
-	if patch.refused == nil {
-		patch.refused = checkComputed(raw)
+// CheckBody refuses members that nothing knows of the JSON object that a patch was decoded
+// from (evaluation.md §1.8), and values of computed members that have the wrong type
+// (management.md §9.1). With lenient it refuses only those members that stand for another
+// one, in targeting_flag_filters as well. Errors are of type *[management.Error].
+func CheckBody(patch *Patch, raw []byte, lenient bool) error {
+	mode := judge.Mode(lenient)
+	if err := mode.CheckMembers(shape, raw); err != nil {
+		return refusal(err)
 	}
+	if err := checkComputed(raw); err != nil {
+		return err
+	}
+	err := mode.CheckFilters(&patch.TargetingFlagFilters.Value)
+	if e, ok := errors.AsType[*judge.Error](err); ok {
+		e.Attr = "targeting_flag_filters"
+	}
+	return refusal(err)
 }
 
 // checkComputed checks the types of the members that follow from others. Their values are

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
@@ -25,7 +26,7 @@ type Patch struct {
 	LinkedFlagID         optional.Value[int64]           `json:"linked_flag_id"`
 	LinkedInsightID      optional.Value[int64]           `json:"linked_insight_id"`
 	TargetingFlagID      optional.Value[int64]           `json:"targeting_flag_id"`
-	TargetingFlagFilters optional.Value[json.RawMessage] `json:"targeting_flag_filters"`
+	TargetingFlagFilters optional.Value[flags.Filters]   `json:"targeting_flag_filters"`
 	RemoveTargetingFlag  optional.Value[bool]            `json:"remove_targeting_flag"`
 	Questions            optional.Value[json.RawMessage] `json:"questions"`
 	Conditions           optional.Value[json.RawMessage] `json:"conditions"`
@@ -53,10 +54,6 @@ type Patch struct {
 	insightExists bool // whether there is the insight to link to
 
 	whole bool // a new survey's required fields are required
-
-	// Of the body, see SetBody.
-	lenient bool
-	refused error
 }
 
 // filters reports whether the survey is to get a targeting flag with filters. Removing the
@@ -134,9 +131,6 @@ func (s *Service) fields(v *Survey, patch *Patch) field.Table {
 
 // checkFields checks what a patch has for a survey, each field by itself.
 func (s *Service) checkFields(v *Survey, patch *Patch) error {
-	if patch.refused != nil {
-		return patch.refused
-	}
 	return refusal(s.fields(v, patch).Check())
 }
 

@@ -15,6 +15,16 @@ import (
 
 const wantedTree = "an object with a type, AND or OR, and a list of values"
 
+// ReadTree reads the filters that a client sent for a cohort. They are not judged. Errors are
+// of type *[Error].
+func ReadTree(raw json.RawMessage) (*flags.CohortNode, error) {
+	tree, err := flags.DecodeCohort(raw, 0)
+	if e, ok := errors.AsType[*flags.DefinitionError](err); ok {
+		return nil, about("filters", FromEngine(e, "filters"))
+	}
+	return tree, nil
+}
+
 // TreeOfGroups returns the tree that the field groups of an old cohort stands for
 // (evaluation.md §5.6), nil if there are no groups. An *[Error] is about the field groups.
 func TreeOfGroups(groups json.RawMessage) (*flags.CohortNode, error) {
@@ -63,7 +73,7 @@ func (w *World) judgeCohort(tree *flags.CohortNode, id int64) error {
 	if err := w.checkTree(tree, id); err != nil {
 		return within("properties", err)
 	}
-	out, err := tree.MarshalJSON()
+	out, err := tree.MarshalFilters()
 	if err != nil {
 		return err
 	}
@@ -135,7 +145,7 @@ func (w *World) checkTree(tree *flags.CohortNode, id int64) error {
 		return err
 	}
 	if used, _ := CohortUsers(w, id); len(used) > 0 {
-		return refuseAs(codeBehavioral, "must not have behavioral criteria, not even through another cohort, since the flag %s uses the cohort", quote(used[0].Key))
+		return refuseAs(codeBehavioral, "must not have behavioral criteria, not even through another cohort, since the flag %s uses the cohort", Quote(used[0].Key))
 	}
 	return nil
 }

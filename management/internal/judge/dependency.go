@@ -69,11 +69,11 @@ func (w *World) dependency(r flags.FlagReference, s Subject) (*flags.Flag, error
 	target := w.index.Find(r)
 	switch {
 	case w.means(r, s):
-		return nil, refuse("must be the id of another flag: %s is this one", quote(r.Name))
+		return nil, refuse("must be the id of another flag: %s is this one", Quote(r.Name))
 	case target == nil:
-		return nil, refuse("must be the id of a flag of the project: there is none with the id or key %s", quote(r.Name))
+		return nil, refuse("must be the id of a flag of the project: there is none with the id or key %s", Quote(r.Name))
 	case !target.Active:
-		return nil, refuse("must be the id of an active flag: %s is disabled", quote(target.Key))
+		return nil, refuse("must be the id of an active flag: %s is disabled", Quote(target.Key))
 	}
 	return target, nil
 }

@@ -77,7 +77,7 @@ func unfitText(code, s, want string) error {
 	if s == "" {
 		return refuseAs(code, "is required and must be %s", want)
 	}
-	return refuseAs(code, "must be %s, not %s", want, quote(s))
+	return refuseAs(code, "must be %s, not %s", want, Quote(s))
 }
 
 // present reports whether a value is there: null says as much as nothing.
@@ -143,5 +143,5 @@ func shorten[T ~string | ~[]byte](v T) string {
 	return s[:cut] + "…"
 }
 
-// quote shows a text in a message.
-func quote(s string) string { return shorten(strconv.Quote(s)) }
+// Quote shows a text in a message.
+func Quote(s string) string { return shorten(strconv.Quote(s)) }

@@ -71,7 +71,7 @@ func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	if fault := unreadable(f); fault != nil {
 		return nil, FromEngine(fault, "filters")
 	}
-	if v := memberOf(f.Extra, "version"); f.Version != 0 || present(v) {
+	if v := Member(f.Extra, "version"); f.Version != 0 || present(v) {
 		return nil, within("version", refuseAs(codeVersion, "is reserved and cannot be set"))
 	}
 	f.ReadLegacy(s.Key)
@@ -158,7 +158,7 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 	for i := range m.Variants {
 		v := &m.Variants[i]
 		if !served.IsVariantKey(v.Key) {
-			return nil, within(i, within("key", refuse("must be 1 to %d letters, digits, underscores, dots, slashes and hyphens, not %s", served.MaxVariantKey, quote(v.Key))))
+			return nil, within(i, within("key", refuse("must be 1 to %d letters, digits, underscores, dots, slashes and hyphens, not %s", served.MaxVariantKey, Quote(v.Key))))
 		}
 		if v.Name != nil {
 			if err := checkText(*v.Name); err != nil {
@@ -169,7 +169,7 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 			return nil, within(i, within("rollout_percentage", err))
 		}
 		if keys[v.Key] {
-			return nil, within(i, within("key", refuse("must be unique among the variants of the flag; %s is not", quote(v.Key))))
+			return nil, within(i, within("key", refuse("must be unique among the variants of the flag; %s is not", Quote(v.Key))))
 		}
 		keys[v.Key] = true
 		sum += v.RolloutPercentage
@@ -242,9 +242,9 @@ func checkGroup(f *flags.Filters, g *flags.Condition, variants map[string]bool) 
 	}
 	if g.Variant != nil && *g.Variant != "" && !variants[*g.Variant] { // "" pins none
 		if variants == nil {
-			return within("variant", refuse("must be null for a flag without variants, not %s", quote(*g.Variant)))
+			return within("variant", refuse("must be null for a flag without variants, not %s", Quote(*g.Variant)))
 		}
-		return within("variant", refuse("must be the key of a variant of the flag, not %s", quote(*g.Variant)))
+		return within("variant", refuse("must be the key of a variant of the flag, not %s", Quote(*g.Variant)))
 	}
 	aggregation := g.AggregationGroupTypeIndex
 	if aggregation == flags.Inherited {
@@ -297,7 +297,7 @@ func checkPayloads(f *flags.Filters, variants map[string]bool) error {
 			continue // null
 		}
 		if !variants[key] {
-			return refuse("%s, not %s", want, quote(key))
+			return refuse("%s, not %s", want, Quote(key))
 		}
 		if _, err := jsonscan.Parse([]byte(payload), maxPayloadDepth); err != nil {
 			return within(shorten(key), refuse("must be JSON, or text that contains JSON: text itself needs another pair of quotes"))

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -41,6 +42,15 @@ func (m Mode) CheckObject(s *members.Shape, v jsonscan.Value) error {
 		return within(shorten(name), refuseAs(codeUnknown, "is not a member of %s; did you mean %s?", s.Noun, meant))
 	}
 	return nil
+}
+
+// CheckMembers is CheckObject for the members of a body, which are fields of their own.
+func (m Mode) CheckMembers(s *members.Shape, body []byte) error {
+	err := m.CheckObject(s, body)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Attr, e.Path, e.Detail = e.Path[0], nil, Quote(e.Path[0])+" "+e.Detail
+	}
+	return err
 }
 
 // extra checks what a part of filters keeps beside its fields. What stands for another
@@ -98,10 +108,14 @@ func (m Mode) condition(c *flags.Condition) error {
 	return nil
 }
 
-// CheckTree is CheckFilters for the tree of a cohort. Criteria on what somebody did have
-// members of their own.
-func (m Mode) CheckTree(tree *flags.CohortNode) error {
-	if tree == nil {
+// CheckTree is CheckFilters for the filters of a cohort, in JSON. Criteria on what somebody
+// did have members of their own. What cannot be understood is in order.
+func (m Mode) CheckTree(filters json.RawMessage) error {
+	if err := m.CheckObject(members.Criteria, jsonscan.Value(filters)); err != nil {
+		return about("filters", err)
+	}
+	tree, err := flags.DecodeCohort(filters, 0)
+	if err != nil || tree == nil {
 		return nil
 	}
 	return about("filters", within("properties", m.node(tree)))

@@ -62,7 +62,7 @@ func checkProperty(p *flags.Filter, types []string) error {
 // checkCohortReference checks the rest of a reference to a cohort (management.md §13.10).
 func checkCohortReference(p *flags.Filter) error {
 	if p.Key != "id" {
-		return within("key", refuse(`must be "id" for a cohort, not %s`, quote(p.Key)))
+		return within("key", refuse(`must be "id" for a cohort, not %s`, Quote(p.Key)))
 	}
 	if p.Operator != "" && p.Operator != flags.OperatorIn && p.Operator != flags.OperatorNotIn {
 		return within("operator", unfitText(codeOperator, p.Operator, "in or not_in for a cohort"))
@@ -142,8 +142,8 @@ func checkValue(v jsonscan.Value) error {
 	return nil
 }
 
-// memberOf returns a member of an object, nil if there is none.
-func memberOf(object []byte, name string) (found jsonscan.Value) {
+// Member returns a member of an object, nil if there is none.
+func Member(object []byte, name string) (found jsonscan.Value) {
 	for o := jsonscan.Value(object).Object(); o.Next(); {
 		if string(o.Name()) == name {
 			found = o.Value()

@@ -12,7 +12,18 @@ import (
 // what is no JSON, is shown as no filters.
 func Filters(f *flags.Filters) json.RawMessage {
 	b, err := flags.AppendFilters(nil, f)
-	if err != nil || f.Err() != nil && !json.Valid(b) {
+	return shown(f.Err(), b, err)
+}
+
+// Shown returns filters with all that they have, as clients see them.
+func Shown(f *flags.Filters) json.RawMessage {
+	b, err := f.MarshalJSON()
+	return shown(f.Err(), b, err)
+}
+
+// shown returns JSON, and {} for what is not, which only what cannot be understood may be.
+func shown(fault error, b []byte, err error) json.RawMessage {
+	if err != nil || fault != nil && !json.Valid(b) {
 		return json.RawMessage("{}")
 	}
 	return b
@@ -22,10 +33,13 @@ func Filters(f *flags.Filters) json.RawMessage {
 // Filters does.
 func Criteria(tree *flags.CohortNode) json.RawMessage {
 	b, err := flags.AppendCohort(nil, tree)
-	if err != nil || (&flags.Cohort{Properties: tree}).Err() != nil && !json.Valid(b) {
-		return json.RawMessage("{}")
-	}
-	return b
+	return shown((&flags.Cohort{Properties: tree}).Err(), b, err)
+}
+
+// ShownCriteria is Shown for the filters of a cohort.
+func ShownCriteria(tree *flags.CohortNode) json.RawMessage {
+	b, err := tree.MarshalFilters()
+	return shown((&flags.Cohort{Properties: tree}).Err(), b, err)
 }
 
 // LoggedFilters and LoggedCriteria are filters and trees for the activity log. Nil is
@@ -41,6 +55,18 @@ func (f LoggedFilters) JSON() json.RawMessage {
 		return nil
 	}
 	return Filters(f.Filters)
+}
+
+// Same implements field.Comparable.
+func (f LoggedFilters) Same(other any) bool {
+	o := other.(LoggedFilters)
+	return f.Filters == o.Filters || f.Filters != nil && o.Filters != nil && SameFilters(f.Filters, o.Filters)
+}
+
+// Same implements field.Comparable.
+func (c LoggedCriteria) Same(other any) bool {
+	o := other.(LoggedCriteria)
+	return SameCriteria(c.CohortNode, o.CohortNode)
 }
 
 // JSON implements field.Model.

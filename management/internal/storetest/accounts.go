@@ -30,10 +30,10 @@ var same = cmp.Options{
 		cmp.Comparer(func(a, b json.RawMessage) bool { return cmp.Equal(document(a), document(b)) }),
 	),
 	cmp.Comparer(func(a, b flags.Filters) bool {
-		return encoded(flags.AppendFilters(nil, &a)) == encoded(flags.AppendFilters(nil, &b))
+		return encoded(a.MarshalJSON()) == encoded(b.MarshalJSON())
 	}),
 	cmp.Comparer(func(a, b *flags.CohortNode) bool {
-		return (a == nil) == (b == nil) && encoded(flags.AppendCohort(nil, a)) == encoded(flags.AppendCohort(nil, b))
+		return (a == nil) == (b == nil) && encoded(a.MarshalFilters()) == encoded(b.MarshalFilters())
 	}),
 }
 

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -23,8 +22,7 @@ func testCohortRecords(t *testing.T, s *suite) {
 	p, q := s.project(t, o), s.project(t, o)
 	ann := s.user(t, "ann")
 	full := management.Cohort{
-		Project: p.ID, Name: "Zoë 💥", Description: "it's \"quoted\" \\ ; --", Criteria: criteriaOf(`{"properties":{"type":"OR","values":[{"key":"\u0000","type":"person","value":[1.50,12345678901234567890]}]}}`),
-		Sent:   json.RawMessage(`{"properties": {}}`),
+		Project: p.ID, Name: "Zoë 💥", Description: "it's \"quoted\" \\ ; --", Criteria: criteriaOf(`{"properties":{"type":"OR","values":[{"key":"\u0000","type":"person","value":[1.50,12345678901234567890],"label":"x"}],"name":null}}`),
 		Static: true, Deleted: true, Count: new(1<<31 - 1), Calculated: new(s.now.Add(time.Hour)), CreatedBy: &ann.ID, Created: s.now.Add(-time.Hour),
 	}
 	wantAllSet(t, full, "ID")

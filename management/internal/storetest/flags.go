@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +31,7 @@ func testFlags(t *testing.T, s *suite) {
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	full := management.FeatureFlag{
 		Project: p.ID, Kind: management.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
-		Filters: filtersOf(`{"groups":[{"rollout_percentage":12.50,"properties":[{"key":"\u0000","value":12345678901234567890}]}]}`),
-		Sent:    json.RawMessage(`{"groups": [{"label":"\u0000 é"}]}`),
+		Filters: filtersOf(`{"groups":[{"rollout_percentage":12.50,"label":"\u0000 é","properties":[{"key":"\u0000","value":12345678901234567890,"label":null}]}],"payloads":{"true":{"a":1}}}`),
 		Active:  true, Deleted: true, Archived: true, Version: 7, RevertedTo: new(3), Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
 		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, ContextMatch: "all", Tags: []string{"b", "a", ""},
 		CreatedBy: &ann.ID, ModifiedBy: &bob.ID, Created: s.now.Add(time.Hour), Updated: s.now.Add(time.Microsecond),
@@ -305,7 +303,7 @@ func testFlagVersions(t *testing.T, s *suite) {
 	p, q := s.project(t, o), s.project(t, o)
 	ann := s.user(t, "ann")
 	f := management.FeatureFlag{
-		Project: p.ID, Version: 1, Key: "first", Filters: filtersOf(`{"groups":[{"rollout_percentage":10}]}`), Sent: json.RawMessage(`{"groups": [ {"rollout_percentage":1.0e1}]}`),
+		Project: p.ID, Version: 1, Key: "first", Filters: filtersOf(`{"groups":[{"rollout_percentage":10}]}`),
 		CreatedBy: &ann.ID, Created: s.now, Updated: s.now,
 	}
 	must(t, s.CreateFlag(ctx, &f))
@@ -320,12 +318,12 @@ func testFlagVersions(t *testing.T, s *suite) {
 	keep()
 	for i, change := range []func(){
 		func() {
-			f.Key, f.Filters, f.Sent, f.Active, f.ModifiedBy = "second", filtersOf(`{"groups": [7]}`), nil, true, &ann.ID
+			f.Key, f.Filters, f.Active, f.ModifiedBy = "second", filtersOf(`{"groups": [7]}`), true, &ann.ID
 			f.Continuity, f.Runtime, f.Bucketing, f.BucketingHash, f.Contexts, f.ContextMatch = new(false), "server", "device_id", "sha1", []string{"b", "a"}, "all"
 		},
 		func() {
 			f.Deleted, f.Archived, f.RemoteConfig, f.EncryptedPayloads, f.HasExperiment, f.Tags = true, true, true, true, true, []string{""}
-			f.Sent, f.RevertedTo, f.Kind, f.Name = json.RawMessage(`{"payloads":{"true":"{\"b\": 1}"},"x":"\u0000"}`), new(1), management.FlagSurveyInternal, "é"
+			f.Filters, f.RevertedTo, f.Kind, f.Name = filtersOf(`{"payloads":{"true":"{\"b\": 1}"},"x":"\u0000"}`), new(1), management.FlagSurveyInternal, "é"
 		},
 		func() { f.Deleted = false },
 	} {
@@ -350,7 +348,7 @@ func testFlagVersions(t *testing.T, s *suite) {
 	}
 	check()
 
-	f.Sent, f.Updated = json.RawMessage(`{"other":"words"}`), s.now.Add(5*time.Hour)
+	f.Filters, f.Updated = filtersOf(`{"other":"words"}`), s.now.Add(5*time.Hour)
 	must(t, s.UpdateFlag(ctx, &f))
 	versions = versions[1:]
 	keep() // the newest version is what the flag is

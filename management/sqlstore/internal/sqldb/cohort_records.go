@@ -17,7 +17,6 @@ var cohorts = newTable(table[management.Cohort]{
 			{"name", &c.Name},
 			{"description", &c.Description},
 			{"filters", criteria{&c.Criteria, &c.ID}},
-			{"filters_sent", document{&c.Sent}},
 			{"is_static", &c.Static},
 			{"deleted", &c.Deleted},
 			{"count", &c.Count},

@@ -167,6 +167,7 @@ func (db *DB) migrations(ctx context.Context) (_ *goose.Provider, version int64,
 	if err != nil {
 		return nil, 0, err
 	}
+	options = append(options, goose.WithGoMigrations(mergeSent(&db.d)))
 	provider, err := goose.NewProvider(dialect, db.writing, files, options...)
 	if err != nil {
 		return nil, 0, err

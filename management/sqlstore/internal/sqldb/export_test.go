@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/pressly/goose/v3"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -17,6 +18,9 @@ import (
 
 // Schema has the migrations, in schema/sqlite and schema/postgres.
 var Schema = schema
+
+// MergeSent returns the migration that is not among them.
+func MergeSent(postgres bool) *goose.Migration { return mergeSent(&Dialect{Postgres: postgres}) }
 
 // MostPurged is how many rows of a table PurgeProjects deletes at once.
 const MostPurged = maxPurged

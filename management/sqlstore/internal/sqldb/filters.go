@@ -7,7 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// Filters of flags and cohorts are stored in their normal form, and read whatever
+// Filters of flags and cohorts are stored with all that they have, and read whatever
 // their form is. What cannot be understood is written back as it was read.
 
 // A filters column has the filters of the flag with a key, which is scanned before.
@@ -27,7 +27,7 @@ func (f filters) Scan(v any) error {
 }
 
 func (f filters) Value() (driver.Value, error) {
-	b, err := flags.AppendFilters(nil, f.at)
+	b, err := f.at.MarshalJSON()
 	return string(b), err
 }
 
@@ -52,6 +52,6 @@ func (c criteria) Value() (driver.Value, error) {
 	if *c.at == nil {
 		return nil, nil
 	}
-	b, err := flags.AppendCohort(nil, *c.at)
+	b, err := (*c.at).MarshalFilters()
 	return string(b), err
 }

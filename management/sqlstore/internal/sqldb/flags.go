@@ -52,7 +52,6 @@ func changeable(d *Dialect, f *management.FeatureFlag) []field {
 		{"key", &f.Key},
 		{"name", &f.Name},
 		{"filters", filters{&f.Filters, &f.Key}},
-		{"filters_sent", document{&f.Sent}},
 		{"active", &f.Active},
 		{"deleted", &f.Deleted},
 		{"archived", &f.Archived},

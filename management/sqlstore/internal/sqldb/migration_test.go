@@ -2,7 +2,6 @@ package sqldb_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -155,8 +154,8 @@ func TestUpgradeCounts(t *testing.T) {
 	})
 }
 
-// TestUpgradeSent opens a store whose flags have no text of their filters, and no mode of
-// their contexts.
+// TestUpgradeSent opens a store that has what clients have sent in a column of its own: it is
+// kept in the filters, where it says what they say.
 func TestUpgradeSent(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx := t.Context()
@@ -164,24 +163,72 @@ func TestUpgradeSent(t *testing.T) {
 		db := d.open(t)
 		o := management.NewOrganization("Acme")
 		p := management.NewProject(o, "Shop")
-		f := management.NewFlag(0, now)
-		c := management.Cohort{Name: "c", Created: now, Sent: json.RawMessage(`{}`)}
 		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
 			t.Fatal(err)
 		}
-		f.Project, c.Project, f.Key, f.ContextMatch, f.Sent = p.ID, p.ID, "beta", "all", json.RawMessage(`{}`)
-		if err := errors.Join(db.CreateFlag(ctx, f), db.CreateCohort(ctx, &c)); err != nil {
+		tests := []struct{ stored, sent, want string }{
+			{`{"groups":[]}`, ``, `{"groups":[]}`},
+			{
+				`{"groups":[{"properties":[{"key":"7","value":true,"operator":"flag_evaluates_to","type":"flag"}],"rollout_percentage":50},{"properties":[]}],"payloads":{"true":"{\"a\":1}"}}`,
+				`{"groups":[{"label":"x","properties":[{"key":"base","type":"flag","operator":"flag_evaluates_to","value":true,"dependency_chain":[],"label":1}],"rollout_percentage":5e1},{"variant":null}],"payloads":{"true":{"a":1}},"holdout":null,"y":2}`,
+				`{"groups":[{"properties":[{"key":"7","value":true,"operator":"flag_evaluates_to","type":"flag","label":1}],"rollout_percentage":50,"label":"x"},{"variant":null}],"payloads":{"true":{"a":1}},"holdout":null,"y":2}`,
+			},
+			{
+				`{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"sealed:x"}}`,
+				`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100,"name":null}]}}`,
+				`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100,"name":null}]},"payloads":{"a":"sealed:x"}}`,
+			},
+			{`{"groups":[{"properties":[],"rollout_percentage":100}]}`, `{"groups":[],"x":1}`, `{"groups":[{"properties":[],"rollout_percentage":100}],"x":1}`},
+			{`{"groups":7}`, `{"groups":7}`, `{"groups":7}`},
+		}
+		for i := range tests {
+			f := management.NewFlag(p.ID, now)
+			f.Key = fmt.Sprint("flag-", i)
+			if err := db.CreateFlag(ctx, f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := management.Cohort{Project: p.ID, Name: "c", Created: now}
+		if err := db.CreateCohort(ctx, &c); err != nil {
 			t.Fatal(err)
 		}
-		d.migrate(t, 5)
-		db = d.open(t)
-		flag, err := db.Flag(ctx, p.ID, f.ID)
-		if err != nil || flag.Sent != nil || flag.ContextMatch != "any" || flag.Key != "beta" {
-			t.Errorf("Flag = %+v, %v; want one that asks for any context, and has no text", flag, err)
+		d.migrate(t, 17)
+		quoted := func(s string) string {
+			if s == "" {
+				return "NULL"
+			}
+			return "'" + s + "'"
 		}
+		for i, tt := range tests {
+			d.exec(t,
+				fmt.Sprintf("UPDATE feature_flag SET filters = %s, filters_sent = %s WHERE key = 'flag-%d'", quoted(tt.stored), quoted(tt.sent), i),
+				fmt.Sprintf("UPDATE feature_flag_version SET filters = %s, filters_sent = %s WHERE key = 'flag-%d'", quoted(tt.stored), quoted(tt.sent), i))
+		}
+		d.exec(t, `UPDATE cohort SET filters = '{"properties":{"type":"OR","values":[{"key":"a","value":1,"type":"person"}]}}',
+			filters_sent = '{"properties":{"values":[{"key":"a","value":1,"type":"person","label":"x"}],"type":"or","id":"g"}}'`)
+		db = d.open(t)
+		for i, tt := range tests {
+			f, err := db.FlagByKey(ctx, p.ID, fmt.Sprint("flag-", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := db.FlagVersion(ctx, p.ID, f.ID, f.Version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range []*management.FeatureFlag{f, v} {
+				if got, err := f.Filters.MarshalJSON(); string(got) != tt.want || err != nil {
+					t.Errorf("%s, sent as %s, is %s, %v; want %s", tt.stored, tt.sent, got, err, tt.want)
+				}
+			}
+		}
+		const want = `{"properties":{"type":"OR","values":[{"key":"a","value":1,"type":"person","label":"x"}],"id":"g"}}`
 		cohort, err := db.Cohort(ctx, p.ID, c.ID)
-		if err != nil || cohort.Sent != nil || cohort.Name != "c" {
-			t.Errorf("Cohort = %+v, %v; want one without a text", cohort, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := cohort.Criteria.MarshalFilters(); string(got) != want || err != nil {
+			t.Errorf("cohort %s, %v; want %s", got, err, want)
 		}
 	})
 }
@@ -199,7 +246,7 @@ func TestUpgradeVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := management.NewFlag(p.ID, now)
-		f.Key, f.Name, f.Version, f.Sent, f.Tags, f.Deleted, f.Updated = "beta", "B", 7, json.RawMessage(`{ "groups": [] }`), []string{"t"}, true, now.AddDate(0, 0, 1)
+		f.Key, f.Name, f.Version, f.Tags, f.Deleted, f.Updated = "beta", "B", 7, []string{"t"}, true, now.AddDate(0, 0, 1)
 		if err := db.CreateFlag(ctx, f); err != nil {
 			t.Fatal(err)
 		}

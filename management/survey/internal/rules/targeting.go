@@ -1,11 +1,10 @@
 package rules
 
 import (
-	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -49,18 +48,8 @@ func person(key, value, operator string) flags.Filter {
 // TargetsEveryone reports whether filters have a group that matches everyone: a
 // group without properties whose percentage is 100 or missing (management.md
 // §9.6). A survey for everyone needs no filters.
-func TargetsEveryone(filters json.RawMessage) bool {
-	f, _ := decodeObject(filters)
-	groups, _ := decodeList(f.get("groups"))
-	for _, v := range groups {
-		g, ok := decodeObject(v)
-		if properties, _ := decodeList(g.get("properties")); !ok || len(properties) > 0 {
-			continue
-		}
-		percentage := g.get("rollout_percentage")
-		if x, ok := jsonscan.Value(percentage).Float(); percentage == nil || ok && x >= 100 {
-			return true
-		}
-	}
-	return false
+func TargetsEveryone(f *flags.Filters) bool {
+	return slices.ContainsFunc(f.Groups, func(g flags.Condition) bool {
+		return len(g.Properties) == 0 && (g.RolloutPercentage == nil || *g.RolloutPercentage >= 100)
+	})
 }
