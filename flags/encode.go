@@ -43,15 +43,24 @@ func AppendFilters(dst []byte, f *Filters) ([]byte, error) {
 	return e.result(dst)
 }
 
-// MarshalJSON writes all that the filters have, Extra too. Errors are as in
-// [AppendFilters].
-func (f Filters) MarshalJSON() ([]byte, error) {
+// Encode returns all that the filters have, Extra too, for [DecodeFilters]. Errors, and
+// filters that could not be understood, are as in [AppendFilters].
+func (f *Filters) Encode() ([]byte, error) {
 	if f.source != nil {
 		return f.source, nil
 	}
 	e := encoder{full: true}
-	e.filters(&f)
+	e.filters(f)
 	return e.result(nil)
+}
+
+// MarshalJSON returns what [Filters.Encode] does, and {} for filters that were read from
+// something else than JSON.
+func (f Filters) MarshalJSON() ([]byte, error) {
+	if f.source != nil && !json.Valid(f.source) {
+		return []byte(`{}`), nil
+	}
+	return f.Encode()
 }
 
 // UnmarshalJSON reads filters as [DecodeFilters] does for a flag with an unknown key. It
@@ -71,9 +80,9 @@ func (f *Filters) UnmarshalJSON(b []byte) error {
 // DecodeCohort could not understand, are as in [AppendFilters].
 func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) { return appendCohort(dst, tree, false) }
 
-// MarshalFilters returns the filters of a cohort as AppendCohort does, but with all that the
-// tree has, Extra too.
-func (n *CohortNode) MarshalFilters() ([]byte, error) { return appendCohort(nil, n, true) }
+// Encode returns the filters of a cohort as AppendCohort does, but with all that the tree
+// has, Extra too, for [DecodeCohort].
+func (n *CohortNode) Encode() ([]byte, error) { return appendCohort(nil, n, true) }
 
 func appendCohort(dst []byte, tree *CohortNode, full bool) ([]byte, error) {
 	switch {

@@ -97,10 +97,10 @@ func TestApply(t *testing.T) {
 		`created flag new 1`,
 		`changed flag old 2; active: false → true; archived: true → false`,
 		`changed flag top 2; name: "Top" added; filters/groups/0/properties/0/key: "base" → "new"; filters/groups/0/rollout_percentage: 33.5 added`,
-	}, told(r)); diff != "" || r.Unchanged != 2 || r.Parity != 1000 {
+	}, told(r), same); diff != "" || r.Unchanged != 2 || r.Parity != 1000 {
 		t.Errorf("%d unchanged, tried for %d subjects (-want +got)\n%s", r.Unchanged, r.Parity, diff)
 	}
-	if diff := cmp.Diff(r, dry); diff != "" {
+	if diff := cmp.Diff(r, dry, same); diff != "" {
 		t.Errorf("report of the dry run (-real +dry)\n%s", diff)
 	}
 	var log []string
@@ -108,14 +108,14 @@ func TestApply(t *testing.T) {
 		log = append(log, a.Scope+" "+a.Activity)
 	}
 	slices.Sort(log)
-	if diff := cmp.Diff([]string{"Cohort created", "Cohort updated", "FeatureFlag created", "FeatureFlag updated", "FeatureFlag updated"}, log); diff != "" {
+	if diff := cmp.Diff([]string{"Cohort created", "Cohort updated", "FeatureFlag created", "FeatureFlag updated", "FeatureFlag updated"}, log, same); diff != "" {
 		t.Errorf("activity log (-want +got)\n%s", diff)
 	}
 	top := must(w.FlagVersions(t.Context(), w.as(w.ada), ref(w.web), "top", 10, 0))(t)
 	if v := top.Items[0]; len(top.Items) != 2 || !strings.Contains(v.Summary, `name: "Top" added`) || v.CreatedBy.Email != w.ada.Email {
 		t.Errorf("newest version of top: %+v", v)
 	}
-	if f := w.seeFlag("top"); f.Version != 2 || !strings.Contains(string(f.Filters), `"rollout_percentage":33.5`) || f.LastModifiedBy.Email != w.ada.Email {
+	if f := w.seeFlag("top"); f.Version != 2 || !strings.Contains(shown(f.Filters), `"rollout_percentage":33.5`) || f.LastModifiedBy.Email != w.ada.Email {
 		t.Errorf("top is %+v", f)
 	}
 
@@ -148,10 +148,10 @@ func TestApplyPrune(t *testing.T) {
 		"deleted cohort Acme 0; deleted: false → true", "deleted cohort Listed 0; deleted: false → true", "deleted cohort Spare 0; deleted: false → true",
 		"archived flag base 2; active: true → false; archived: false → true", "created flag kept 1",
 		"archived flag mine 2; active: true → false; archived: false → true", "archived flag top 2; active: true → false; archived: false → true",
-	}, told(r)); diff != "" {
+	}, told(r), same); diff != "" {
 		t.Errorf("changes (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"The flag secret stays: its payloads are encrypted, so that no document has it."}, r.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"The flag secret stays: its payloads are encrypted, so that no document has it."}, r.Notes, same); diff != "" {
 		t.Errorf("notes (-want +got)\n%s", diff)
 	}
 	after := w.state()
@@ -178,12 +178,12 @@ func TestApplyPrune(t *testing.T) {
 		` flag mine: the document does not have it, and it cannot be archived: it is used by the survey "Poll"`,
 		` flag alpha: the document does not have it, and it cannot be archived: it is used by the early access feature "Alpha"`,
 	}
-	if diff := cmp.Diff(want, problems(err)); diff != "" {
+	if diff := cmp.Diff(want, problems(err), same); diff != "" {
 		t.Errorf("problems (-want +got)\n%s", diff)
 	}
 	w.checkUnchanged("a refused apply", before)
 	_, dry := w.applied(some, management.ApplyOptions{Prune: true, DryRun: true})
-	if diff := cmp.Diff(problems(err), problems(dry)); diff != "" {
+	if diff := cmp.Diff(problems(err), problems(dry), same); diff != "" {
 		t.Errorf("problems of a dry run (-real +dry)\n%s", diff)
 	}
 }
@@ -282,7 +282,7 @@ func TestApplyKeeps(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 	for key, want := range map[string]bool{"open": true, "shut": false, "free": true} {
-		if got := strings.Contains(string(w.seeFlag(key).Filters), `"feature_enrollment":true`); got != want {
+		if got := strings.Contains(shown(w.seeFlag(key).Filters), `"feature_enrollment":true`); got != want {
 			t.Errorf("flag %s is open for enrolment: %t, want %t", key, got, want)
 		}
 	}
@@ -441,7 +441,7 @@ func TestApplyRandom(t *testing.T) {
 		dry, dryErr := w.applied(document, management.ApplyOptions{Prune: o.Prune, DryRun: true})
 		w.checkUnchanged("a dry run", before)
 		real, err := w.applied(document, o)
-		if diff := cmp.Diff(fmt.Sprint(err), fmt.Sprint(dryErr)); diff != "" {
+		if diff := cmp.Diff(fmt.Sprint(err), fmt.Sprint(dryErr), same); diff != "" {
 			t.Fatalf("case %d: errors (-real +dry)\n%s", n, diff)
 		}
 		if err != nil {
@@ -473,7 +473,7 @@ func TestApplyRandom(t *testing.T) {
 			}
 			want[name] = old
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, same); diff != "" {
 			t.Fatalf("case %d, pruned: %t: the project (-want +got)\n%s", n, o.Prune, diff)
 		}
 		after := w.state()

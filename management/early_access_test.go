@@ -27,13 +27,13 @@ func TestEarlyAccessForm(t *testing.T) {
 		`"filters":{"groups":[{"properties":[],"rollout_percentage":0}],"feature_enrollment":true},"deleted":false,"active":true,` +
 		`"ensure_experience_continuity":false,"version":1,"evaluation_runtime":"all","bucketing_identifier":"distinct_id","evaluation_contexts":[]},` +
 		`"name":"Dark Mode!","description":"Black","stage":"beta","documentation_url":"https://docs.example.com/dark","payload":{"a":1},"created_at":"2026-03-04T05:06:07Z"}`
-	if diff := cmp.Diff(want, encode(t, v)); diff != "" {
+	if diff := cmp.Diff(want, encode(t, v), same); diff != "" {
 		t.Errorf("a new feature (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff(v, must(w.EarlyAccessFeature(t.Context(), w.as(w.ada), ref(w.web), v.ID.String()))(t)); diff != "" {
+	if diff := cmp.Diff(v, must(w.EarlyAccessFeature(t.Context(), w.as(w.ada), ref(w.web), v.ID.String()))(t), same); diff != "" {
 		t.Errorf("answer (-) and what is stored (+)\n%s", diff)
 	}
-	if diff := cmp.Diff([]management.FlagUser{{ID: v.ID, Name: "Dark Mode!"}}, w.seeFlag("1").Features); diff != "" {
+	if diff := cmp.Diff([]management.FlagUser{{ID: v.ID, Name: "Dark Mode!"}}, w.seeFlag("1").Features, same); diff != "" {
 		t.Errorf("features of the flag (-want +got)\n%s", diff)
 	}
 	public := management.PublicEarlyAccessFeature(&must(w.store.EarlyAccessFeatures(t.Context(), w.web.ID))(t)[0], "dark-mode")
@@ -51,13 +51,13 @@ func TestEarlyAccessForm(t *testing.T) {
 func TestEarlyAccessStages(t *testing.T) {
 	w := newWorld(t)
 	marked := func() bool {
-		return strings.Contains(string(w.seeFlag("1").Filters), `"feature_enrollment":true`)
+		return strings.Contains(shown(w.seeFlag("1").Filters), `"feature_enrollment":true`)
 	}
 	for _, stage := range []string{"draft", "concept", "alpha", "beta", "general-availability", "archived"} {
 		w := newWorld(t)
 		w.feature(w.web, `{"name":"New","stage":"`+stage+`"}`)
 		want := stage == "alpha" || stage == "beta" || stage == "general-availability"
-		if got := strings.Contains(string(w.seeFlag("1").Filters), `"feature_enrollment":true`); got != want {
+		if got := strings.Contains(shown(w.seeFlag("1").Filters), `"feature_enrollment":true`); got != want {
 			t.Errorf("a new feature at stage %s: the flag is marked: %t", stage, got)
 		}
 	}
@@ -86,7 +86,7 @@ func TestEarlyAccessStages(t *testing.T) {
 			t.Errorf("after UpdateEarlyAccessFeature(%s) the flag is marked: %t, version %d; want %t, %d", tt.body, marked(), v.Version, tt.marked, version)
 		}
 	}
-	if got, want := string(w.seeFlag("1").Filters), `{"groups":[{"rollout_percentage":10}],"payloads":{"true":"1"},"feature_enrollment":true}`; got != want {
+	if got, want := shown(w.seeFlag("1").Filters), `{"groups":[{"rollout_percentage":10}],"payloads":{"true":"1"},"feature_enrollment":true}`; got != want {
 		t.Errorf("filters %s, want %s", got, want)
 	}
 	w.ok(w.DeleteEarlyAccessFeature(t.Context(), w.as(w.ada), ref(w.web), id))

@@ -106,7 +106,7 @@ func TestDeleteFlags(t *testing.T) {
 			left = append(left, f.Key)
 		}
 	}
-	if diff := cmp.Diff([]string{"foreign"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"foreign"}, left, same); diff != "" {
 		t.Errorf("flags that are left (-want +got)\n%s", diff)
 	}
 }
@@ -144,7 +144,7 @@ func TestFlagActivity(t *testing.T) {
 		if v.Activity != tt.activity || v.Scope != "FeatureFlag" || v.ItemID != id || v.User.FirstName != "Ada" || v.Detail.Name != w.seeFlag(id).Key {
 			t.Errorf("UpdateFlag(%s) is logged as %+v", tt.body, v)
 		}
-		if diff := cmp.Diff(decode[any](t, "["+tt.want+"]"), decode[any](t, encode(t, v.Detail.Changes))); diff != "" {
+		if diff := cmp.Diff(decode[any](t, "["+tt.want+"]"), decode[any](t, encode(t, v.Detail.Changes)), same); diff != "" {
 			t.Errorf("UpdateFlag(%s): changes (-want +got)\n%s", tt.body, diff)
 		}
 	}

@@ -44,7 +44,7 @@ func TestFlagCalls(t *testing.T) {
 	add(0, `{}`, nil)
 	add(0, `{"$feature_flag":"page"}`, nil)
 	events[len(events)-1].Name = "page"
-	if diff := cmp.Diff(want, management.FlagCalls(events)); diff != "" {
+	if diff := cmp.Diff(want, management.FlagCalls(events), same); diff != "" {
 		t.Errorf("FlagCalls (-want +got)\n%s", diff)
 	}
 }

@@ -77,7 +77,7 @@ func TestRuling87FlagConflicts(t *testing.T) {
 				Groups []struct {
 					Rollout json.RawMessage `json:"rollout_percentage"`
 				}
-			}](t, string(v.Filters))
+			}](t, shown(v.Filters))
 			got := encode(t, v.Name) + " " + encode(t, v.Active) + " " + encode(t, v.Tags) + " " + string(filters.Groups[0].Rollout)
 			if got != tt.result {
 				t.Errorf("the flag is then %s, want %s", got, tt.result)
@@ -103,11 +103,11 @@ func TestFlagConflictWithCohortNames(t *testing.T) {
 	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"k","filters":`+inCohort(w.cohort(w.web, `{"name":"Pro","filters":`+pro+`}`))+`}`)
 	v := w.seeFlag(id)
-	if got := string(v.Filters); !strings.Contains(got, `"cohort_name":"Pro"`) { // management.md §13.4
+	if got := shown(v.Filters); !strings.Contains(got, `"cohort_name":"Pro"`) { // management.md §13.4
 		t.Errorf("filters %s without the cohort's name", got)
 	}
 	must(w.changeFlag(id, `{"name":"theirs"}`))(t)
-	got := must(w.changeFlag(id, `{"version":1,"original_flag":`+encode(t, v)+`,"filters":`+string(v.Filters)+`,"tags":["ours"]}`))(t)
+	got := must(w.changeFlag(id, `{"version":1,"original_flag":`+encode(t, v)+`,"filters":`+shown(v.Filters)+`,"tags":["ours"]}`))(t)
 	if got.Name != "theirs" || got.Version != 3 || !cmp.Equal(got.Tags, []string{"ours"}) {
 		t.Errorf("%+v", got)
 	}

@@ -110,7 +110,7 @@ func TestExplanationText(t *testing.T) {
 	v := must(w.explain("k", `{"distinct_id":"u1","person_properties":{"plan":"free"}}`))(t)
 	in := must(flags.Compile(must(w.definitions())(t), flags.CompileOptions{}))(t)
 	want := must(in.Explain("k", &flags.Request{DistinctID: "u1", PersonProperties: map[string]any{"plan": "free"}}))(t)
-	if diff := cmp.Diff(want.String(), v.String()); diff != "" || !strings.Contains(v.String(), "condition set 0") {
+	if diff := cmp.Diff(want.String(), v.String(), same); diff != "" || !strings.Contains(v.String(), "condition set 0") {
 		t.Errorf("text (-want +got)\n%s", diff)
 	}
 }
@@ -147,7 +147,7 @@ func TestExplanationForm(t *testing.T) {
 		`"rollout":{"subject":"u1","bucket":0,"hashed":false,"threshold":1,"in":true},` +
 		`"variant":{"bucket":` + bucket(drawn) + `,"bounds":[{"variant":"a","below":0.4},{"variant":"b","below":1}],"variant":"` + variant + `"},"pinned_variant":""},` +
 		`{"index":1,"outcome":"not_reached","matched":false,"aggregation":"person","subject":"","properties":[],"rollout":null,"variant":null,"pinned_variant":""}]}`
-	if diff := cmp.Diff(decode[any](t, want), decode[any](t, encode(t, v))); diff != "" {
+	if diff := cmp.Diff(decode[any](t, want), decode[any](t, encode(t, v)), same); diff != "" {
 		t.Errorf("an explanation (-want +got)\n%s", diff)
 	}
 	v = must(w.explain(id, `{"distinct_id":"u1","person_properties":{"$feature_enrollment/k":true}}`))(t)

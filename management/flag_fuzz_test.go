@@ -55,7 +55,7 @@ func FuzzFlagPatch(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, err := w.UpdateFlag(t.Context(), p, ref(w.web), id, decode[management.FlagPatch](t, shown.String()))
-		if diff := cmp.Diff(v, again); err != nil || diff != "" {
+		if diff := cmp.Diff(v, again, same); err != nil || diff != "" {
 			t.Fatalf("CreateFlag(%s), and what it shows sent back: %v (-want +got)\n%s", body, err, diff)
 		}
 		d := management.Definitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil)

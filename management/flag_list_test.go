@@ -136,7 +136,7 @@ func TestFlagFilters(t *testing.T) {
 			ids = append(ids, v.ID)
 		}
 		matching := must(w.MatchingFlags(t.Context(), w.as(w.cyd), ref(w.web), tt.q))(t)
-		if diff := cmp.Diff(append([]int64{}, ids...), matching); diff != "" {
+		if diff := cmp.Diff(append([]int64{}, ids...), matching, same); diff != "" {
 			t.Errorf("MatchingFlags(%+v) (-list +got)\n%s", tt.q, diff)
 		}
 	}
@@ -289,7 +289,7 @@ func TestFlagFacets(t *testing.T) {
 		On: 1, Off: 1, Stale: 1, Archived: 1,
 		Tags: []management.FlagFacet{{Name: "x", Flags: 1}, {Name: "y", Flags: 2}}, Contexts: []management.FlagFacet{{Name: "web", Flags: 1}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Errorf("FlagFacets() (-want +got)\n%s", diff)
 	}
 }

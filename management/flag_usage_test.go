@@ -60,7 +60,7 @@ func TestFlagUsage(t *testing.T) {
 	} {
 		got := must(w.FlagUsage(ctx, w.as(w.ada), ref(w.web), "k", tt.q))(t)
 		tt.want.Key, tt.want.From, tt.want.To, tt.want.LastCalledAt = "k", tt.want.Days[0].Date, date(0), &now
-		if diff := cmp.Diff(&tt.want, got); diff != "" {
+		if diff := cmp.Diff(&tt.want, got, same); diff != "" {
 			t.Errorf("FlagUsage(%+v) (-want +got)\n%s", tt.q, diff)
 		}
 	}

@@ -83,7 +83,7 @@ func TestManifest(t *testing.T) {
 	survey := management.NewFlag(w.web.ID, w.clock.Now())
 	survey.Key, survey.Kind, survey.Filters = "survey-targeting-1", management.FlagSurveyTargeting, filtersOf(`{"groups":[{}]}`)
 	w.ok(w.store.CreateFlag(t.Context(), survey))
-	if diff := cmp.Diff(want, w.manifest()); diff != "" {
+	if diff := cmp.Diff(want, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
 }
@@ -103,7 +103,7 @@ func TestManifestOfDocument(t *testing.T) {
 	w := newWorld(t, func(c *management.Config) {
 		c.Pinned = func(int64) *management.Pinned { return &management.Pinned{Definitions: document, Origin: "flags.json"} }
 	})
-	if diff := cmp.Diff(map[string]string{"plain-text": `string "it's text"`}, w.manifest()); diff != "" {
+	if diff := cmp.Diff(map[string]string{"plain-text": `string "it's text"`}, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
 	m := must(w.Manifest(t.Context(), &management.DefinitionsAccess{Project: w.web, Principal: w.key(w.ada)}))(t)

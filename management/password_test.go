@@ -3,6 +3,7 @@ package management_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func TestPasswordsAreThrottled(t *testing.T) {
 var equalKinds = cmp.Comparer(func(a, b error) bool {
 	x, isX := a.(*management.Error)
 	y, isY := b.(*management.Error)
-	return isX && isY && *x == *y
+	return isX && isY && reflect.DeepEqual(x, y)
 })
 
 // Without attempts to count there are none (management.md §2.6).

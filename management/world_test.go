@@ -304,6 +304,13 @@ func decode[T any](t testing.TB, body string) (v T) {
 	return v
 }
 
+// read is decode for a patch, with the error that the API has for members that nothing knows.
+func read[T any](t testing.TB, body string) (v T, err error) {
+	t.Helper()
+	v = decode[T](t, body)
+	return v, management.CheckBody(&v, []byte(body), false)
+}
+
 func encode(t testing.TB, v any) string {
 	t.Helper()
 	return string(must(json.Marshal(v))(t))
@@ -713,4 +720,13 @@ type countingData struct {
 func (d *countingData) AllPersons(ctx context.Context, project int64) iter.Seq2[management.Person, error] {
 	d.before()
 	return d.DataStore.AllPersons(ctx, project)
+}
+
+// shown returns filters as clients see them.
+func shown(f flags.Filters) string {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }

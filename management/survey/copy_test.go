@@ -35,10 +35,10 @@ func TestCopySurvey(t *testing.T) {
 	if got, want := encode(t, copies.Surveys[1]), fmt.Sprintf(`{"team_id":%d,"survey_id":"%s","name":"NPS Q1"}`, w.app.ID, copies.Surveys[1].ID); got != want {
 		t.Errorf("a copy: %s, want %s", got, want)
 	}
-	if diff := cmp.Diff([]int64{w.web.ID, w.app.ID}, told); diff != "" {
+	if diff := cmp.Diff([]int64{w.web.ID, w.app.ID}, told, same); diff != "" {
 		t.Errorf("OnChange (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff(before, w.storedSurvey(original.ID)); diff != "" {
+	if diff := cmp.Diff(before, w.storedSurvey(original.ID), same); diff != "" {
 		t.Errorf("the original (-before +after)\n%s", diff)
 	}
 	for i, c := range copies.Surveys {
@@ -50,7 +50,7 @@ func TestCopySurvey(t *testing.T) {
 			ResponsesLimit: new(500), IterationCount: new(2), IterationDays: new(7), SamplingType: new("week"), PartialResponses: new(true),
 			IframeEmbedding: new(false), CreatedBy: &w.ben.ID, Created: w.clock.Now(), Updated: w.clock.Now(),
 		}
-		if diff := cmp.Diff(&want, got); diff != "" {
+		if diff := cmp.Diff(&want, got, same); diff != "" {
 			t.Errorf("copy %d (-want +got)\n%s", i, diff)
 		}
 		f := must(w.store.Flag(t.Context(), c.Project, *got.InternalFlag))(t)

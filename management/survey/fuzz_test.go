@@ -58,7 +58,7 @@ func FuzzSurveyPatch(f *testing.F) {
 			before := w.surveyState()
 			back := decode[survey.Patch](t, encode(t, view))
 			if again, err := w.Update(t.Context(), w.as(w.ada), refOf(w.web), view.ID.String(), back); err != nil || !cmp.Equal(view, again) {
-				t.Errorf("%s: sent back: %v\n%s", call, err, cmp.Diff(view, again))
+				t.Errorf("%s: sent back: %v\n%s", call, err, cmp.Diff(view, again, same))
 			}
 			if diff := cmp.Diff(before, w.surveyState(), same); diff != "" {
 				t.Errorf("%s: sent back (-before +after)\n%s", call, diff)

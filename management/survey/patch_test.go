@@ -101,7 +101,7 @@ func TestSurveyFieldsAccept(t *testing.T) {
 			if got := field(t, view, tt.field); got != tt.want {
 				t.Errorf("%s: %s is %.200s, want %.200s", tt.body, tt.field, got, tt.want)
 			}
-			if diff := cmp.Diff(must(w.Survey(t.Context(), w.as(w.ada), refOf(w.web), id.String()))(t), view); diff != "" {
+			if diff := cmp.Diff(must(w.Survey(t.Context(), w.as(w.ada), refOf(w.web), id.String()))(t), view, same); diff != "" {
 				t.Errorf("Survey and UpdateSurvey differ (-Survey +UpdateSurvey)\n%s", diff)
 			}
 		})
@@ -246,7 +246,7 @@ func TestSurveySentBack(t *testing.T) {
 	patch := decode[survey.Patch](t, encode(t, view))
 	patch.TargetingFlagID, patch.TargetingFlagFilters = optional.Of(view.TargetingFlag.ID), optional.Of(view.TargetingFlag.Filters)
 	again := must(w.Update(t.Context(), w.as(w.ada), refOf(w.web), view.ID.String(), patch))(t)
-	if diff := cmp.Diff(view, again); diff != "" {
+	if diff := cmp.Diff(view, again, same); diff != "" {
 		t.Errorf("sent back (-before +after)\n%s", diff)
 	}
 	if diff := cmp.Diff(before, w.surveyState(), same); diff != "" || len(w.activities()) != entries {

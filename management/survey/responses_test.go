@@ -73,7 +73,7 @@ func TestAnswers(t *testing.T) {
 		for _, a := range page.Results[0].Answers {
 			got = append(got, encode(t, a.Answer))
 		}
-		if diff := cmp.Diff([]string{tt.rate, tt.many, tt.open}, got); diff != "" {
+		if diff := cmp.Diff([]string{tt.rate, tt.many, tt.open}, got, same); diff != "" {
 			t.Errorf("%s is answered (-want +got)\n%s", tt.properties, diff)
 		}
 	}
@@ -332,7 +332,7 @@ func TestQuestionLabels(t *testing.T) {
 	third := w.survey(`{"name":"C","archived":true,"questions":[{"id":"x","type":"open","question":"Y?"}]}`).ID
 	got := must(w.QuestionLabels(t.Context(), w.as(w.ada), refOf(w.web)))(t)
 	want := []survey.QuestionLabel{{"rate", "How?", 0, first, "A"}, {"many", "Which?", 1, first, "A"}, {"open", "=Why?", 2, first, "A"}, {"x", "Y?", 0, third, "C"}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Errorf("labels (-want +got)\n%s", diff)
 	}
 	if got := encode(t, must(w.QuestionLabels(t.Context(), w.as(w.dov), refOf(w.shop)))(t)); got != "[]" {

@@ -326,7 +326,7 @@ func TestResponsesLimit(t *testing.T) {
 	if len(log) != 1 {
 		t.Fatalf("%d entries in the activity log, want 1: %+v", len(log), log)
 	}
-	if diff := cmp.Diff([]string{"end_date", "responses_limit"}, changesIn(t, &log[0])); diff != "" || !log[0].System || log[0].Activity != "updated" {
+	if diff := cmp.Diff([]string{"end_date", "responses_limit"}, changesIn(t, &log[0]), same); diff != "" || !log[0].System || log[0].Activity != "updated" {
 		t.Errorf("activity %+v, changes (-want +got)\n%s", log[0], diff)
 	}
 }
@@ -856,7 +856,7 @@ func TestRunKeepsSurveys(t *testing.T) {
 			for range len(looks) {
 				got = append(got, <-looks)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, same); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", what, diff)
 			}
 		}

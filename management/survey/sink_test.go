@@ -102,11 +102,11 @@ func TestSinkTells(t *testing.T) {
 			ID: first.UUID, Survey: id, DistinctID: "first", Time: at(time.Hour),
 			Answers: map[string]json.RawMessage{"q1": json.RawMessage("9")}, Extra: map[string]string{"$browser": "Safari"},
 		}
-		if diff := cmp.Diff(want, l.heard[0]); diff != "" {
+		if diff := cmp.Diff(want, l.heard[0], same); diff != "" {
 			t.Errorf("the first response (-want +got)\n%s", diff)
 		}
 		l.mu.Unlock()
-		if diff := cmp.Diff([]string{"first", "second", "second", "third"}, l.take()); diff != "" {
+		if diff := cmp.Diff([]string{"first", "second", "second", "third"}, l.take(), same); diff != "" {
 			t.Errorf("heard of (-want +got)\n%s", diff)
 		}
 		stop()
@@ -131,7 +131,7 @@ func TestSinkTellsByProject(t *testing.T) {
 			w.ok(w.Sink(w.store).Write(t.Context(), []capture.Event{one}))
 		}
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"d"}, l.take()); diff != "" {
+		if diff := cmp.Diff([]string{"d"}, l.take(), same); diff != "" {
 			t.Errorf("heard of (-want +got)\n%s", diff)
 		}
 		stop()
@@ -174,7 +174,7 @@ func TestSinkTellsOfStored(t *testing.T) {
 					t.Errorf("Write = %v, want %v; passed on %v", err, tt.err, passed)
 				}
 				synctest.Wait()
-				if diff := cmp.Diff(tt.want, l.take()); diff != "" {
+				if diff := cmp.Diff(tt.want, l.take(), same); diff != "" {
 					t.Errorf("heard of (-want +got)\n%s", diff)
 				}
 				stop()
@@ -215,7 +215,7 @@ func TestListenerMisbehaves(t *testing.T) {
 			write(person)
 		}
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"fails", "panics", "well"}, l.take()); diff != "" {
+		if diff := cmp.Diff([]string{"fails", "panics", "well"}, l.take(), same); diff != "" {
 			t.Errorf("heard of (-want +got)\n%s", diff)
 		}
 		log := w.log.String()

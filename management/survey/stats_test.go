@@ -281,7 +281,7 @@ func TestQuestionStats(t *testing.T) {
 		{ID: "thumbs", Index: 4, Text: "Up?", Type: "rating", Responses: 3, Average: new(1.5), Distribution: map[string]int{"0": 1, "1": 1, "2": 1}},
 		{ID: "link", Index: 5, Text: "Look", Type: "link", Responses: 1, Distribution: map[string]int{}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Errorf("per question (-want +got)\n%s", diff)
 	}
 
@@ -309,7 +309,7 @@ func TestCountSurveyResponses(t *testing.T) {
 	}
 	check := func(what string, got, want map[uuid.UUID]int) {
 		t.Helper()
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, same); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", what, diff)
 		}
 	}
@@ -453,7 +453,7 @@ func TestSurveyStatsPerDay(t *testing.T) {
 	}
 	got := w.stats(id, survey.StatsQuery{PerDay: true})
 	want := []survey.DayStats{{Day: "2026-03-04", Responses: 2}, {Day: "2026-03-05", Responses: 2}, {Day: "2026-03-08", Responses: 1}}
-	if diff := cmp.Diff(want, got.PerDay); diff != "" || got.PerQuestion != nil {
+	if diff := cmp.Diff(want, got.PerDay, same); diff != "" || got.PerQuestion != nil {
 		t.Errorf("responses by day (-want +got):\n%s", diff)
 	}
 	if got := w.stats(id, survey.StatsQuery{}).PerDay; got != nil {

@@ -100,7 +100,7 @@ func TestSummariesOfNothing(t *testing.T) {
 	}
 	want := &survey.Summary{Content: "No responses to analyze.", GeneratedAt: begin}
 	w.event("sent", asked, "d", 0, `{"$survey_response_open":"not rated"}`)
-	if diff := cmp.Diff(want, must(w.summarize(asked, "rate", false))(t)); diff != "" {
+	if diff := cmp.Diff(want, must(w.summarize(asked, "rate", false))(t), same); diff != "" {
 		t.Errorf("summary (-want +got)\n%s", diff)
 	}
 	if v := w.storedSurvey(asked); v.Headline != "" || v.Summaries != nil {
@@ -298,7 +298,7 @@ func TestSummarizerIsTold(t *testing.T) {
 		t.Errorf("asked for a summary of %d answers to %+v", len(in.Answers), in.Question)
 	}
 	open := must(w.summarize(id, "open", false))(t)
-	if diff := cmp.Diff([][]string{{"at the end of the last day"}, {"at the begin of the first day"}}, r.inputs[1].Answers); diff != "" || open.ResponseCount != 2 {
+	if diff := cmp.Diff([][]string{{"at the end of the last day"}, {"at the begin of the first day"}}, r.inputs[1].Answers, same); diff != "" || open.ResponseCount != 2 {
 		t.Errorf("asked for a summary of (-want +got)\n%s", diff)
 	}
 	h := must(w.headline(id, false))(t)

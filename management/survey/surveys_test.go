@@ -153,7 +153,7 @@ func checkGolden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(string(must(os.ReadFile(path))(t)), got); diff != "" {
+	if diff := cmp.Diff(string(must(os.ReadFile(path))(t)), got, same); diff != "" {
 		t.Errorf("%s (-want +got); go test -update rewrites it\n%s", name, diff)
 	}
 }
@@ -228,7 +228,7 @@ func TestListSurveysShowsFlags(t *testing.T) {
 	page := must(w.List(t.Context(), w.as(w.ada), refOf(w.web), survey.Filter{}, 100, 0))(t)
 	for _, got := range page.Items {
 		want := must(w.Survey(t.Context(), w.as(w.ada), refOf(w.web), got.ID.String()))(t)
-		if diff := cmp.Diff(want, got); diff != "" || got.TargetingFlag == nil || got.LinkedFlag == nil {
+		if diff := cmp.Diff(want, got, same); diff != "" || got.TargetingFlag == nil || got.LinkedFlag == nil {
 			t.Errorf("in the list (-alone +list)\n%s", diff)
 		}
 	}
@@ -294,7 +294,7 @@ func TestLaunchAndStop(t *testing.T) {
 			if tt.want != "" {
 				return
 			}
-			if diff := cmp.Diff([]*time.Time{tt.start, tt.end}, []*time.Time{view.StartDate, view.EndDate}); diff != "" || view.InternalTargetingFlag.Active != tt.active {
+			if diff := cmp.Diff([]*time.Time{tt.start, tt.end}, []*time.Time{view.StartDate, view.EndDate}, same); diff != "" || view.InternalTargetingFlag.Active != tt.active {
 				t.Errorf("start and end (-want +got)\n%sflags are on: %t, want %t", diff, view.InternalTargetingFlag.Active, tt.active)
 			}
 		})

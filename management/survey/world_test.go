@@ -252,6 +252,15 @@ func filtersText(t testing.TB, f *management.FeatureFlag) string {
 	return string(must(flags.AppendFilters(nil, &f.Filters))(t))
 }
 
+// shown returns filters as clients see them.
+func shown(f flags.Filters) string {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
 // same compares filters by their normal form.
 var same = cmp.Comparer(func(a, b flags.Filters) bool { return normal.SameFilters(&a, &b) })
 

@@ -73,7 +73,7 @@ func (w *World) judgeCohort(tree *flags.CohortNode, id int64) error {
 	if err := w.checkTree(tree, id); err != nil {
 		return within("properties", err)
 	}
-	out, err := tree.MarshalFilters()
+	out, err := tree.Encode()
 	if err != nil {
 		return err
 	}

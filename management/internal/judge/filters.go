@@ -103,7 +103,7 @@ func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	if err := w.checkCohorts(f); err != nil {
 		return nil, err
 	}
-	out, err := f.MarshalJSON()
+	out, err := f.Encode()
 	if err != nil {
 		return nil, err
 	}

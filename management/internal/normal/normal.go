@@ -17,7 +17,7 @@ func Filters(f *flags.Filters) json.RawMessage {
 
 // Shown returns filters with all that they have, as clients see them.
 func Shown(f *flags.Filters) json.RawMessage {
-	b, err := f.MarshalJSON()
+	b, err := f.Encode()
 	return shown(f.Err(), b, err)
 }
 
@@ -38,7 +38,7 @@ func Criteria(tree *flags.CohortNode) json.RawMessage {
 
 // ShownCriteria is Shown for the filters of a cohort.
 func ShownCriteria(tree *flags.CohortNode) json.RawMessage {
-	b, err := tree.MarshalFilters()
+	b, err := tree.Encode()
 	return shown((&flags.Cohort{Properties: tree}).Err(), b, err)
 }
 

@@ -30,10 +30,10 @@ var same = cmp.Options{
 		cmp.Comparer(func(a, b json.RawMessage) bool { return cmp.Equal(document(a), document(b)) }),
 	),
 	cmp.Comparer(func(a, b flags.Filters) bool {
-		return encoded(a.MarshalJSON()) == encoded(b.MarshalJSON())
+		return encoded(a.Encode()) == encoded(b.Encode())
 	}),
 	cmp.Comparer(func(a, b *flags.CohortNode) bool {
-		return (a == nil) == (b == nil) && encoded(a.MarshalFilters()) == encoded(b.MarshalFilters())
+		return (a == nil) == (b == nil) && encoded(a.Encode()) == encoded(b.Encode())
 	}),
 }
 

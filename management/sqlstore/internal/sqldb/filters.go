@@ -27,7 +27,7 @@ func (f filters) Scan(v any) error {
 }
 
 func (f filters) Value() (driver.Value, error) {
-	b, err := f.at.MarshalJSON()
+	b, err := f.at.Encode()
 	return string(b), err
 }
 
@@ -52,6 +52,6 @@ func (c criteria) Value() (driver.Value, error) {
 	if *c.at == nil {
 		return nil, nil
 	}
-	b, err := (*c.at).MarshalFilters()
+	b, err := (*c.at).Encode()
 	return string(b), err
 }

@@ -130,7 +130,7 @@ func moveFilters(stored, sent []byte) ([]byte, error) {
 	if f.Holdout != nil && s.Holdout != nil {
 		f.Holdout.Extra = s.Holdout.Extra
 	}
-	return f.MarshalJSON()
+	return f.Encode()
 }
 
 func moveCondition(c, sent *flags.Condition) {
@@ -156,7 +156,7 @@ func moveCriteria(stored, sent []byte) ([]byte, error) {
 		return stored, nil
 	}
 	moveNode(tree, s)
-	return tree.MarshalFilters()
+	return tree.Encode()
 }
 
 func moveNode(n, sent *flags.CohortNode) {

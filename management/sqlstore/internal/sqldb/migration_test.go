@@ -227,7 +227,7 @@ func TestUpgradeSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := cohort.Criteria.MarshalFilters(); string(got) != want || err != nil {
+		if got, err := cohort.Criteria.Encode(); string(got) != want || err != nil {
 			t.Errorf("cohort %s, %v; want %s", got, err, want)
 		}
 	})

@@ -74,7 +74,8 @@ func TestTargetsEveryone(t *testing.T) {
 		`null`:              false,
 		``:                  false,
 	} {
-		if got := rules.TargetsEveryone(json.RawMessage(filters)); got != want {
+		f, _ := flags.DecodeFilters([]byte(filters), "")
+		if got := rules.TargetsEveryone(&f); got != want {
 			t.Errorf("TargetsEveryone(%s) = %v, want %v", filters, got, want)
 		}
 	}
@@ -82,7 +83,7 @@ func TestTargetsEveryone(t *testing.T) {
 		"internal": rules.InternalFilters("a", 14),
 		"sampling": rules.SamplingFilters(50),
 	} {
-		if rules.TargetsEveryone(encoded(t, filters)) {
+		if rules.TargetsEveryone(&filters) {
 			t.Errorf("TargetsEveryone of %s filters", name)
 		}
 	}
