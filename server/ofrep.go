@@ -43,6 +43,7 @@ func (s *Server) ofrepFlag(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	s.countUnknown(p, snapshot, x.req.Keys)
 	r, err := x.in.Flag(key)
 	if err != nil {
 		return err
