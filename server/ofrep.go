@@ -224,7 +224,7 @@ func ofrepFailure(x *exchange, err error) failure {
 		if a.code == "" {
 			key = ""
 		}
-		return failure{a.status, string(wire.AppendFailure(nil, key, a.code, a.details))}
+		return failure{a.status, string(wire.AppendFailure(nil, key, a.code, aboutKey(err, a.details)))}
 	}
 	panic("unreachable")
 }
