@@ -184,7 +184,7 @@ func (p *projectEvaluations) drain(shard *evaluationShard) {
 }
 
 var descUnknown = prometheus.NewDesc("flagstaff_flags_unknown_total",
-	"Flags that clients asked for by their keys and that do not exist, by project. Projects without a series of their own are counted as "+otherName+".",
+	"Flags that clients asked for by their keys and that do not exist. Projects without a series of their own are counted as "+otherName+".",
 	[]string{"project"}, nil)
 
 var descEvaluations = prometheus.NewDesc("flagstaff_flag_evaluations_total",

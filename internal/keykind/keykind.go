@@ -53,7 +53,8 @@ func Mistaken(key, who string, wanted ...Kind) string {
 func Refused(key, who string, wanted ...Kind) string {
 	mistaken := Mistaken(key, who, wanted...)
 	if kind := Of(key); mistaken == "" && kind != "" && len(key) < shortest {
-		return fmt.Sprintf("this %s has %d characters, and one that a server made has at least %d; a part may be missing", kind, len(key), shortest)
+		const text = "this %s has %d characters, and one that a server made has at least %d; a part may be missing"
+		return fmt.Sprintf(text, kind, len(key), shortest)
 	}
 	return mistaken
 }
