@@ -9,6 +9,9 @@ import { Task } from './tasks.js'
 // time, so that the server is ended and started seldom.
 const together = 20
 
+// patience is how long a page has for what it does after a button was pressed, in milliseconds.
+const patience = 10_000
+
 // losses presses all buttons. They are found in the markup of the screens and states, and
 // those of the templates that no page has had are reported.
 export async function losses(t, server, states) {
@@ -37,7 +40,7 @@ export async function losses(t, server, states) {
 			try {
 				await each(name, 'a form stays as it is', async ({ page, fresh }, lost) => {
 					for (const { id, index } of fresh) {
-						const { why, seen, kept } = await page.evaluate(`(${pressHeld})(${index}, ${press})`)
+						const { why, seen, kept } = await page.evaluate(`(${pressHeld})(${index}, ${press}, ${patience})`)
 						if (why !== title || kept !== seen) lost.push(`${id}: ${why}, ${kept === seen ? 'kept' : `${seen} became ${kept}`}`)
 					}
 				})
@@ -45,18 +48,20 @@ export async function losses(t, server, states) {
 				await end()
 			}
 			await each(`${name}, then`, 'the same button works', async (s, idle) => {
-				s.catching = true
 				for (const { id, index } of s.fresh) {
-					s.sent = undefined
-					const caught = new Promise((resume) => (s.caught = resume))
+					s.sent = []
 					const typed = await s.page.evaluate(`(${press})(${index})`)
-					await Promise.race([caught, new Promise((resume) => setTimeout(resume, 5000))])
 					const first = typed.split('&').filter((pair) => !pair.includes('%0') && pair)[0] ?? ''
 					const raw = decodeURIComponent((first.split('=')[1] ?? '').replaceAll('+', ' '))
-					if (s.sent === undefined || !(s.sent.includes(first) || s.sent.includes(raw))) idle.push(`${id}: sent ${s.sent?.slice(0, 80)}, want ${first}`)
+					// The page may send the form before once more, because it has changed meanwhile.
+					const caught = new Promise((resume) => (s.caught = () => s.sent.some((body) => body.includes(first) || body.includes(raw)) && resume(true)))
+					s.caught()
+					let timer
+					const late = new Promise((resume) => (timer = setTimeout(resume, patience, false)))
+					if (!(await Promise.race([caught, late]))) idle.push(`${id}: sent ${s.sent.map((body) => body.slice(0, 80))}, want ${first}`)
+					clearTimeout(timer)
 					await s.page.evaluate(() => document.querySelector('#held').close())
 				}
-				s.catching = false
 			})
 		}
 		await Promise.all(screens.map(({ page }) => page.close({ runBeforeUnload: false })))
@@ -83,15 +88,15 @@ export async function losses(t, server, states) {
 				return
 			}
 			for (const { id } of fresh) done.add(id)
-			const s = { screen, page, fresh }
+			const s = { screen, page, fresh, sent: [], caught: () => {} }
 			screens.push(s)
-			await page.route('**', async (route) => {
+			await page.route('**', async (route) => { // no form reaches the server from now on
 				const request = route.request()
-				if (request.method() !== 'POST' || !s.catching) return route.fallback()
+				if (request.method() !== 'POST') return route.fallback()
 				const body = request.postDataBuffer()?.toString('utf8') ?? ''
 				await route.fulfill({ status: 204 })
 				if (/(^|&)do=preview(&|$)/.test(body)) return
-				s.sent = body
+				s.sent.push(body)
 				s.caught()
 			})
 		})
@@ -145,12 +150,12 @@ function press(index) {
 
 // pressHeld presses a button and waits for the dialog that says why the form stays, which it
 // closes. It returns the form as it was, and as it is then, or that it is gone.
-async function pressHeld(index, press) {
+async function pressHeld(index, press, patience) {
 	const held = document.querySelector('#held')
 	const opened = new Promise((resume) => {
 		const watch = new MutationObserver(() => held.open && resume(held.querySelector('h2').textContent))
 		watch.observe(held, { attributes: true })
-		setTimeout(() => resume('no dialog'), 5000)
+		setTimeout(() => resume('no dialog'), patience)
 	})
 	const seen = press(index)
 	const why = await opened

@@ -103,6 +103,7 @@ try {
 		for (const [name, screen, height = 760] of pictures) {
 			await owner.page.setViewportSize({ width, height })
 			await member.find(([other]) => other === screen)[1](new Task(suite, owner, checks))
+			await owner.page.evaluate(() => scrollTo(0, 0))
 			const picture = shrink(await owner.page.screenshot())
 			await fs.writeFile(new URL(`${name}.png`, to), picture)
 			checks.ok(name, `has ${picture.length} bytes`, picture.length < 100_000)
