@@ -77,7 +77,9 @@ func (s *Service) PreviewCohort(ctx context.Context, p *Principal, ref string, p
 // PreviewCohortIDs tells what AddCohortIDs would do with a list, for the persons of the newest
 // events. It reads the list to its end, and returns its error. Nothing is changed. It needs
 // scopes cohort:read and person:read.
-func (s *Service) PreviewCohortIDs(ctx context.Context, p *Principal, ref, cohort string, distinctIDs iter.Seq2[string, error]) (*CohortPreview, error) {
+func (s *Service) PreviewCohortIDs(
+	ctx context.Context, p *Principal, ref, cohort string, distinctIDs iter.Seq2[string, error],
+) (*CohortPreview, error) {
 	before, err := s.staticCohort(ctx, p, ref, cohort, "cohort:read")
 	if err != nil {
 		return nil, err

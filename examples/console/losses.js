@@ -54,7 +54,8 @@ export async function losses(t, server, states) {
 					const first = typed.split('&').filter((pair) => !pair.includes('%0') && pair)[0] ?? ''
 					const raw = decodeURIComponent((first.split('=')[1] ?? '').replaceAll('+', ' '))
 					// The page may send the form before once more, because it has changed meanwhile.
-					const caught = new Promise((resume) => (s.caught = () => s.sent.some((body) => body.includes(first) || body.includes(raw)) && resume(true)))
+					const has = (body) => body.includes(first) || body.includes(raw)
+					const caught = new Promise((resume) => (s.caught = () => s.sent.some(has) && resume(true)))
 					s.caught()
 					let timer
 					const late = new Promise((resume) => (timer = setTimeout(resume, patience, false)))

@@ -286,6 +286,7 @@ func (w *world) run(end time.Time, faults []fault) {
 		}
 	}
 	measure("before")
+	t.Logf("%v are left for the load", time.Until(end).Round(time.Millisecond))
 	recoveries := make(map[string][]time.Duration)
 	w.begin(ctx)
 	for i := 0; !t.Failed(); i++ {
@@ -322,6 +323,8 @@ func (w *world) run(end time.Time, faults []fault) {
 		w.mu.Unlock()
 	}
 	w.end()
+	t.Logf("the load has ended %v after its time", time.Since(end).Round(time.Millisecond))
+	defer func() { t.Logf("after another %v it is compared", time.Since(end).Round(time.Millisecond)) }()
 	w.report(recoveries)
 	for i, n := range w.nodes {
 		if err := await(ctx, "the goroutines of requests to end", func() bool {

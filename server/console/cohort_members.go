@@ -170,7 +170,8 @@ func addMembers(q *request) error {
 		case len(effect.Flags) == 0 || kept.count == 0: // nobody changes
 			ids = unpackIDs(strings.NewReader(packed))
 		case told != nil:
-			return &pageError{http.StatusRequestEntityTooLarge, errLargeUpload.title, "Nothing of it is stored. Go back and send it in parts.", false}
+			const parts = "Nothing of it is stored. Go back and send it in parts."
+			return &pageError{http.StatusRequestEntityTooLarge, errLargeUpload.title, parts, false}
 		default:
 			return q.askUpload(c, effect, kept.count, packed)
 		}

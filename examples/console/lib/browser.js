@@ -137,9 +137,13 @@ export async function walk(page) {
 	} finally {
 		await session.detach()
 	}
-	return page.evaluate(() => [...window.walk.faults, ...[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
-		.filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }) && !window.walk.walked.has(e) && !(e.type === 'radio' && !e.checked))
-		.map((e) => `not reached: ${e.outerHTML.slice(0, 120)}`)])
+	return page.evaluate(() => {
+		const { walked, faults } = window.walk
+		const within = document.querySelector('dialog[open]') ?? document
+		const missed = [...within.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')].filter((e) =>
+			e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }) && !walked.has(e) && !(e.type === 'radio' && !e.checked))
+		return [...faults, ...missed.map((e) => `not reached: ${e.outerHTML.slice(0, 120)}`)]
+	})
 }
 
 // atOnce is how many times Tab is pressed before the page is asked whether that was all.

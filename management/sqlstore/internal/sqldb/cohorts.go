@@ -13,7 +13,9 @@ import (
 )
 
 // AddCohortMembers implements [management.CohortMemberStore].
-func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string) (added, unknown int, err error) {
+func (db *DB) AddCohortMembers(
+	ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string,
+) (added, unknown int, err error) {
 	added, err = inParts(distinctIDs, func(part []string) (int, error) {
 		n, links, err := db.addCohortMembers(ctx, project, cohort, upload, part)
 		unknown += links
@@ -39,7 +41,9 @@ func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
 }
 
 // addCohortMembers is AddCohortMembers in one transaction.
-func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string) (_, unknown int, err error) {
+func (db *DB) addCohortMembers(
+	ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string,
+) (_, unknown int, err error) {
 	sightings := management.Sightings(project, distinctIDs)
 	if len(sightings) == 0 {
 		return 0, 0, nil
