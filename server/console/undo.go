@@ -333,11 +333,9 @@ func idText(ids []int64) string {
 	return strings.Join(parts, ",")
 }
 
-// maxIDs is how many IDs readIDs reads.
-const maxIDs = 1_000_000
-
 // readIDs reads what idText has written.
 func readIDs(s string) (ids []int64, err error) {
+	const most = 1_000_000 // IDs, more than a document has
 	if s == "" {
 		return nil, nil
 	}
@@ -348,7 +346,7 @@ func readIDs(s string) (ids []int64, err error) {
 		}
 		first, err := strconv.ParseInt(from, 10, 64)
 		last, err2 := strconv.ParseInt(to, 10, 64)
-		if err != nil || err2 != nil || first < 1 || last < first || last-first >= int64(maxIDs-len(ids)) {
+		if err != nil || err2 != nil || first < 1 || last < first || last-first >= int64(most-len(ids)) {
 			return nil, errForm
 		}
 		for id := first; id <= last; id++ {
