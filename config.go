@@ -1,17 +1,20 @@
 package flagstaff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -125,6 +128,20 @@ func (c *Config) definitions() (source.Source, error) {
 	}
 	if c.SecretKey == "" {
 		return nil, errors.New("flagstaff: Config.SecretKey is missing: the server gives definitions to none without it")
+	}
+	if !strings.Contains(c.URL, "://") {
+		example := "https://flags.example.com"
+		if !strings.ContainsAny(c.URL, "@ ") { // it could be a password
+			example = "https://" + c.URL
+		}
+		return nil, errors.New("flagstaff: Config.URL does not begin with https:// or http://: write it such as " + example)
+	}
+	mistaken := cmp.Or(
+		keykind.Mistaken(c.SecretKey, "Config.SecretKey", keykind.Secret, keykind.Personal),
+		keykind.Mistaken(c.ProjectKey, "Config.ProjectKey", keykind.Project),
+	)
+	if mistaken != "" {
+		return nil, errors.New("flagstaff: " + mistaken)
 	}
 	remote := source.Remote{URL: c.URL, ProjectKey: c.ProjectKey, SecretKey: c.SecretKey, Client: c.HTTP, Ask: c.Ask, KeepLast: c.KeepLast}
 	return c.cached(remote), nil

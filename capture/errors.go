@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 )
 
 // The kinds of [RequestError].
@@ -47,7 +48,10 @@ var (
 	errLongKey  = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: too_long"}
 	errASCIIKey = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: not_ascii"}
 	errNullKey  = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: null_byte"}
-	errPersonal = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: personal_api_key"}
+	errPersonal = &RequestError{
+		ErrUnauthorized, codeKey, "api_key",
+		"API key is not valid: personal_api_key: " + keykind.Mistaken("phx_", "this route", keykind.Project),
+	}
 )
 
 // Codes that several refusals have.

@@ -195,7 +195,7 @@ func TestParseRefuses(t *testing.T) {
 		{"§2.4 batch without token anywhere", `{"batch":[{"event":"e","distinct_id":"1"}]}`, malformed, noName},
 		{"§2.4 batch with token null", `{"api_key":null,"batch":[{"event":"e","distinct_id":"1"}]}`, malformed, noName},
 		{"§2.4 batch without token, in one event", `{"batch":[{"event":"e","distinct_id":"1","token":"phc_secret"},{"event":"e","distinct_id":"1"}]}`, malformed, noName},
-		{"C37 personal key", `{"api_key":"phx_secret","event":"e","distinct_id":"1"}`, unauthorized, "API key is not valid: personal_api_key"},
+		{"C37 personal key", `{"api_key":"phx_secret","event":"e","distinct_id":"1"}`, unauthorized, "API key is not valid: personal_api_key: this is a personal API key (phx_…); this route wants a project API key (phc_…)"},
 		{"C38 long token", `{"api_key":"` + strings.Repeat("k", 65) + `","event":"e","distinct_id":"1"}`, unauthorized, "API key is not valid: too_long"},
 		{"C38 not ASCII", `{"api_key":"phc_secreté","event":"e","distinct_id":"1"}`, unauthorized, "API key is not valid: not_ascii"},
 		{"C38 NUL", `{"api_key":"phc_secret\u0000","event":"e","distinct_id":"1"}`, unauthorized, "API key is not valid: null_byte"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 )
 
@@ -219,7 +220,11 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 	}
 	principal, err := s.Authenticate(ctx, key, InHeader)
 	if errors.Is(err, ErrUnauthenticated) {
-		return nil, &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Personal API key is invalid."}
+		wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Personal API key is invalid."}
+		if mistaken := keykind.Mistaken(key, "this route", keykind.Secret, keykind.Personal); mistaken != "" {
+			wrong.Detail = "Personal API key is invalid: " + mistaken + "."
+		}
+		return nil, wrong
 	}
 	if err != nil {
 		return nil, err

@@ -136,11 +136,11 @@ func (d *brokenData) CountCohort(ctx context.Context, project, cohort int64) (in
 	return d.DataStore.CountCohort(ctx, project, cohort)
 }
 
-func (d *brokenData) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, int, error) {
+func (d *brokenData) AddCohortMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string) (int, int, error) {
 	if err := d.in("AddCohortMembers"); err != nil {
 		return 0, 0, err
 	}
-	return d.DataStore.AddCohortMembers(ctx, project, cohort, distinctIDs)
+	return d.DataStore.AddCohortMembers(ctx, project, cohort, upload, distinctIDs)
 }
 
 func (d *brokenData) AddCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error) {
@@ -148,6 +148,20 @@ func (d *brokenData) AddCohortPersons(ctx context.Context, project, cohort int64
 		return 0, err
 	}
 	return d.DataStore.AddCohortPersons(ctx, project, cohort, persons)
+}
+
+func (d *brokenData) RemoveCohortUpload(ctx context.Context, project, cohort int64, upload uuid.UUID) (int, error) {
+	if err := d.in("RemoveCohortUpload"); err != nil {
+		return 0, err
+	}
+	return d.DataStore.RemoveCohortUpload(ctx, project, cohort, upload)
+}
+
+func (d *brokenData) PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error) {
+	if err := d.in("PersonIDs"); err != nil {
+		return nil, err
+	}
+	return d.DataStore.PersonIDs(ctx, project, distinctIDs)
 }
 
 func (d *brokenData) RemoveCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error) {
@@ -169,7 +183,7 @@ func TestDataFailures(t *testing.T) {
 	w.capture(w.web, "x", "u1", `{"$set":{"plan":"pro"}}`)
 	w.capture(w.web, "$groupidentify", "u1", `{"$group_type":"company","$group_key":"acme","$group_set":{"size":7}}`)
 	list := w.cohort(w.web, `{"name":"List","is_static":true}`)
-	must(w.AddCohortIDs(ctx, p, web, list, listed("u1")))(t)
+	upload := must(w.AddCohortIDs(ctx, p, web, list, listed("u1")))(t).ID
 	dynamic := w.cohort(w.web, `{"name":"Pro","filters":`+pro+`}`)
 	w.flag(w.web, `{"key":"person","filters":`+when("plan", "pro")+`}`)
 	w.flag(w.web, `{"key":"member","filters":`+inCohort(list)+`}`)
@@ -231,6 +245,8 @@ func TestDataFailures(t *testing.T) {
 		{"ListCohortPersons", func() error { return second(w.ListCohortPersons(ctx, p, web, list, 10, 0)) }, "Persons"},
 		{"ListCohortPersons of a dynamic one", func() error { return second(w.ListCohortPersons(ctx, p, web, dynamic, 10, 0)) }, "GroupTypes AllPersons Persons"},
 		{"AddCohortIDs", func() error { return second(w.AddCohortIDs(ctx, p, web, list, listed("u1"))) }, "AddCohortMembers CountCohort"},
+		{"PreviewCohortIDs", func() error { return second(w.PreviewCohortIDs(ctx, p, web, list, listed("u1"))) }, "GroupTypes RecentDistinctIDs PersonIDs AppendCohorts"},
+		{"RemoveCohortUpload", func() error { return second(w.RemoveCohortUpload(ctx, p, web, list, upload)) }, "RemoveCohortUpload CountCohort"},
 		{"AddCohortPersons", func() error { return w.AddCohortPersons(ctx, p, web, list, persons) }, "AddCohortPersons CountCohort"},
 		{"RemoveCohortPerson", func() error { return w.RemoveCohortPerson(ctx, p, web, list, persons) }, "RemoveCohortPersons CountCohort"},
 		{"UpdateFlag", func() error { return second(w.changeFlag("1", `{"name":"N"}`)) }, "GroupTypes"},
@@ -244,7 +260,7 @@ func TestDataFailures(t *testing.T) {
 		for _, method := range []string{
 			"AppendPerson", "PersonCreated", "AppendGroup", "AppendCohorts", "Overrides", "AllPersons", "Persons", "GroupTypes", "Groups", "RecentDistinctIDs",
 			"PersonsBefore", "FindEvents",
-			"CountCohort", "AddCohortMembers", "AddCohortPersons", "RemoveCohortPersons",
+			"CountCohort", "AddCohortMembers", "AddCohortPersons", "RemoveCohortPersons", "RemoveCohortUpload", "PersonIDs",
 		} {
 			before := w.state()
 			data.fails = method

@@ -3,9 +3,14 @@ package management
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -67,6 +72,76 @@ func (s *Service) PreviewCohort(ctx context.Context, p *Principal, ref string, p
 		}
 	}
 	return c.cohortPreview(), nil
+}
+
+// PreviewCohortIDs tells what AddCohortIDs would do with a list, for the persons of the newest
+// events. It reads the list to its end, and returns its error. Nothing is changed. It needs
+// scopes cohort:read and person:read.
+func (s *Service) PreviewCohortIDs(
+	ctx context.Context, p *Principal, ref, cohort string, distinctIDs iter.Seq2[string, error],
+) (*CohortPreview, error) {
+	before, err := s.staticCohort(ctx, p, ref, cohort, "cohort:read")
+	if err != nil {
+		return nil, err
+	}
+	w, set, limit, err := s.beginPreview(ctx, p, ref, "cohort:read", new(optional.Value[int]))
+	if err != nil {
+		return nil, err
+	}
+	after := *before
+	c, err := newCohortComparison(set, before, &after)
+	if err != nil {
+		return nil, err
+	}
+	recent, _, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
+	if err != nil {
+		return nil, err
+	}
+	c.cohort = before.ID
+	if c.joining, err = s.joining(ctx, w.at.Project.ID, recent, distinctIDs); err != nil {
+		return nil, err
+	}
+	for _, id := range recent {
+		if err := s.comparePerson(ctx, w.at.Project.ID, c, id); err != nil {
+			return nil, err
+		}
+	}
+	return c.cohortPreview(), nil
+}
+
+// joining returns those of some distinct IDs whose persons have a distinct ID of a list.
+func (s *Service) joining(ctx context.Context, project int64, some []string, list iter.Seq2[string, error]) (map[string]bool, error) {
+	persons, err := s.c.Data.PersonIDs(ctx, project, some)
+	if err != nil {
+		return nil, err
+	}
+	byPerson := make(map[uuid.UUID][]string)
+	for id, person := range persons {
+		byPerson[person] = append(byPerson[person], id)
+	}
+	found := make(map[string]bool)
+	part := make([]string, 0, uploadPart)
+	flush := func() error {
+		listed, err := s.c.Data.PersonIDs(ctx, project, part)
+		for _, person := range listed {
+			for _, id := range byPerson[person] {
+				found[id] = true
+			}
+		}
+		part = part[:0]
+		return err
+	}
+	for id, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		if part = append(part, text.Identifier(id, capture.MaxID)); len(part) == uploadPart {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, flush()
 }
 
 // changedCohort returns a cohort before a change, which is nil for a new one, and after it.

@@ -429,6 +429,9 @@ type CohortUpload struct {
 	// Complete says that the list came to its end. Otherwise the first Received of
 	// its distinct IDs are members.
 	Complete bool `json:"complete"`
+
+	// ID is what RemoveCohortUpload takes. CohortUpload does not return it.
+	ID uuid.UUID `json:"-"`
 }
 
 // uploadPart is how many distinct IDs are stored at once.
@@ -444,10 +447,10 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 	if err != nil {
 		return nil, err
 	}
-	out := new(CohortUpload)
+	out := &CohortUpload{ID: uuid.Must(uuid.NewV7())}
 	part := make([]string, 0, uploadPart)
 	flush := func() error {
-		added, unknown, err := s.c.Data.AddCohortMembers(ctx, c.Project, c.ID, part)
+		added, unknown, err := s.c.Data.AddCohortMembers(ctx, c.Project, c.ID, out.ID, part)
 		out.Received, out.Added, out.Unknown, part = out.Received+len(part), out.Added+added, out.Unknown+unknown, part[:0]
 		return err
 	}
@@ -479,6 +482,22 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 		failure = &told
 	}
 	return out, cmp.Or(failure, err)
+}
+
+// RemoveCohortUpload takes the persons out of a static cohort again who became members by a
+// list and are members since, and returns how many these were. Persons who were made for
+// distinct IDs that nobody had stay.
+func (s *Service) RemoveCohortUpload(ctx context.Context, p *Principal, ref, cohort string, upload uuid.UUID) (int, error) {
+	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:write")
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.c.Data.RemoveCohortUpload(ctx, c.Project, c.ID, upload)
+	if err != nil && n == 0 {
+		return 0, err
+	}
+	_, changed := s.cohortChanged(context.WithoutCancel(ctx), p, c, -n) // also if others could not be removed
+	return n, cmp.Or(err, changed)
 }
 
 // uploadField is the field of entries of the activity log that tell of an upload.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -479,7 +481,7 @@ func TestCountCohorts(t *testing.T) {
 
 	// Counts are good for an hour.
 	w.capture(w.web, "x", "u5", `{"$set":{"plan":"pro"}}`)
-	if _, _, err := w.store.AddCohortMembers(ctx, w.web.ID, 4, []string{"u5"}); err != nil {
+	if _, _, err := w.store.AddCohortMembers(ctx, w.web.ID, 4, uuid.Nil, []string{"u5"}); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.advance(59 * time.Minute)

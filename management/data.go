@@ -169,8 +169,13 @@ type CohortMemberStore interface {
 	// AddCohortMembers makes the persons with the distinct IDs members of a
 	// cohort and returns how many were not members before. It makes a person
 	// for a distinct ID that no person has, so that nothing of a list is lost,
-	// and returns how many such unknown ones there were, each counted once.
-	AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (added, unknown int, err error)
+	// and returns how many such unknown ones there were, each counted once. upload
+	// names the list, unless it is the nil UUID.
+	AddCohortMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string) (added, unknown int, err error)
+
+	// RemoveCohortUpload takes the persons out of a cohort who became members by a
+	// list and are members since, and returns how many.
+	RemoveCohortUpload(ctx context.Context, project, cohort int64, upload uuid.UUID) (int, error)
 
 	// RemoveCohortMembers takes persons out of a cohort and returns how many
 	// were members.

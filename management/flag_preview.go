@@ -233,9 +233,14 @@ type comparison struct {
 	subjects    int
 	on          int // distinct IDs for whom the value is true after the change
 	changed     int
+	concerned   int // distinct IDs for whom one of the others changes
 	transitions map[[2]any]int
 	changes     []ValueChange
 	changedKeys map[string]int
+
+	// joining are distinct IDs that would become members of a static cohort.
+	joining map[string]bool
+	cohort  int64
 
 	inBefore, inAfter flags.Input
 }
@@ -311,6 +316,9 @@ func (s *Service) comparePerson(ctx context.Context, project int64, c *compariso
 	if err := s.addStored(ctx, project, r, &c.inBefore, &c.inAfter); err != nil {
 		return err
 	}
+	if c.joining[distinctID] {
+		c.inAfter.SetCohort(c.cohort)
+	}
 	c.note(distinctID, c.inBefore.Evaluate(), c.inAfter.Evaluate())
 	return nil
 }
@@ -329,10 +337,15 @@ func (c *comparison) note(distinctID string, before, after *flags.Results) {
 			c.changes = append(c.changes, ValueChange{distinctID, from, to})
 		}
 	}
+	concerned := false
 	for _, key := range c.others {
 		if flagValue(before, key) != flagValue(after, key) {
 			c.changedKeys[key]++
+			concerned = true
 		}
+	}
+	if concerned {
+		c.concerned++
 	}
 }
 

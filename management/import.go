@@ -46,6 +46,9 @@ type ImportReport struct {
 	// Parity is for how many subjects each of these flags has the same value as in
 	// the file.
 	Parity int `json:"parity"`
+
+	// Made is what [Service.UndoImport] takes.
+	Made ImportedIDs `json:"-"`
 }
 
 // NotImported is a flag or a cohort that was left out, and why.
@@ -715,6 +718,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 	}
 	i.cohorts[c.ID], i.set.cohorts = made.ID, append(i.set.cohorts, *made)
 	i.report.Cohorts = append(i.report.Cohorts, made.Name)
+	i.report.Made.Cohorts = append(i.report.Made.Cohorts, made.ID)
 	i.noteStatic(c, made, true)
 	if i.apply != nil {
 		i.apply.changes = append(i.apply.changes, DefinitionChange{Kind: "cohort", Name: made.Name, Action: "created", Changes: []FlagChange{}})
@@ -937,6 +941,7 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 	for _, made := range list {
 		i.set.flags = append(i.set.flags, *made)
 		i.report.Flags = append(i.report.Flags, made.Key)
+		i.report.Made.Flags = append(i.report.Made.Flags, made.ID)
 		i.stage = append(i.stage, made)
 		if made.Active {
 			i.report.Active = append(i.report.Active, made.Key)

@@ -420,13 +420,6 @@ func TestAuthenticate(t *testing.T) {
 			t.Errorf("Authenticate: %s = %+v", tt.name, p)
 		}
 	}
-	for key, what := range map[string]string{"phc_s3cret": "project API key (phc_…)", "phs_s3cret": "project secret key (phs_…)"} {
-		_, err := w.Authenticate(t.Context(), key, management.InHeader)
-		want := "management: The personal API key in the Authorization header is not valid: this is a " + what + "; the API wants a personal API key (phx_…)."
-		if err == nil || err.Error() != want {
-			t.Errorf("Authenticate with %.4s…: %v, want %s", key, err, want)
-		}
-	}
 	// The texts of management.md §1.9.
 	for from, want := range map[management.Credential]string{
 		management.InHeader: "The personal API key in the Authorization header is not valid.",

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -129,6 +131,28 @@ func managedMethods() []method {
 			log: []string{"FeatureFlag created by ada in nothing", "Cohort created by ada in nothing"},
 			call: func(c *callable) error {
 				return second(c.ImportDefinitions(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","filters":{"groups":[{}]}}],"cohorts":[{"id":1,"name":"Listed","is_static":true}]}`), management.ImportOptions{}))
+			},
+		},
+		{
+			name: "PreviewImport", scope: "feature_flag:write", also: "person:read", kind: ofProject,
+			call: func(c *callable) error {
+				return second(c.PreviewImport(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","active":true,"filters":{"groups":[{}]}}]}`)))
+			},
+		},
+		{
+			name: "UndoImport", scope: "feature_flag:write", also: "cohort:write", kind: ofProject,
+			log: []string{"FeatureFlag deleted by ada in nothing", "Cohort deleted by ada in nothing"}, once: "conflict conflict",
+			first: func(c *callable) {
+				document := []byte(`{"flags":[{"key":"brought","filters":{"groups":[{}]}}],"cohorts":[{"id":1,"name":"Listed","is_static":true}]}`)
+				made := must(c.ImportDefinitions(c.t.Context(), c.as(c.ada), c.web, document, management.ImportOptions{}))(c.t).Made
+				raw, err := json.Marshal(made)
+				if err != nil {
+					c.t.Fatal(err)
+				}
+				c.value = string(raw)
+			},
+			call: func(c *callable) error {
+				return c.UndoImport(c.ctx, c.p, c.web, decode[management.ImportedIDs](c.t, c.value))
 			},
 		},
 		{
@@ -264,6 +288,20 @@ func managedMethods() []method {
 		{
 			name: "AddCohortIDs", scope: "cohort:write", kind: ofProject, sees: true, first: static, log: []string{"Cohort updated by ada in nothing"},
 			call: func(c *callable) error { return second(c.AddCohortIDs(c.ctx, c.p, c.web, c.id, listed("u1", "u2"))) },
+		},
+		{
+			name: "PreviewCohortIDs", scope: "cohort:read", also: "person:read", kind: ofProject, first: static,
+			call: func(c *callable) error { return second(c.PreviewCohortIDs(c.ctx, c.p, c.web, c.id, listed("u1"))) },
+		},
+		{
+			name: "RemoveCohortUpload", scope: "cohort:write", kind: ofProject, log: []string{"Cohort updated by ada in nothing"},
+			first: func(c *callable) {
+				static(c)
+				c.value = must(c.AddCohortIDs(c.t.Context(), c.as(c.ada), c.web, c.id, listed("u1")))(c.t).ID.String()
+			},
+			call: func(c *callable) error {
+				return second(c.RemoveCohortUpload(c.ctx, c.p, c.web, c.id, uuid.MustParse(c.value)))
+			},
 		},
 		{
 			name: "AddCohortPersons", scope: "cohort:write", kind: ofProject, first: static, log: []string{"Cohort updated by ada in nothing"},

@@ -296,7 +296,7 @@ func TestListPersons(t *testing.T) {
 	}
 	for i := range cohorts {
 		w.ok(w.store.CreateCohort(t.Context(), &cohorts[i]))
-		if _, _, err := w.store.AddCohortMembers(t.Context(), cohorts[i].Project, cohorts[i].ID, []string{"x", "user-2"}); err != nil {
+		if _, _, err := w.store.AddCohortMembers(t.Context(), cohorts[i].Project, cohorts[i].ID, uuid.Nil, []string{"x", "user-2"}); err != nil {
 			t.Fatal(err)
 		}
 	}

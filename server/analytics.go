@@ -226,7 +226,7 @@ func analyticsFailure(x *exchange, err error) failure {
 	}
 	for _, a := range analyticsAnswers {
 		if errors.Is(err, a.err) {
-			return newAnalyticsFailure(a.status, a.tag, a.text)
+			return newAnalyticsFailure(a.status, a.tag, aboutKey(err, a.text))
 		}
 	}
 	return newAnalyticsFailure(http.StatusInternalServerError, "internal_error", "Internal server error. Request id: "+x.requestID())

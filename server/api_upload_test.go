@@ -20,6 +20,8 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -361,14 +363,14 @@ type members struct {
 	err   error
 }
 
-func (m *members) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, int, error) {
+func (m *members) AddCohortMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string) (int, int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.added = append(m.added, distinctIDs...)
 	if m.err != nil {
 		return 0, 0, m.err
 	}
-	return m.Storage.AddCohortMembers(ctx, project, cohort, distinctIDs)
+	return m.Storage.AddCohortMembers(ctx, project, cohort, upload, distinctIDs)
 }
 
 func (m *members) take() []string {

@@ -94,11 +94,7 @@ func (s *Server) captureProject(x *exchange, key string) (*Project, error) {
 	if err := s.limiters.byKey.take(x.w.Header(), limitedKey(key), x.start); err != nil {
 		return nil, err
 	}
-	p, err := s.config.Projects.Project(x.r.Context(), key)
-	if err != nil && !errors.Is(err, ErrUnknownProject) {
-		return nil, fmt.Errorf("%w: find project: %w", errBackend, err)
-	}
-	return p, err
+	return s.projectOf(x, key)
 }
 
 // accept returns nil when events are durable.
@@ -429,7 +425,7 @@ func captureFailure(x *exchange, err error) failure {
 	}
 	for _, a := range captureAnswers {
 		if errors.Is(err, a.err) {
-			return newFailure(a.status, a.typ, a.code, a.detail, "")
+			return newFailure(a.status, a.typ, a.code, aboutKey(err, a.detail), "")
 		}
 	}
 	return newFailure(http.StatusInternalServerError, typeServer, "error", "internal server error, request id "+x.requestID(), "")

@@ -236,7 +236,7 @@ func TestDefinitionsChecklist(t *testing.T) {
 				"Basic " + acmeSecret:      "Authentication credentials were not provided.",
 				adaKey:                     "Authentication credentials were not provided.",
 				"Bearer phx_wrong":         "Personal API key is invalid.",
-				"Bearer phc_acme":          "Personal API key is invalid.",
+				"Bearer phc_acme":          "Personal API key is invalid: this is a project API key (phc_…); this route wants a project secret key (phs_…) or a personal API key (phx_…).",
 				"Bearer phs_wrong":         "Secret API token is invalid.",
 				"Bearer phs_":              "Secret API token is invalid.",
 				"Bearer phs_phc_acme x":    "Secret API token is invalid.",

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 )
 
 // deliveryRoutes are what browsers and mobile clients fetch besides flags (wire.md
@@ -103,10 +106,36 @@ func (s *Server) deliverTo(x *exchange) (*Project, error) {
 // projectOf returns the project with an API key.
 func (s *Server) projectOf(x *exchange, key string) (*Project, error) {
 	p, err := s.config.Projects.Project(x.r.Context(), key)
-	if err != nil && !errors.Is(err, ErrUnknownProject) {
+	if errors.Is(err, ErrUnknownProject) {
+		return nil, &keyError{keykind.Refused(key, "this route", keykind.Project), err}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: find project: %w", errBackend, err)
 	}
-	return p, err
+	return p, nil
+}
+
+// A keyError is an ErrUnknownProject that says what may be wrong with the key.
+type keyError struct {
+	why string // "" if that cannot be told
+	err error
+}
+
+func (e *keyError) Error() string { return e.err.Error() }
+func (e *keyError) Unwrap() error { return e.err }
+
+// aboutKey returns the text of an answer, with what is wrong with the key if err is a
+// keyError that knows.
+func aboutKey(err error, text string) string {
+	e, ok := errors.AsType[*keyError](err)
+	if !ok || e.why == "" {
+		return text
+	}
+	sentence, _, ends := strings.Cut(text, ".")
+	if sentence += ": " + e.why; ends {
+		sentence += "."
+	}
+	return sentence
 }
 
 // arrayConfig answers with the client configuration as JSON, and arrayScript as a

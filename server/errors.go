@@ -184,6 +184,8 @@ func flagsFailure(x *exchange, err error) failure {
 		if e, ok := errors.AsType[compressionError](err); ok {
 			detail = undecodable + "Unsupported compression type " + e.quoted() + wantedCompression
 		}
+	case ErrUnknownProject:
+		detail = aboutKey(err, detail)
 	case errNoPerson:
 		attr = "distinct_id"
 	case errTooLarge:

@@ -311,7 +311,7 @@ func TestRuling45Errors(t *testing.T) {
 		{capturePath, `{"api_key":"phc_demo","event":"e","distinct_id":"u","uuid":"x"}`, 400, problem{invalid, "invalid_input", `failed to parse request: field "uuid" must be a UUID or empty, not "x"`, new("uuid")}},
 		{capturePath, `{"api_key":"phc_demo","event":"e"}`, 400, problem{invalid, "required", "event submitted without a distinct_id", new("distinct_id")}},
 		{capturePath, `{"event":"e","distinct_id":"u"}`, 401, problem{"authentication_error", "not_authenticated", "event submitted without an api_key", new("api_key")}},
-		{capturePath, `{"api_key":"phc_nobody","event":"e","distinct_id":"u"}`, 401, problem{"authentication_error", "authentication_failed", "API key does not belong to any project", nil}},
+		{capturePath, `{"api_key":"phc_nobody","event":"e","distinct_id":"u"}`, 401, problem{"authentication_error", "authentication_failed", "API key does not belong to any project: this project API key (phc_…) has 10 characters, and one that a server made has at least 44; a part may be missing", nil}},
 	} {
 		resp := call{target: tt.target, body: tt.body}.do(s)
 		if diff := cmp.Diff(tt.want, refusal(t, resp)); diff != "" || resp.StatusCode != tt.status {

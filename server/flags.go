@@ -94,6 +94,9 @@ func (s *Server) appendFlags(x *exchange, form wire.Form, p *Project, e wire.Env
 			return err
 		}
 		e.Partial = !complete
+		if x.req.HasKeys {
+			s.countUnknown(p, snapshot, x.req.Keys)
+		}
 	}
 	var out flags.Outcome
 	switch {
@@ -109,6 +112,17 @@ func (s *Server) appendFlags(x *exchange, form wire.Form, p *Project, e wire.Env
 	}
 	s.metrics.evaluated.Add(float64(out.Flags))
 	return nil
+}
+
+// countUnknown counts the keys that no flag has. The Evaluator of the project remembers some
+// of them, and whoever made it hears of each.
+func (s *Server) countUnknown(p *Project, snapshot *flags.Snapshot, keys []string) {
+	for _, key := range keys {
+		if !snapshot.Has(key) {
+			s.metrics.evaluations.addUnknown(p.ID)
+			p.Flags.NoteUnknown(key)
+		}
+	}
 }
 
 // fill prepares x.in for an evaluation: with the request, and with the stored data

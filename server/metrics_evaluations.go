@@ -30,20 +30,23 @@ const (
 // maxShards is how many requests of one project may count at the same time.
 const maxShards = 8
 
-// evaluations count how often flags had which value.
+// evaluations count how often flags had which value, and how often a flag was asked for that
+// does not exist. No key of those is a label: anybody who has a project's key sends them.
 type evaluations struct {
 	projects atomic.Pointer[map[int64]*projectEvaluations]
 	mu       sync.Mutex    // held to change projects
 	free     atomic.Int64  // series that nothing has yet; it may fall below 0 for a moment
 	other    atomic.Uint64 // of projects without a series
+	unknown  atomic.Uint64 // flags that do not exist, of projects without a series
 }
 
 // projectEvaluations are the evaluations of one project. Requests count in shards, by
 // numbers; what is in a shard is added to the series when somebody scrapes, and when the
 // definitions change.
 type projectEvaluations struct {
-	shards []evaluationShard
-	free   *atomic.Int64
+	shards  []evaluationShard
+	free    *atomic.Int64
+	unknown atomic.Uint64 // flags that were asked for and do not exist
 
 	mu     sync.Mutex // taken after the mu of a shard
 	series map[flagValue]uint64
@@ -89,6 +92,15 @@ func (e *evaluations) addResult(project int64, s *flags.Snapshot, r *flags.Resul
 	shard := p.take(s, hint)
 	shard.tally.AddResult(r)
 	shard.mu.Unlock()
+}
+
+// addUnknown counts a flag that was asked for and does not exist.
+func (e *evaluations) addUnknown(project int64) {
+	if p := e.of(project); p != nil {
+		p.unknown.Add(1)
+		return
+	}
+	e.unknown.Add(1)
 }
 
 // of returns the evaluations of a project, nil if there is no series left for it.
@@ -171,18 +183,30 @@ func (p *projectEvaluations) drain(shard *evaluationShard) {
 	}
 }
 
+var descUnknown = prometheus.NewDesc("flagstaff_flags_unknown_total",
+	"Flags that clients asked for by their keys and that do not exist. Projects without a series of their own are counted as "+otherName+".",
+	[]string{"project"}, nil)
+
 var descEvaluations = prometheus.NewDesc("flagstaff_flag_evaluations_total",
 	"Evaluations of flags in answers, by value. What has no series of its own is counted as "+otherName+", and a flag that could not be computed as "+failedName+".",
 	[]string{"project", "flag", "value"}, nil)
 
 // Describe implements [prometheus.Collector].
-func (e *evaluations) Describe(ch chan<- *prometheus.Desc) { ch <- descEvaluations }
+func (e *evaluations) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descEvaluations
+	ch <- descUnknown
+}
 
 // Collect implements [prometheus.Collector].
 func (e *evaluations) Collect(ch chan<- prometheus.Metric) {
 	send := func(n uint64, project, flag, value string) {
 		if n > 0 {
 			ch <- prometheus.MustNewConstMetric(descEvaluations, prometheus.CounterValue, float64(n), project, labelOf(flag), labelOf(value))
+		}
+	}
+	unknown := func(n uint64, project string) {
+		if n > 0 {
+			ch <- prometheus.MustNewConstMetric(descUnknown, prometheus.CounterValue, float64(n), project)
 		}
 	}
 	for id, p := range *e.projects.Load() {
@@ -200,8 +224,10 @@ func (e *evaluations) Collect(ch chan<- prometheus.Metric) {
 			send(n, project, key.flag, key.value)
 		}
 		send(other, project, otherName, otherName)
+		unknown(p.unknown.Load(), project)
 	}
 	send(e.other.Load(), otherName, otherName, otherName)
+	unknown(e.unknown.Load(), otherName)
 }
 
 // labelOf returns a text as the value of a label, which must be valid UTF-8.

@@ -64,6 +64,41 @@ func TestEvaluations(t *testing.T) {
 	}
 }
 
+// TestUnknownFlags: a flag that a client names and that does not exist is counted, whatever
+// route it is asked for by, and the Evaluator remembers its key.
+func TestUnknownFlags(t *testing.T) {
+	e := new(flags.Evaluator)
+	e.Swap(compileText(t, evaluatedFlags))
+	s := newServer(t, func(c *server.Config) {
+		c.OFREP = true
+		r := new(server.Registry)
+		r.Set(apiKey, &server.Project{ID: 7, Flags: e})
+		r.Set("empty", &server.Project{ID: 8})
+		c.Projects = r
+	})
+	for _, body := range []string{
+		`{"api_key":"phc_demo","distinct_id":"u"}`,
+		`{"api_key":"phc_demo","distinct_id":"u","flag_keys":["on","off","broken"]}`,
+		`{"api_key":"empty","distinct_id":"u","flag_keys":["onn"]}`, // nothing is known yet
+	} {
+		call{body: body}.ok(t, s)
+	}
+	if got := scrape(t, s); strings.Contains(got, "flagstaff_flags_unknown_total{") {
+		t.Errorf("flags that exist are counted: %s", got)
+	}
+	for _, target := range []string{"/flags?v=2", "/flags?v=2&detailed_analysis=true", "/decide?v=3"} {
+		call{target: target, body: `{"api_key":"phc_demo","distinct_id":"u","flag_keys":["onn","on","pr0"]}`}.ok(t, s)
+	}
+	ofrep("onn", `{"context":{"targetingKey":"u"}}`).do(s)
+	ofrep("", `{"context":{"targetingKey":"u"}}`).do(s)
+	if got, want := scrape(t, s), "\nflagstaff_flags_unknown_total{project=\"7\"} 7\n"; !strings.Contains(got, want) {
+		t.Errorf("no %q in %s", want, got)
+	}
+	if diff := cmp.Diff(map[string]uint64{"onn": 4, "pr0": 3}, e.Unknown().Keys); diff != "" {
+		t.Errorf("keys (-want +got)\n%s", diff)
+	}
+}
+
 // TestEvaluationsAtOnce: no evaluation is lost while definitions change and others scrape.
 func TestEvaluationsAtOnce(t *testing.T) {
 	const goroutines, requests = 8, 50

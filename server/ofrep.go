@@ -43,6 +43,7 @@ func (s *Server) ofrepFlag(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	s.countUnknown(p, snapshot, x.req.Keys)
 	r, err := x.in.Flag(key)
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func ofrepFailure(x *exchange, err error) failure {
 		if a.code == "" {
 			key = ""
 		}
-		return failure{a.status, string(wire.AppendFailure(nil, key, a.code, a.details))}
+		return failure{a.status, string(wire.AppendFailure(nil, key, a.code, aboutKey(err, a.details)))}
 	}
 	panic("unreachable")
 }

@@ -1,5 +1,7 @@
 package jetstream
 
+import "time"
+
 // What tests of the encoding and the subjects look into.
 var (
 	AppendEvent     = appendEvent
@@ -7,3 +9,7 @@ var (
 	AppendMessageID = appendMessageID
 	Partition       = partition
 )
+
+// SetStalledAfter sets after what time a consumer that delivers nothing is made anew. It is
+// to be called before a Consumer of the stream runs.
+func (s *Stream) SetStalledAfter(d time.Duration) { s.stalledAfter = d }

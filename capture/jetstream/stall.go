@@ -33,12 +33,12 @@ type stall struct {
 const (
 	// stalledAfter is how long the oldest message may stay the same, in addition to the
 	// time in which another client may have it. It is longer than NATS takes to choose
-	// another leader.
+	// another leader. Tests have a shorter one in Stream.stalledAfter.
 	stalledAfter = 10 * time.Second
 
-	// stallLook is the time between two looks at the oldest message, and at most that
-	// for one of them.
-	stallLook = 2500 * time.Millisecond
+	// stallLooks is how often a worker looks at the oldest message in that time. A look
+	// may take until the next one.
+	stallLooks = 4
 
 	// renewWait is how long it may take to make a consumer anew.
 	renewWait = 10 * time.Second
@@ -62,15 +62,16 @@ func (w *worker) watched(ctx context.Context) error {
 
 // watch looks at the oldest message until ctx ends, or returns errStalled.
 func (w *worker) watch(ctx context.Context) error {
-	patience := stalledAfter + w.stream.consumers[w.partition].AckWait
+	patience := w.stream.stalledAfter + w.stream.consumers[w.partition].AckWait
+	pause := w.stream.stalledAfter / stallLooks
 	for {
-		if err := sleep(ctx, stallLook); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 		began := w.stall.storing.Load()
-		oldest, err := w.oldest(ctx)
+		oldest, err := w.oldest(ctx, pause)
 		now := time.Now()
-		slow := began > 0 && now.Sub(time.Unix(0, began)) > 2*stallLook // the sink is at work
+		slow := began > 0 && now.Sub(time.Unix(0, began)) > 2*pause // the sink is at work
 		switch {
 		case err == nil && oldest != w.stall.oldest:
 			if w.stall.told {
@@ -103,8 +104,8 @@ func (w *worker) tell(stalled bool) {
 }
 
 // oldest returns the sequence of the oldest message of the partition, 0 if there is none.
-func (w *worker) oldest(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, stallLook)
+func (w *worker) oldest(ctx context.Context, timeout time.Duration) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	stream, err := w.stream.events(ctx)
 	if err != nil {

@@ -16,6 +16,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
+// stalls is after what time consumers of these tests are made anew.
+const stalls = time.Second
+
 // TestDeafConsumer: a consumer of NATS delivers nothing although the stream has events, and
 // would never do so again. The Consumer says so and makes it anew, which stores all events,
 // in their order.
@@ -35,6 +38,7 @@ func TestDeafConsumer(t *testing.T) {
 			t.Parallel()
 			url := natstest.Start(t).URL()
 			s := open(t, connect(t, url), quick, func(c *jetstream.Config) { c.MaxPending = 50 })
+			s.SetStalledAfter(stalls)
 			st := newStore()
 			want := events("p", 0, 200)
 			write(t, s, want[:100]...)
@@ -103,6 +107,7 @@ func ghost(t *testing.T, conn *nats.Conn) {
 func TestSlowSinkIsNoStall(t *testing.T) {
 	t.Parallel()
 	s := open(t, connect(t, natstest.Start(t).URL()), quick)
+	s.SetStalledAfter(stalls)
 	st := newStore()
 	begun, enough := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -118,9 +123,17 @@ func TestSlowSinkIsNoStall(t *testing.T) {
 	c, _ := consume(t, s, jetstream.ConsumerConfig{Sink: st})
 	write(t, s, event("p", 1))
 	<-begun
-	for end := time.Now().Add(17 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // longer than a stall
-		if err := c.Ready(t.Context()); err != nil {
-			t.Fatalf("Ready = %v, want nil", err)
+	const ackWait = time.Second // of quick
+	look, end := time.NewTicker(stalls/10), time.After(stalls+ackWait+stalls/2)
+	defer look.Stop()
+	for over := false; !over; { // longer than a stall
+		select {
+		case <-look.C:
+			if err := c.Ready(t.Context()); err != nil {
+				t.Fatalf("Ready = %v, want nil", err)
+			}
+		case <-end:
+			over = true
 		}
 	}
 	close(enough)

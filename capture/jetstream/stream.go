@@ -104,7 +104,8 @@ type Stream struct {
 	consumers  []jetstream.ConsumerConfig // of the partitions, as they were found or made
 	leader     atomic.Value               // string: the server of NATS that led the stream when it was last asked, "" for one alone
 
-	publishing chan struct{} // has a token for each window that is being published
+	publishing   chan struct{} // has a token for each window that is being published
+	stalledAfter time.Duration // the constant of this name, but in tests
 }
 
 var _ capture.Sink = (*Stream)(nil)
@@ -133,7 +134,7 @@ func Open(ctx context.Context, c Config) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{c: c, js: js, publishing: make(chan struct{}, windows)}
+	s := &Stream{c: c, js: js, publishing: make(chan struct{}, windows), stalledAfter: stalledAfter}
 	for _, step := range []func(context.Context) error{s.openEvents, s.openAside, s.openConsumers, s.openLeases} {
 		if err := step(ctx); err != nil {
 			return nil, err

@@ -120,8 +120,8 @@ func TestCheckAndImportJudgeAlike(t *testing.T) {
 		{`7`, false},
 	} {
 		file := write(t, fmt.Sprintf("%d.json", i), tt.document)
-		check := run(t, "check", file)
-		imported := call{args: []string{"import", "-dry-run", file}, env: s.env}.run(t)
+		check := call{args: []string{"check", file}}.here(t)
+		imported := call{args: []string{"import", "-dry-run", file}, env: s.env}.here(t)
 		if (check.Code == 0) != tt.sound || (imported.Code == 0) != tt.sound {
 			t.Errorf("%s\nwant sound %v\ncheck: %d %s%s\nimport: %d %s%s", tt.document, tt.sound, check.Code, check.Stdout, check.Stderr, imported.Code, imported.Stdout, imported.Stderr)
 		}

@@ -36,6 +36,6 @@
 // program in cmd/tool/flagstaff has these alone. All others are here: a command is one file
 // with one method of program, and a line in more (program.go). A command against a server
 // has the flags of remote, whose client (package cmd/internal/api) connect makes. Every
-// command has a row in TestWrongUsage for each way to call it wrongly, and a test that runs
+// command has a row in TestWrongUses for each way to call it wrongly, and a test that runs
 // the program as a process, also the ones that the other program has.
 package main

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
@@ -313,7 +314,7 @@ func (t storeTarget) members(ctx context.Context, cohort int64, yield func(strin
 }
 
 func (t storeTarget) add(ctx context.Context, cohort int64, distinctIDs []string) (int, error) {
-	added, _, err := t.AddCohortMembers(ctx, t.project.ID, cohort, distinctIDs)
+	added, _, err := t.AddCohortMembers(ctx, t.project.ID, cohort, uuid.Nil, distinctIDs)
 	return added, err
 }
 

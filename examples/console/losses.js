@@ -3,76 +3,107 @@
 // as it is, and the same button works afterwards.
 import fs from 'node:fs/promises'
 import { member } from './screens.js'
+import { Task } from './tasks.js'
+
+// together is how many pages are open at once. All of them have the same trouble at the same
+// time, so that the server is ended and started seldom.
+const together = 20
+
+// patience is how long a page has for what it does after a button was pressed, in milliseconds.
+const patience = 10_000
 
 // losses presses all buttons. They are found in the markup of the screens and states, and
 // those of the templates that no page has had are reported.
 export async function losses(t, server, states) {
-	const { page, checks } = t
-	const { context } = t
+	const { checks, context } = t
 	const done = new Set()
 	const verbs = new Set()
+	let cookies
 	const trouble = {
 		ended: {
 			title: 'You are signed out',
 			begin: async () => {
-				t.cookies = await context.cookies()
-				await context.addCookies(t.cookies.map((c) => ({ ...c, value: 'ended' })))
+				cookies = await context.cookies()
+				await context.addCookies(cookies.map((c) => ({ ...c, value: 'ended' })))
 			},
-			end: () => context.addCookies(t.cookies),
+			end: () => context.addCookies(cookies),
 		},
 		offline: { title: 'The server cannot be reached', begin: () => context.setOffline(true), end: () => context.setOffline(false) },
 		restarted: { title: 'The server cannot be reached', begin: () => server.down(), end: () => server.up() },
 	}
-	let sent
-	await page.route('**', async (route) => {
-		const request = route.request()
-		if (request.method() !== 'POST' || !t.catching) return route.fallback()
-		const body = request.postDataBuffer()?.toString('utf8') ?? ''
-		if (!/(^|&)do=preview(&|$)/.test(body)) sent = { url: new URL(request.url()).pathname, body }
-		await route.fulfill({ status: 204 })
-	})
+	let screens = []
+
+	// suffer makes all open pages have all trouble, and closes them.
+	async function suffer() {
+		for (const [name, { title, begin, end }] of Object.entries(trouble)) {
+			await begin()
+			try {
+				await each(name, 'a form stays as it is', async ({ page, fresh }, lost) => {
+					for (const { id, index } of fresh) {
+						const { why, seen, kept } = await page.evaluate(`(${pressHeld})(${index}, ${press}, ${patience})`)
+						if (why !== title || kept !== seen) lost.push(`${id}: ${why}, ${kept === seen ? 'kept' : `${seen} became ${kept}`}`)
+					}
+				})
+			} finally {
+				await end()
+			}
+			await each(`${name}, then`, 'the same button works', async (s, idle) => {
+				for (const { id, index } of s.fresh) {
+					s.sent = []
+					const typed = await s.page.evaluate(`(${press})(${index})`)
+					const first = typed.split('&').filter((pair) => !pair.includes('%0') && pair)[0] ?? ''
+					const raw = decodeURIComponent((first.split('=')[1] ?? '').replaceAll('+', ' '))
+					// The page may send the form before once more, because it has changed meanwhile.
+					const has = (body) => body.includes(first) || body.includes(raw)
+					const caught = new Promise((resume) => (s.caught = () => s.sent.some(has) && resume(true)))
+					s.caught()
+					let timer
+					const late = new Promise((resume) => (timer = setTimeout(resume, patience, false)))
+					if (!(await Promise.race([caught, late]))) idle.push(`${id}: sent ${s.sent.map((body) => body.slice(0, 80))}, want ${first}`)
+					clearTimeout(timer)
+					await s.page.evaluate(() => document.querySelector('#held').close())
+				}
+			})
+		}
+		await Promise.all(screens.map(({ page }) => page.close({ runBeforeUnload: false })))
+		screens = []
+	}
+
+	// each does something with all open pages, and checks that it has found no faults.
+	const each = (name, text, work) => Promise.all(screens.map((s) => checks.step(s.screen, `${name}: ${text}`, async () => {
+		const faults = []
+		await work(s, faults)
+		checks.equal(`${s.screen} ${name}`, `${text}, with each of ${s.fresh.length} buttons`, faults, [])
+	})))
 
 	for (const [screen, open] of [...member, ...states]) {
-		await checks.step(screen, 'all buttons are pressed', async () => {
-			await open(t)
+		await checks.step(screen, 'all buttons are found', async () => {
+			const page = await t.browser.tab(context)
+			await open(new Task(t.suite, { context, page, way: t.way, hand: new t.hand.constructor(page), script: t.script }, checks))
 			await page.locator('html.scripted').waitFor()
 			const found = await page.evaluate(find)
 			for (const { verb } of found) verbs.add(verb)
 			const fresh = found.filter(({ id }) => !done.has(id))
-			if (fresh.length === 0) return
-			for (const { id } of fresh) done.add(id)
-			for (const [name, { title, begin, end }] of Object.entries(trouble)) {
-				await begin()
-				const lost = []
-				try {
-					for (const { id, index } of fresh) {
-						const seen = await page.evaluate(press, { index })
-						const why = await page.locator('#held[open] h2').textContent({ timeout: 3000 }).catch(() => 'no dialog')
-						const kept = await page.evaluate(look)
-						if (why !== title || kept !== seen) lost.push(`${id}: ${why}, ${kept === seen ? 'kept' : `${seen} became ${kept}`}`)
-						await page.evaluate(() => document.querySelector('#held').close())
-					}
-				} finally {
-					await end()
-				}
-				checks.equal(`${screen} ${name}`, `a form stays as it is, with each of ${fresh.length} buttons`, lost, [])
-				t.catching = true
-				const idle = []
-				for (const { id, index } of fresh) {
-					sent = undefined
-					const typed = await page.evaluate(press, { index })
-					for (let n = 0; n < 200 && !sent; n++) await page.waitForTimeout(10)
-					const first = typed.split('&').filter((pair) => !pair.includes('%0') && pair)[0] ?? ''
-					const raw = decodeURIComponent((first.split('=')[1] ?? '').replaceAll('+', ' '))
-					if (!sent || !(sent.body.includes(first) || sent.body.includes(raw))) idle.push(`${id}: sent ${sent?.body.slice(0, 80)}, want ${first}`)
-					await page.evaluate(() => document.querySelector('#held').close())
-				}
-				t.catching = false
-				checks.equal(`${screen} ${name}, then`, 'the same button works', idle, [])
+			if (fresh.length === 0) {
+				await page.close()
+				return
 			}
+			for (const { id } of fresh) done.add(id)
+			const s = { screen, page, fresh, sent: [], caught: () => {} }
+			screens.push(s)
+			await page.route('**', async (route) => { // no form reaches the server from now on
+				const request = route.request()
+				if (request.method() !== 'POST') return route.fallback()
+				const body = request.postDataBuffer()?.toString('utf8') ?? ''
+				await route.fulfill({ status: 204 })
+				if (/(^|&)do=preview(&|$)/.test(body)) return
+				s.sent.push(body)
+				s.caught()
+			})
 		})
+		if (screens.length === together) await suffer()
 	}
-	await page.unroute('**')
+	await suffer()
 
 	const folder = new URL('../../server/console/templates/', import.meta.url)
 	const missing = []
@@ -102,7 +133,7 @@ function find() {
 }
 
 // press types something and presses a button. It returns the form as it is then.
-function press({ index }) {
+function press(index) {
 	const button = [...document.querySelectorAll('form[method="post"]:not([data-anytime]) button')][index]
 	const form = button.form
 	for (const field of form.elements) {
@@ -118,7 +149,18 @@ function press({ index }) {
 	return seen
 }
 
-// look returns the form as it is, or that it is gone.
-function look() {
-	return window.pressed?.isConnected ? window.snapshot() : 'gone'
+// pressHeld presses a button and waits for the dialog that says why the form stays, which it
+// closes. It returns the form as it was, and as it is then, or that it is gone.
+async function pressHeld(index, press, patience) {
+	const held = document.querySelector('#held')
+	const opened = new Promise((resume) => {
+		const watch = new MutationObserver(() => held.open && resume(held.querySelector('h2').textContent))
+		watch.observe(held, { attributes: true })
+		setTimeout(() => resume('no dialog'), patience)
+	})
+	const seen = press(index)
+	const why = await opened
+	const kept = window.pressed?.isConnected ? window.snapshot() : 'gone'
+	held.close()
+	return { why, seen, kept }
 }

@@ -43,6 +43,10 @@ export const member = [
 		await t.button('See who changes').click()
 		await t.main.locator('.wrong').first().waitFor()
 	}],
+	['flag-nobody', async (t) => {
+		await t.api.post('/feature_flags/', { key: 'for-nobody', filters: {} }).catch(() => {}) // it is there already
+		await t.open('/flags/for-nobody')
+	}],
 	['flag-json', async (t) => {
 		await t.open('/flags/2')
 		await t.button('Edit as JSON').click()

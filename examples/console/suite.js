@@ -77,8 +77,14 @@ try {
 		const stranger = await browser.person('mouse')
 		for (const [name, open] of visitor) await look(checks, stranger, name, open)
 		await join(stranger.page)
-		for (const [name, open] of member) await look(checks, stranger, name, open)
+		const state = await stranger.context.storageState()
 		await stranger.context.close()
+		const left = [...member]
+		await Promise.all(Array.from({ length: 2 }, async () => {
+			const owner = await browser.person('mouse', { state })
+			for (let screen; (screen = left.shift());) await look(checks, owner, ...screen)
+			await owner.context.close()
+		}))
 	})
 	await Promise.all([seen, part('losses', lose), ...Object.keys(ways).map((way) => part(way, async (checks) => {
 		await addUser(`${way}@example.com`)
@@ -97,6 +103,7 @@ try {
 		for (const [name, screen, height = 760] of pictures) {
 			await owner.page.setViewportSize({ width, height })
 			await member.find(([other]) => other === screen)[1](new Task(suite, owner, checks))
+			await owner.page.evaluate(() => scrollTo(0, 0))
 			const picture = shrink(await owner.page.screenshot())
 			await fs.writeFile(new URL(`${name}.png`, to), picture)
 			checks.ok(name, `has ${picture.length} bytes`, picture.length < 100_000)

@@ -320,6 +320,9 @@ async function bringIn(t) {
 	await hand.press(t.button(/^Import /))
 	await t.sees('I03', 'then it does it', /1 flag imported/)
 	t.checks.equal('I04', 'and the flag is there', (await t.flag(key)).filters.groups[0].rollout_percentage, 40)
+	await hand.press(t.button('Undo'))
+	await t.sees('I05', 'the import is undone with one button', 'It is as it was before.')
+	t.checks.equal('I06', 'and the flag is gone', await t.flag(key).then(() => 'there', (error) => error.status), 404)
 }
 
 async function uploadCohort(t) {
@@ -344,6 +347,17 @@ async function uploadCohort(t) {
 	await t.api.post('/feature_flags/', { key: t.key('reads'), active: true, filters: { groups: [{ properties: [{ key: 'id', type: 'cohort', operator: 'in', value: cohort.id }], rollout_percentage: 100 }] } })
 	await t.open(`/cohorts/${cohort.id}`)
 	await t.sees('H04', 'it cannot be deleted while a flag uses it', 'It cannot be deleted while this uses it')
+	const members = async () => (await t.api.get(`/cohorts/${cohort.id}/`)).count
+	await hand.write(t.field('Or many, by their distinct IDs'), 'user-004')
+	await hand.press(t.button('Add them'))
+	await t.title('Who changes')
+	t.checks.equal('H05', 'a list for it shows first who changes, and stores nothing', await members(), 4)
+	await hand.press(t.button('Add them'))
+	await t.sees('H06', 'then it does it', 'The persons of the list are in the cohort.')
+	t.checks.equal('H07', 'and the person is in it', await members(), 5)
+	await hand.press(t.button('Undo'))
+	await t.sees('H08', 'the list is undone with one button', 'It is as it was before.')
+	t.checks.equal('H09', 'and the person is not in it', await members(), 4)
 }
 
 async function deletePerson(t) {

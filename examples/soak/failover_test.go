@@ -93,18 +93,25 @@ type probes struct {
 	event *nats.Msg // as servers have published it
 }
 
-func newProbes(t *testing.T, url string, nodes ...*node) *probes {
+// connect returns a client of servers of NATS.
+func connect(t *testing.T, url string) natsjs.JetStream {
 	t.Helper()
 	conn, err := jetstream.Connect(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	p := &probes{nodes: nodes}
-	if p.js, err = natsjs.New(conn); err != nil {
+	js, err := natsjs.New(conn)
+	if err != nil {
 		t.Fatal(err)
 	}
-	sub, err := conn.SubscribeSync("flagstaff.events.>")
+	return js
+}
+
+func newProbes(t *testing.T, url string, nodes ...*node) *probes {
+	t.Helper()
+	p := &probes{nodes: nodes, js: connect(t, url)}
+	sub, err := p.js.Conn().SubscribeSync("flagstaff.events.>")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +139,12 @@ func (p *probes) publish(ctx context.Context) bool {
 }
 
 // leader returns the number of the server that leads the stream.
-func (p *probes) leader(t *testing.T) (i int) {
+func (p *probes) leader(t *testing.T) int { return leader(t, p.js) }
+
+func leader(t *testing.T, js natsjs.JetStream) (i int) {
 	t.Helper()
 	if err := await(t.Context(), "a leader of the stream", func() bool {
-		s, err := p.js.Stream(t.Context(), "flagstaff")
+		s, err := js.Stream(t.Context(), "flagstaff")
 		if err != nil {
 			return false
 		}

@@ -41,7 +41,7 @@ func newNode(t *testing.T, program, folder, name string, args ...string) *node {
 	addr := natstest.FreeAddress(t)
 	n := &node{
 		url: "http://" + addr, program: program, log: filepath.Join(folder, name+".log"),
-		args: append([]string{"serve", "-addr", addr, "-project-key", projectKey, "-log-level", "warn", "-trusted-proxies", "none"}, args...),
+		args: append([]string{"serve", "-addr", addr, "-project-key", projectKey, "-log-level", "warn", "-trusted-proxies", "none", "-drain", drain.String()}, args...),
 	}
 	t.Cleanup(func() {
 		_ = n.kill() // it may be dead

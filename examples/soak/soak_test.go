@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"text/tabwriter"
@@ -30,14 +31,16 @@ import (
 )
 
 var (
-	soakTime = flag.Duration("soak", 0, "how long to load and hurt servers, a third of it one with SQLite, a third two with PostgreSQL and NATS, and a third two with clusters of these; without it the test is skipped")
+	soakTime = flag.Duration("soak", 0, "how long to start, load and hurt servers, a third of it one with SQLite, a third two with PostgreSQL and NATS, and a third two with clusters of these; without it the test is skipped")
 	oldOne   = flag.String("old", "", "the path of an older version of the program flagstaff, from which servers are upgraded under load")
 )
 
 const (
 	paused        = 2 * time.Second  // time that a process is stopped
 	pausedNATS    = 12 * time.Second // the same of a server of NATS; others take over meanwhile
+	drain         = time.Second      // in which a server that is to end still answers
 	betweenFaults = 20 * time.Second // at most
+	load          = time.Second      // without a fault, at least
 	moreRoutines  = 20               // goroutines that a process may have at rest more than at its start
 	moreMemory    = 96 << 20         // bytes that a process may have grown by
 	diskSize      = "size=512m"
@@ -50,9 +53,10 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
 // A fault hurts a world, and has ended when it returns.
 type fault struct {
-	name string
-	hurt func(ctx context.Context) error
-	once bool // it cannot happen again
+	name  string
+	hurt  func(ctx context.Context) error
+	takes time.Duration // at least
+	once  bool          // it cannot happen again
 }
 
 // TestSoak is the program.
@@ -63,7 +67,7 @@ func TestSoak(t *testing.T) {
 	program := build(t)
 	older := cmp.Or(*oldOne, program) // with which servers start
 	t.Run("one server with SQLite", func(t *testing.T) {
-		folder, disk := t.TempDir(), true
+		end, folder, disk := time.Now().Add(*soakTime/3), t.TempDir(), true
 		store := filepath.Join(folder, "disk")
 		if err := os.Mkdir(store, 0o700); err != nil {
 			t.Fatal(err)
@@ -84,20 +88,20 @@ func TestSoak(t *testing.T) {
 		w := newWorld(t, keys, n)
 		faults := faultsOf(n, "the server", program)
 		faults = append(faults,
-			fault{name: "64 file descriptors", hurt: func(ctx context.Context) error { return n.restart(ctx, fewFiles) }},
-			fault{name: "64 MiB of memory", hurt: func(ctx context.Context) error { return n.restart(ctx, littleMemory) }},
+			fault{name: "64 file descriptors", takes: drain, hurt: func(ctx context.Context) error { return n.restart(ctx, fewFiles) }},
+			fault{name: "64 MiB of memory", takes: drain, hurt: func(ctx context.Context) error { return n.restart(ctx, littleMemory) }},
 		)
 		if disk {
-			faults = append(faults, fault{name: "the disk is full", hurt: func(ctx context.Context) error { return fillDisk(ctx, store) }})
+			faults = append(faults, fault{name: "the disk is full", takes: fullDiskLasts, hurt: func(ctx context.Context) error { return fillDisk(ctx, store) }})
 		}
-		w.run(*soakTime/3, faults)
+		w.run(end, faults)
 		if err := n.signal(syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
 		w.check(func() (sqlstore.Storage, error) { return sqlite.Open(t.Context(), file, sqlstore.Options{}) })
 	})
 	t.Run("two servers with PostgreSQL and NATS", func(t *testing.T) {
-		folder := t.TempDir()
+		end, folder := time.Now().Add(*soakTime/3), t.TempDir()
 		database, stream := postgrestest.Start(t), natstest.Start(t)
 		keys := filepath.Join(folder, "keys")
 		args := []string{"-store", database.URL, "-stream", stream.URL(), "-first-keys", keys, "-secret-key-file", secretKeys(t, folder)}
@@ -117,11 +121,11 @@ func TestSoak(t *testing.T) {
 				return nil
 			}},
 		)
-		w.run(*soakTime/3, faults)
+		w.run(end, faults)
 		w.finish(database.URL)
 	})
 	t.Run("two servers with clusters of PostgreSQL and NATS", func(t *testing.T) {
-		folder := t.TempDir()
+		end, folder := time.Now().Add(*soakTime/3), t.TempDir()
 		database := postgrestest.Start(t)
 		standby := database.Standby(t)
 		streams := natstest.Cluster(t, 3)
@@ -132,13 +136,15 @@ func TestSoak(t *testing.T) {
 				s.Run(t)
 				return nil
 			}})
-			faults = append(faults, fault{name: fmt.Sprintf("server %d of NATS is paused", i+1), hurt: func(ctx context.Context) error {
-				s.Pause(t)
-				pass(ctx, pausedNATS)
-				s.Resume(t)
-				return nil
-			}})
 		}
+		js := connect(t, natstest.URLs(streams))
+		faults = append(faults, fault{name: "the server of NATS that leads is paused", takes: pausedNATS, hurt: func(ctx context.Context) error {
+			s := streams[leader(t, js)]
+			s.Pause(t)
+			pass(ctx, pausedNATS)
+			s.Resume(t)
+			return nil
+		}})
 		keys, store := filepath.Join(folder, "keys"), database.Either(standby)
 		args := []string{"-store", store, "-stream", natstest.URLs(streams), "-stream-replicas", "3", "-first-keys", keys, "-secret-key-file", secretKeys(t, folder)}
 		first := newNode(t, older, folder, "first", args...)
@@ -150,7 +156,7 @@ func TestSoak(t *testing.T) {
 			standby.Promote(t)
 			return nil
 		}})
-		w.run(*soakTime/3, faults)
+		w.run(end, faults)
 		w.finish(store)
 	})
 }
@@ -159,11 +165,15 @@ func TestSoak(t *testing.T) {
 func (w *world) finish(database string) {
 	open := func() (sqlstore.Storage, error) { return postgres.Open(w.t.Context(), database, sqlstore.Options{}) }
 	w.awaitStored(open)
+	var ends sync.WaitGroup
 	for _, n := range w.nodes {
-		if err := n.signal(syscall.SIGTERM); err != nil {
-			w.t.Error(err)
-		}
+		ends.Go(func() {
+			if err := n.signal(syscall.SIGTERM); err != nil {
+				w.t.Error(err)
+			}
+		})
 	}
+	ends.Wait()
 	w.check(open)
 }
 
@@ -198,14 +208,14 @@ func faultsOf(n *node, name, program string) []fault {
 			n.program = program
 			return errors.Join(err, n.start(ctx))
 		}},
-		{name: name + " is paused", hurt: func(ctx context.Context) error {
+		{name: name + " is paused", takes: paused, hurt: func(ctx context.Context) error {
 			if err := n.signal(syscall.SIGSTOP); err != nil {
 				return err
 			}
 			pass(ctx, paused)
 			return n.signal(syscall.SIGCONT)
 		}},
-		{name: name + " restarts", hurt: func(ctx context.Context) error {
+		{name: name + " restarts", takes: drain, hurt: func(ctx context.Context) error {
 			n.program = program
 			return n.restart(ctx)
 		}},
@@ -257,9 +267,9 @@ func newWorld(t *testing.T, keys string, nodes ...*node) *world {
 	return w
 }
 
-// run loads the servers for a time, hurts them in turns, in each way at least once, and
-// prints figures.
-func (w *world) run(d time.Duration, faults []fault) {
+// run loads the servers up to a time, hurts them in turns, in each way at least once, and
+// prints figures. The faults of the first round share the time that they leave.
+func (w *world) run(end time.Time, faults []fault) {
 	t, ctx := w.t, w.t.Context()
 	before := make([][2]float64, len(w.nodes))
 	measure := func(what string) {
@@ -276,10 +286,24 @@ func (w *world) run(d time.Duration, faults []fault) {
 		}
 	}
 	measure("before")
+	if least := time.Now().Add(*soakTime / 4); end.Before(least) { // a busy machine takes long to start them
+		end = least
+	}
+	t.Logf("%v are left for the load", time.Until(end).Round(time.Millisecond))
 	recoveries := make(map[string][]time.Duration)
 	w.begin(ctx)
-	pause := min(d/time.Duration(len(faults)+1), betweenFaults)
-	for start, i := time.Now(), 0; (i < len(faults) || time.Since(start)+pause < d) && !t.Failed(); i++ {
+	for i := 0; !t.Failed(); i++ {
+		pause := betweenFaults
+		if i < len(faults) {
+			rest := time.Until(end)
+			for _, f := range faults[i:] {
+				rest -= f.takes
+			}
+			pause = min(max(rest/time.Duration(len(faults)-i+1), load), betweenFaults)
+		} else if rest := time.Until(end); rest < betweenFaults {
+			pass(ctx, rest)
+			break
+		}
 		pass(ctx, pause)
 		f := faults[i%len(faults)]
 		if f.once && i >= len(faults) {
@@ -302,6 +326,8 @@ func (w *world) run(d time.Duration, faults []fault) {
 		w.mu.Unlock()
 	}
 	w.end()
+	t.Logf("the load has ended %v after its time", time.Since(end).Round(time.Millisecond))
+	defer func() { t.Logf("after another %v it is compared", time.Since(end).Round(time.Millisecond)) }()
 	w.report(recoveries)
 	for i, n := range w.nodes {
 		if err := await(ctx, "the goroutines of requests to end", func() bool {

@@ -156,12 +156,13 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	return l
 }
 
-// logUnknown logs a key for which the program asks and that no flag has.
+// logUnknown logs a key that is asked for, by the program or by clients of a server in it,
+// and that no flag has.
 func (l *Loader) logUnknown(u flags.UnknownKey) {
-	const message = "the program asks for a flag that does not exist, and gets its fallback"
+	const message = "a flag is asked for that does not exist, and is answered with its fallback"
 	switch {
 	case u.Full:
-		l.config.Log.Warn("the program asks for more flags that do not exist, which are counted and not named")
+		l.config.Log.Warn("more flags are asked for that do not exist, which are counted and not named")
 	case len(u.Near) > 0:
 		l.config.Log.Warn(message+"; did you mean "+strings.Join(u.Near, " or ")+"?", "key", u.Key)
 	default:

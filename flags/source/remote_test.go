@@ -170,20 +170,6 @@ func TestRemoteURL(t *testing.T) {
 	}
 }
 
-// A key of another kind is named, and not repeated.
-func TestRemoteKinds(t *testing.T) {
-	for _, tt := range []struct{ project, secret, want string }{
-		{"phs_s3cret", "phs_s3cret", "source: this is a project secret key (phs_…); Remote.ProjectKey wants a project API key (phc_…)"},
-		{"phx_s3cret", "phs_s3cret", "source: this is a personal API key (phx_…); Remote.ProjectKey wants a project API key (phc_…)"},
-		{"phc_s3cret", "phc_s3cret", "source: this is a project API key (phc_…); Remote.SecretKey wants a project secret key (phs_…) or a personal API key (phx_…)"},
-	} {
-		_, _, err := source.Remote{URL: "https://flags.example.com", ProjectKey: tt.project, SecretKey: tt.secret}.Load(t.Context(), "")
-		if err == nil || err.Error() != tt.want {
-			t.Errorf("ProjectKey %.4s…, SecretKey %.4s…: %v, want %s", tt.project, tt.secret, err, tt.want)
-		}
-	}
-}
-
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,6 +159,7 @@ func (c *Catalog) readProjects(ctx context.Context) error {
 		p := c.projects[record.ID]
 		if p == nil {
 			p = &project{flags: new(flags.Evaluator)}
+			p.flags.OnUnknown(func(u flags.UnknownKey) { c.logUnknown(record.ID, u) })
 		}
 		record.IngestedEvent = p.record.IngestedEvent // its changes do not affect what is served
 		record.Updated = p.record.Updated
@@ -174,6 +176,19 @@ func (c *Catalog) readProjects(ctx context.Context) error {
 	}
 	c.projects = known
 	return nil
+}
+
+// logUnknown logs a key that clients ask for and that no flag of a project has.
+func (c *Catalog) logUnknown(project int64, u flags.UnknownKey) {
+	if u.Full {
+		c.c.Log.Warn("clients ask for more flags that do not exist, which are counted and not named", "project", project)
+		return
+	}
+	message := "clients ask for a flag that does not exist"
+	if len(u.Near) > 0 {
+		message += "; do they mean " + strings.Join(u.Near, " or ") + "?"
+	}
+	c.c.Log.Warn(message, "project", project, "key", u.Key)
 }
 
 // register puts the known projects into the Registry, including projects that could

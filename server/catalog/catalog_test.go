@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -447,5 +449,23 @@ func TestPublishedFirst(t *testing.T) {
 			t.Errorf("the documents are %p, were %p, and will be %p", now, published, w.served(w.project.APIKey).Published)
 		}
 		published = now
+	}
+}
+
+// TestUnknownFlags: a key that clients ask for and that no flag has is logged once, with what
+// may have been meant.
+func TestUnknownFlags(t *testing.T) {
+	w := newWorld(t)
+	var log strings.Builder
+	c, err := catalog.New(catalog.Config{Store: w.store, Registry: &w.registry, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	w.ok(err)
+	w.put(nil, "new-checkout", everyone)
+	w.ok(c.Refresh(t.Context()))
+	for range 2 {
+		w.served(w.project.APIKey).Flags.NoteUnknown("new-chekout")
+	}
+	want := fmt.Sprintf("level=WARN msg=\"clients ask for a flag that does not exist; do they mean new-checkout?\" project=%d key=new-chekout\n", w.project.ID)
+	if got := log.String(); !strings.HasSuffix(got, want) || strings.Count(got, "level=WARN") != 1 {
+		t.Errorf("log is %q, want one warning, %q", got, want)
 	}
 }

@@ -155,7 +155,7 @@ var actions = []action{
 	{route: "/projects/{project}/surveys/{survey}/answers", verb: "unarchive", tested: "TestSurveyAnswers"},
 
 	{route: "/projects/{project}/import", verb: "check", tested: "TestImport"},
-	{route: "/projects/{project}/import", verb: "import", asks: who, tested: "TestImport"},
+	{route: "/projects/{project}/import", verb: "import", asks: who, tested: "TestRuling100UndoImport"},
 
 	{route: "/projects/{project}/cohorts/new", verb: "save", why: "nothing uses a new cohort", run: func(s *site) (string, url.Values) {
 		form := s.get("/projects/1/cohorts/new").form("form")
@@ -182,7 +182,7 @@ var actions = []action{
 		path, person := s.list("user-001")
 		return path, url.Values{"do": {"remove-person " + person}}
 	}},
-	{route: "/projects/{project}/cohorts/{cohort}/members", why: "who changes are the persons in the list; the page names the flags", irreversible: "who of them was in it before is not kept", tested: "TestStaticCohort"},
+	{route: "/projects/{project}/cohorts/{cohort}/members", asks: who, tested: "TestRuling99And100Upload"},
 
 	{route: "/projects/{project}/features/new", verb: "save", why: "a flag of its own is new", run: func(s *site) (string, url.Values) {
 		form := s.get(newFeature).form("form")
@@ -497,4 +497,180 @@ func TestRuling100Undo(t *testing.T) {
 	s.post(to, url.Values{"undo": {"what=FeatureFlag&item=999&mark=1"}, "back": {"/console/"}}).want(409)
 	s.token = ""
 	s.post(to, undo).want(401)
+}
+
+// location is the page that an answer leads to.
+func (a *answer) location() string {
+	a.t.Helper()
+	return strings.TrimPrefix(a.want(http.StatusSeeOther).header.Get("Location"), "/console")
+}
+
+// TestRuling100UndoImport: an import says first who gets its flags, and is taken back as a
+// whole or not at all (management.md §5.11).
+func TestRuling100UndoImport(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	before := s.state()
+	// A flag that needs another one, and a cohort that a flag and a cohort use.
+	const document = `{"flags":[
+		{"id":1,"key":"base","active":true,"filters":{"groups":[{"rollout_percentage":0}]}},
+		{"id":2,"key":"after","active":true,"filters":{"groups":[{"properties":[{"key":"1","type":"flag","value":false,"operator":"flag_evaluates_to"}]}]}},
+		{"id":3,"key":"listed","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":98}]}]}},
+		{"id":4,"key":"quiet","active":false,"filters":{"groups":[{}]}}],
+		"cohorts":[{"id":97,"name":"Of the file","is_static":true},
+			{"id":98,"name":"In it","filters":{"properties":{"type":"OR","values":[{"type":"OR","values":[{"key":"id","type":"cohort","value":97}]}]}}}]}`
+	run := func() (page string) {
+		form := s.checked("shop.json", document).want(200, "4 flags and 2 cohorts would be imported.",
+			"Of the 40 persons who were seen last, since ", ", 40 would get one of the new flags or more.", "after for 40 persons", "listed for none of them",
+			"It can be undone as a whole").form("import")
+		return s.sent(form, "import").location()
+	}
+	page := run()
+	done := s.get(page).want(200, "The document was imported.", "Names of group types stay.")
+	done.checkPage()
+	to, undo := done.undo()
+	s.post(to, undo).leads(strings.TrimPrefix(page, "/console") + "?done=undone")
+	s.get(page+"?done=undone").want(200, "It is as it was before.", "The import was undone").checkPage()
+	if diff := cmp.Diff(before, s.state()); diff != "" {
+		t.Errorf("after the undo (-before +now)\n%s", diff)
+	}
+	if body := s.get(page).body; strings.Contains(body, "/undo") {
+		t.Error("an import that was undone can be undone")
+	}
+	s.get(importPath).want(200, "undone")
+	s.post(to, undo).want(409, "This cannot be undone any more", "Flags that the import has made are deleted already.").checkPage()
+
+	// What somebody has changed, or uses, is left alone, and all else with it.
+	for name, tt := range map[string]struct {
+		do     func()
+		status int
+		says   string
+	}{
+		"a changed flag": {func() { s.update("quiet", `{"name":"Mine"}`) }, 409, "The flag quiet was changed after the import."},
+		"a cohort with more": {func() {
+			s.post(cohortPath(s.named("Of the file")), url.Values{"do": {"add-member"}, "person": {"user-001"}})
+		}, 409, "The cohort \"Of the file\", or who is in it, was changed"},
+		"a cohort that a flag uses": {func() {
+			s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":%d}]}]}}`, s.named("In it")))
+		}, 422, "active flags use it: checkout-button"},
+		"a flag that another needs": {func() {
+			s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"%d","type":"flag","value":true,"operator":"flag_evaluates_to"}]}]}}`, s.flag("base").ID))
+		}, 422, "other active flags depend on it: checkout-button"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.t = t
+			to, undo := s.get(run()).undo()
+			tt.do()
+			before := s.state()
+			s.post(to, undo).want(tt.status, "Nothing was changed.", tt.says).checkPage()
+			if diff := cmp.Diff(before, s.state()); diff != "" {
+				t.Errorf("a refused undo has done something (-before +now)\n%s", diff)
+			}
+			for _, key := range []string{"after", "base", "listed", "quiet"} {
+				s.update("checkout-button", `{"filters":{"groups":[{}]}}`)
+				s.update(key, `{"deleted":true}`)
+			}
+			for _, name := range []string{"In it", "Of the file"} {
+				s.post(cohortPath(s.named(name)), url.Values{"do": {"delete"}}).want(303)
+			}
+		})
+	}
+	s.t = t
+
+	// Marks that were made up name nothing.
+	for _, mark := range []string{"", " ", "x 1", "9-1 ", "1-99999999999 ", "0 ", "-3 ", "1,, "} {
+		form := url.Values{"undo": {url.Values{"what": {"Import"}, "mark": {mark}}.Encode()}, "back": {"/console/"}}
+		if a := s.post(to, form); a.status != http.StatusBadRequest {
+			t.Errorf("mark %q: status %d", mark, a.status)
+		}
+	}
+	// Only what nobody has touched since it was made is deleted.
+	s.post(to, url.Values{"undo": {url.Values{"what": {"Import"}, "mark": {"1-3 "}}.Encode()}, "back": {"/console/"}}).want(409)
+}
+
+// named returns the ID of a cohort.
+func (s *site) named(name string) int64 {
+	s.t.Helper()
+	list, err := s.service.ListCohorts(s.t.Context(), s.owner, "1", management.CohortQuery{}, 1000, 0)
+	fatal(s.t, err)
+	for _, c := range list.Items {
+		if c.Name == name {
+			return c.ID
+		}
+	}
+	s.t.Fatalf("there is no cohort %q", name)
+	return 0
+}
+
+// TestRuling99And100Upload: a list for a cohort that decides a flag shows first who changes,
+// and is taken back as a whole (management.md §5.11).
+func TestRuling99And100Upload(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	path, _ := s.list("user-001")
+	id := strings.TrimPrefix(path, "/projects/1/cohorts/")
+	members := path + "/members"
+	listed := func() map[string]bool {
+		t.Helper()
+		page, err := s.service.ListCohortPersons(t.Context(), s.owner, "1", id, 100, 0)
+		fatal(t, err)
+		in := make(map[string]bool)
+		for _, p := range page.Items {
+			in[p.DistinctIDs[0]] = true
+		}
+		return in
+	}
+	only := map[string]bool{"user-001": true}
+
+	// Nothing uses it: nobody is asked, and the list goes as a whole. Who was in it stays.
+	page := s.get(s.upload(members, "user-001\nuser-002\n", "distinct_id\nstranger\n").location()).want(200, "Undo", "Persons who were made for unknown distinct IDs stay persons.")
+	page.checkPage()
+	to, undo := page.undo()
+	if in := listed(); len(in) != 3 {
+		t.Fatalf("in the cohort: %v", in)
+	}
+	s.post(to, undo).leads(path + "?done=undone")
+	if diff := cmp.Diff(only, listed()); diff != "" {
+		t.Errorf("after the undo (-want +got)\n%s", diff)
+	}
+	s.post(to, undo).want(409, "This cannot be undone any more")
+	s.get("/projects/1/persons?q=stranger").want(200, "stranger")
+	if body := s.get(s.upload(members, "user-001", "").location()).want(200).body; strings.Contains(body, "<button>Undo") {
+		t.Error("an upload that has added nobody can be undone")
+	}
+
+	// An active flag uses it.
+	s.update("checkout-button", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}],"rollout_percentage":100}]}}`)
+	s.get(s.upload(members, "user-001", "").location()).want(200) // nobody changes
+	const odd = "\"a,\"\"b\"\"\"\n<i>\u2028&\n"                   // two distinct IDs, as CSV has them
+	ask := s.upload(members, "", "distinct_id\nuser-001\nuser-002\nuser-003\n"+odd).want(200, "Who changes",
+		"The list has 5 distinct IDs for Listed.", "Nothing is stored yet.", "persons who were seen last, 3 are in it then: 2 come in.", "checkout-button for 2 persons")
+	ask.checkPage()
+	if diff := cmp.Diff(only, listed()); diff != "" {
+		t.Fatalf("it was done before it was asked (-want +got)\n%s", diff)
+	}
+	form := ask.form("")
+	page = s.get(s.do(s.multi(members, form, "", nil)).location()).want(200, "The newest list had 5 distinct IDs: 4 persons were not in the cohort before.")
+	if in := listed(); len(in) != 5 || !in[`a,"b"`] || !in["<i>\u2028&"] || !in["user-003"] {
+		t.Errorf("in the cohort: %v", in)
+	}
+	// Who comes in by another way later stays.
+	person, err := s.service.GetPerson(t.Context(), s.owner, "1", "user-003")
+	fatal(t, err)
+	s.post(path, url.Values{"do": {"remove-person " + person.ID.String()}}).want(303)
+	s.post(path, url.Values{"do": {"add-member"}, "person": {"user-003"}}).want(303)
+	to, undo = page.undo()
+	s.post(to, undo).leads(path + "?done=undone")
+	if diff := cmp.Diff(map[string]bool{"user-001": true, "user-003": true}, listed()); diff != "" {
+		t.Errorf("after the undo (-want +got)\n%s", diff)
+	}
+
+	// What cannot be read is said before anything is stored.
+	s.upload(members, "kept\n", "\"broken").want(422, "The list cannot be read", "Nobody of the list is in the cohort yet.", "kept").checkPage()
+	s.upload(members, "", "").want(422, "Choose a file, or type distinct IDs.")
+	s.do(s.multi(members, with(form, "kept_list", "%%"), "", nil)).want(400)
+	s.do(s.multi(members, with(form, "kept_list", form.Get("kept_list")[:20]), "", nil)).want(400)
+	if in := listed(); len(in) != 2 {
+		t.Errorf("in the cohort: %v", in)
+	}
 }

@@ -2,6 +2,8 @@ package console
 
 import (
 	"bufio"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -146,22 +148,74 @@ func addMembers(q *request) error {
 	if err != nil {
 		return err
 	}
-	out, err := q.c.Service.AddCohortIDs(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), in.ids())
-	if err == nil && out.Received == 0 {
-		return q.showMembersForm(c, in, "Choose a file, or type distinct IDs.")
+	uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		return q.redirect(q.cohortPath(c.ID) + "?done=members-added")
+	ids := in.ids()
+	if uses[c.ID] != nil && !in.reviewed {
+		if !q.c.imports.receive() { // the list is kept in memory
+			return errUploads
+		}
+		defer q.c.imports.received()
+		var kept keptIDs
+		effect, err := q.c.Service.PreviewCohortIDs(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), kept.of(ids))
+		switch packed, told := kept.packed(); {
+		case in.failed != nil:
+			failed := *pageOf(in.failed)
+			failed.text = "Nothing of it is stored. Go back and send it again, a large one in parts of at most 64 MiB."
+			return &failed
+		case err != nil:
+			return q.refusedUpload(err, c, in, "Nobody of the list is in the cohort yet.")
+		case len(effect.Flags) == 0 || kept.count == 0: // nobody changes
+			ids = unpackIDs(strings.NewReader(packed))
+		case told != nil:
+			const parts = "Nothing of it is stored. Go back and send it in parts."
+			return &pageError{http.StatusRequestEntityTooLarge, errLargeUpload.title, parts, false}
+		default:
+			return q.askUpload(c, effect, kept.count, packed)
+		}
 	}
+	out, err := q.c.Service.AddCohortIDs(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), ids)
+	var u undo
+	if out != nil && out.Added > 0 {
+		u = undo{"List", strconv.FormatInt(c.ID, 10), out.ID.String()}
+	}
+	switch {
+	case err == nil && out.Received == 0:
+		return q.showMembersForm(c, in, "Choose a file, or type distinct IDs.", "")
+	case err == nil:
+		return q.done(q.cohortPath(c.ID), "list-added", u)
+	case u.What != "":
+		q.layout.Done = "A part of the list is in the cohort."
+		q.offerUndo(u, q.cohortPath(c.ID))
+	}
+	return q.refusedUpload(err, c, in, "Not all of the list is in the cohort.")
+}
+
+// askUpload shows who changes by a list, and asks for the rest.
+func (q *request) askUpload(c *management.CohortView, p *management.CohortPreview, ids int, packed string) error {
+	effect := q.cohortEffectOf(p, false)
+	return q.confirm(http.StatusOK, "Who changes", &confirmView{
+		Text: []string{
+			"The list has " + count(ids, "distinct ID", "distinct IDs") + " for " + c.Name + ". Nothing is stored yet.",
+			"Undo takes those out again who were not in it before. Persons who are made for distinct IDs that nobody has stay persons.",
+		},
+		Effect: effect, Action: q.URL.Path, Files: true, Button: "Add them", Cancel: q.cohortPath(c.ID), Hidden: []hidden{{keptList, packed}},
+	})
+}
+
+// refusedUpload shows the form again with the reason why a list was not added.
+func (q *request) refusedUpload(err error, c *management.CohortView, in *formUpload, notice string) error {
 	switch e, refused := errors.AsType[*management.Error](err); {
 	case refused && errors.Is(e, management.ErrInvalid):
-		return q.showMembersForm(c, in, e.Detail)
+		return q.showMembersForm(c, in, e.Detail, notice)
 	case in.failed == nil:
 		if pageOf(err).status == http.StatusServiceUnavailable {
 			q.c.Log.ErrorContext(q.Context(), "members of a cohort were not added", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
 			form := cohortFormOf(c)
 			form.fail("ids", "The store does not answer. Send the list again in a while: what is in already does no harm.")
-			return q.showUpload(http.StatusServiceUnavailable, c, form, in)
+			return q.showUpload(http.StatusServiceUnavailable, c, form, in, notice)
 		}
 		return err
 	default:
@@ -169,16 +223,16 @@ func addMembers(q *request) error {
 	}
 }
 
-func (q *request) showMembersForm(c *management.CohortView, in *formUpload, message string) error {
+func (q *request) showMembersForm(c *management.CohortView, in *formUpload, message, notice string) error {
 	form := cohortFormOf(c)
 	form.fail("ids", "%s", message)
-	return q.showUpload(http.StatusUnprocessableEntity, c, form, in)
+	return q.showUpload(http.StatusUnprocessableEntity, c, form, in, notice)
 }
 
 // showUpload shows the page of a cohort again, with the distinct IDs that were typed.
-func (q *request) showUpload(status int, c *management.CohortView, form *cohortForm, in *formUpload) error {
+func (q *request) showUpload(status int, c *management.CohortView, form *cohortForm, in *formUpload, notice string) error {
 	form.IDs = in.typed
-	return q.showCohortForm(status, c, form, "Not all of the list is in the cohort.")
+	return q.showCohortForm(status, c, form, notice)
 }
 
 // addMember adds a person to a static cohort: the one whose name was typed, or the target of
@@ -233,9 +287,11 @@ func (q *request) removeMember(c *management.CohortView, person string) error {
 
 // A formUpload is a posted form with a text and a file, which are read as they arrive.
 type formUpload struct {
-	parts  *multipart.Reader
-	typed  string // the text
-	failed error  // why the form could not be read
+	parts    *multipart.Reader
+	first    *multipart.Part // that was read already
+	reviewed bool            // it is a list of keptIDs, for which who changes was shown
+	typed    string          // the text
+	failed   error           // why the form could not be read
 }
 
 // openUpload begins to read a form with a file.
@@ -244,7 +300,23 @@ func (q *request) openUpload() (*formUpload, error) {
 	if err != nil {
 		return nil, errForm
 	}
-	return &formUpload{parts: parts}, nil
+	u := &formUpload{parts: parts}
+	switch u.first, err = parts.NextPart(); {
+	case err == nil:
+		u.reviewed = u.first.FormName() == keptList
+	case err != io.EOF:
+		return nil, uploadFailure(err)
+	}
+	return u, nil
+}
+
+// next returns the next part.
+func (u *formUpload) next() (*multipart.Part, error) {
+	if first := u.first; first != nil {
+		u.first = nil
+		return first, nil
+	}
+	return u.parts.NextPart()
 }
 
 // ids iterates over the distinct IDs of all parts. An error is the last thing that it
@@ -252,7 +324,7 @@ func (q *request) openUpload() (*formUpload, error) {
 func (u *formUpload) ids() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for {
-			part, err := u.parts.NextPart()
+			part, err := u.next()
 			if err == io.EOF {
 				return
 			}
@@ -262,7 +334,20 @@ func (u *formUpload) ids() iter.Seq2[string, error] {
 				return
 			}
 			var body io.Reader = part
-			if part.FormName() == "ids" {
+			switch part.FormName() {
+			case keptList:
+				for id, err := range unpackIDs(part) {
+					if err != nil {
+						u.failed = uploadFailure(err)
+						err = u.failed
+					}
+					if !yield(id, err) || err != nil {
+						return
+					}
+				}
+				continue
+			case "file":
+			case "ids":
 				text, err := io.ReadAll(io.LimitReader(part, maxForm+1))
 				if err == nil && len(text) > maxForm {
 					err = errLargeForm
@@ -274,7 +359,7 @@ func (u *formUpload) ids() iter.Seq2[string, error] {
 				}
 				u.typed = lines(string(text))
 				body = strings.NewReader(u.typed)
-			} else if part.FormName() != "file" {
+			default:
 				continue
 			}
 			in := bufio.NewReader(body)
@@ -304,6 +389,65 @@ func uploadFailure(err error) error {
 		return err
 	}
 	return errBrokenUpload
+}
+
+// keptList is the field in which a list travels through the page that says who changes.
+const keptList = "kept_list"
+
+// keptIDs are distinct IDs that are packed while they are read: as a JSON list, compressed.
+type keptIDs struct {
+	count int
+	text  strings.Builder
+	z     *gzip.Writer
+	out   io.WriteCloser
+}
+
+// of yields what a list yields, and keeps it.
+func (k *keptIDs) of(ids iter.Seq2[string, error]) iter.Seq2[string, error] {
+	k.out = base64.NewEncoder(base64.RawURLEncoding, &k.text)
+	k.z = gzip.NewWriter(k.out)
+	separator := "["
+	return func(yield func(string, error) bool) {
+		for id, err := range ids {
+			if err == nil {
+				k.count++
+				_, _ = k.z.Write(append([]byte(separator), must(json.Marshal(id))...)) // into memory
+				separator = ","
+			}
+			if !yield(id, err) {
+				return
+			}
+		}
+	}
+}
+
+// packed ends the list and returns what unpackIDs reads. The error says that no form can
+// have it.
+func (k *keptIDs) packed() (string, error) {
+	if k.count == 0 {
+		_, _ = k.z.Write([]byte("["))
+	}
+	_, _ = k.z.Write([]byte("]"))
+	if err := errors.Join(k.z.Close(), k.out.Close()); err != nil || k.text.Len() > maxUpload-1<<20 {
+		return "", errLargeUpload
+	}
+	return k.text.String(), nil
+}
+
+// unpackIDs iterates over a list that keptIDs has packed.
+func unpackIDs(packed io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		z, err := gzip.NewReader(base64.NewDecoder(base64.RawURLEncoding, packed))
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for id, err := range idlist.JSON(io.LimitReader(z, 6*maxUpload)) { // JSON can have six bytes for one
+			if !yield(id, err) {
+				return
+			}
+		}
+	}
 }
 
 // looksLikeJSON reports whether a list begins as JSON does.

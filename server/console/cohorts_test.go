@@ -281,9 +281,9 @@ func TestStaticCohort(t *testing.T) {
 
 	members := path + "/members"
 	s.upload(members, "", "").want(422, "Choose a file, or type distinct IDs.").checkPage()
-	s.upload(members, "user-001\r\nuser-002\r\n", "name,distinct_id\nx,user-003\ny,stranger\n").leads(path + "?done=members-added")
+	s.upload(members, "user-001\r\nuser-002\r\n", "name,distinct_id\nx,user-003\ny,stranger\n").leads(path + "?done=list-added")
 	s.get(path).want(200, "The newest list had 4 distinct IDs: 4 persons were not in the cohort before. 1 of the distinct IDs was not found", "stranger", "user-003@example.org", "4 persons").checkPage()
-	s.upload(members, "", `["user-004", "user-001"]`).leads(path + "?done=members-added")
+	s.upload(members, "", `["user-004", "user-001"]`).leads(path + "?done=list-added")
 	page := s.get(members).want(200, "Persons in Testers", "5 persons")
 	page.checkPage()
 	s.upload(members, "kept\n", "\"broken").want(422, "The list cannot be read", "kept").checkPage()

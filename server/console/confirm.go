@@ -14,6 +14,7 @@ type confirmView struct {
 	Effect  *effectView // who changes; nil: nobody, or that is not the question
 	Action  string      // where the form is sent; "": to the path of the request
 	Do      string      // what the button says in the field do; "" for nothing
+	Files   bool        // it is sent as forms with files are
 	Edit    bool        // the form can be edited further, in place of Cancel
 	Button  string
 	Danger  bool

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -48,4 +49,51 @@ func FuzzFlagForm(f *testing.F) {
 			t.Errorf("the form stands for %s", body)
 		}
 	})
+}
+
+// TestRuling86NoConditionSets: a flag without condition sets says what that means, and the last
+// condition set can be removed with the form (management.md §13.4).
+func TestRuling86NoConditionSets(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const nobody = "Without a condition nobody gets the flag."
+	path := s.flagPath("retired")
+	for _, tt := range []struct {
+		name, before, want string
+	}{
+		{"a plain flag", `{"groups":[{"properties":[],"rollout_percentage":50}]}`, `{"groups":[]}`},
+		{"one without groups", `{"groups":[]}`, `{"groups":[]}`},
+		{
+			"one with variants", `{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
+			`{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s.t = t
+			s.update("retired", `{"active":true,"filters":`+tt.before+`}`)
+			form := s.get(path).form("form")
+			if _, has := form["c0.raw"]; has {
+				page := s.post(path, with(form, "do", "remove c0")).want(200, nobody)
+				page.checkPage()
+				form = page.form("form")
+			}
+			review := s.post(path, with(form, "name", tt.name, "do", "save"))
+			if review.status == 200 {
+				review = s.post(path, with(review.form(""), "do", "save"))
+			}
+			review.want(303)
+			var got, want bytes.Buffer
+			fatal(t, json.Compact(&got, s.flag("retired").Filters))
+			fatal(t, json.Compact(&want, []byte(tt.want)))
+			if got.String() != want.String() {
+				t.Errorf("filters %s, want %s", &got, &want)
+			}
+			s.get(path).want(200, nobody).checkPage()
+			list := s.get("/projects/1/flags?q=retired").want(200, "nobody: it has no conditions")
+			list.checkPage()
+		})
+	}
+	s.t = t
+	s.get("/projects/1/why?person=user-001&flag=retired").want(200, "No conditions, so nobody gets it").checkPage()
+	s.get("/projects/1/why?person=user-001").want(200, "No conditions, so nobody gets it").checkPage()
 }

@@ -427,8 +427,11 @@ var doneWords = map[string]string{
 	"cohort-made": "The cohort was made.", "cohort-deleted": "The cohort was deleted.", "cohort-restored": "The cohort is back.",
 	"feature-made": "The feature was made.", "feature-deleted": "The feature was deleted. Its flag is still there.",
 	"enrolled": "The person is enrolled.", "unenrolled": "The person is not enrolled any more.", "choice-forgotten": "The choice of the person is forgotten.",
-	"members-added": "The persons are in the cohort.", "member-removed": "The person is not in the cohort any more.",
-	"property-set": "The property is set.", "property-removed": "The property is gone.",
+	"members-added": "The persons are in the cohort.",
+	"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
+		"Persons who were made for unknown distinct IDs stay persons.",
+	"member-removed": "The person is not in the cohort any more.",
+	"property-set":   "The property is set.", "property-removed": "The property is gone.",
 	"person-deleted": "The person was deleted. The events stay.",
 	"person-erased":  "The person was deleted. The events are being deleted now, which may take some minutes.",
 	"group-deleted":  "The group was deleted. Events that name it make it again.",

@@ -73,6 +73,8 @@ type importCheckView struct {
 type importReport struct {
 	Summary  string
 	Proof    string
+	Who      string // changes, before the import
+	Mark     string // of its undo; "": there is nothing to take back
 	Sections []importSection
 }
 
@@ -87,6 +89,7 @@ type importSection struct {
 
 type importItem struct {
 	Text, URL string
+	Note      string
 	Code      bool
 }
 
@@ -105,6 +108,7 @@ func importPage(q *request) error { return q.showImport(http.StatusOK, &importFo
 // showImport shows the form with what was sent.
 func (q *request) showImport(status int, form *importForm, refusal string) error {
 	q.layout.Title = "Import and export"
+	q.notice(doneWords)
 	v := &importView{
 		layout: q.layout, Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"),
 		Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
@@ -123,6 +127,8 @@ func (q *request) showImport(status int, form *importForm, refusal string) error
 	for _, run := range q.c.imports.of(q.at.Project.ID, q.c.Now()) {
 		row := importRow{Name: run.name, URL: q.importPath(run.id), By: run.by, At: q.c.moment(run.started), State: "under way"}
 		switch {
+		case run.undone:
+			row.State = "undone"
 		case run.failure != "":
 			row.State = "nothing was imported"
 		case run.report != nil:
@@ -165,16 +171,16 @@ func postImport(q *request) error {
 	defer q.c.imports.leave()
 	ctx, cancel := context.WithDeadline(q.Context(), until)
 	defer cancel()
-	report, err := q.c.Service.ImportDefinitions(ctx, q.by, q.ref, form.document, management.ImportOptions{DryRun: true})
+	preview, err := q.c.Service.PreviewImport(ctx, q.by, q.ref, form.document)
 	if err != nil {
 		return q.importRefused(err, form)
 	}
 	id := newRunID()
 	q.layout.Title = "What an import would do"
 	v := &importCheckView{
-		layout: q.layout, Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(report, false),
+		layout: q.layout, Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(preview.ImportReport, preview),
 	}
-	if made := madeWords(report); made != "" {
+	if made := madeWords(preview.ImportReport); made != "" {
 		v.Label = "Import " + made
 	}
 	q.render(http.StatusOK, "import_check", v)
@@ -221,7 +227,10 @@ func (q *request) importInto(run runID, document []byte) error {
 		}
 		return err
 	}
-	view := q.importReport(report, true)
+	view := q.importReport(report, nil)
+	if len(report.Made.Flags)+len(report.Made.Cohorts) > 0 {
+		view.Mark = idText(report.Made.Flags) + " " + idText(report.Made.Cohorts)
+	}
 	done, failure = &view, ""
 	return nil
 }
@@ -371,8 +380,9 @@ func madeWords(r *management.ImportReport) string {
 	return joined(parts)
 }
 
-// importReport says in words what an import has done, or would do.
-func (q *request) importReport(r *management.ImportReport, done bool) importReport {
+// importReport says in words what an import has done or, if there is a preview, would do.
+func (q *request) importReport(r *management.ImportReport, preview *management.ImportPreview) importReport {
+	done := preview == nil
 	would := func(did, would string) string {
 		if done {
 			return did
@@ -396,7 +406,20 @@ func (q *request) importReport(r *management.ImportReport, done bool) importRepo
 		v.Sections = append(v.Sections, s)
 	}
 	v.add(importSection{Title: "To know"}, r.Notes, func(note string) importItem { return importItem{Text: note} })
-	v.add(importSection{Title: would("On from the beginning", "Would be on from the beginning"), Hint: would("Programs that ask for these flags get them now, as far as their conditions let them.", "Nobody changes by a flag that is off. Programs that ask for these get them at once, as far as their conditions let them.")}, r.Active, func(key string) importItem { return importItem{Text: key, Code: true} })
+	gets := make(map[string]string)
+	if preview != nil && len(r.Active) > 0 {
+		v.Who = q.importedFor(preview)
+		for _, f := range preview.ByFlag {
+			gets[f.Key] = "for " + count(f.Changed, "person", "persons")
+		}
+	}
+	v.add(importSection{Title: would("On from the beginning", "Would be on from the beginning"), Hint: would("Programs that ask for these flags get them now, as far as their conditions let them.", "Nobody changes by a flag that is off. Programs that ask for these get them at once, as far as their conditions let them.")}, r.Active, func(key string) importItem {
+		item := importItem{Text: key, Code: true, Note: gets[key]}
+		if v.Who != "" && item.Note == "" {
+			item.Note = "for none of them"
+		}
+		return item
+	})
 	v.add(importSection{Title: would("New flags", "Flags that would be made")}, r.Flags, func(key string) importItem {
 		item := importItem{Text: key, Code: true}
 		if done {
@@ -414,6 +437,21 @@ func (q *request) importReport(r *management.ImportReport, done bool) importRepo
 	v.add(importSection{Title: "Static cohorts without members", Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” copy them from the other server."}, empty, func(name string) importItem { return importItem{Text: name} })
 	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged, func(name string) importItem { return importItem{Text: name} })
 	return v
+}
+
+// importedFor says who would get the new flags that are on.
+func (q *request) importedFor(p *management.ImportPreview) string {
+	if p.Subjects == 0 {
+		return "Nobody has been seen yet, so it cannot be told who would get the new flags."
+	}
+	words := "Of the " + number(p.Subjects) + " persons who were seen last" + q.c.since(p.Since) + ", "
+	switch p.Changed {
+	case 0:
+		return words + "nobody would get one of the new flags."
+	case 1:
+		return words + "1 would get one of the new flags or more."
+	}
+	return words + number(p.Changed) + " would get one of the new flags or more."
 }
 
 // add adds a section if something is in it.

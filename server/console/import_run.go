@@ -41,6 +41,7 @@ type importRun struct {
 
 	report  *importReport // nil: it is under way, or has failed
 	failure string        // "": it has not failed
+	undone  bool
 }
 
 func newImports() *imports {
@@ -151,6 +152,18 @@ func (i *imports) end(id runID, report *importReport, failure string, now time.T
 	}
 }
 
+// undone notes that an import was taken back, and reports whether it is remembered.
+func (i *imports) undone(project int64, id string, now time.Time) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.forgetLocked(now)
+	run := i.findLocked(runID{project, id})
+	if run != nil {
+		run.undone = true
+	}
+	return run != nil
+}
+
 // newRunID returns the ID of an import that may follow.
 func newRunID() string { return strings.ToLower(rand.Text()) }
 
@@ -168,6 +181,7 @@ type importRunView struct {
 	Running   bool
 	Steps     []importStep
 	Failure   string
+	Undone    bool
 	importReport
 }
 
@@ -195,9 +209,14 @@ func importRunPage(q *request) error {
 		return errNoRun
 	}
 	q.layout.Title = "Import of " + run.name
+	q.notice(doneWords)
+	if run.report != nil && run.report.Mark != "" && !run.undone && q.layout.Done == "" {
+		q.layout.Done = "The document was imported. Undo deletes what it has made, all of it, unless somebody has changed it since or something else uses it. Names of group types stay."
+		q.offerUndo(undo{"Import", run.id, run.report.Mark}, q.URL.Path)
+	}
 	v := &importRunView{
 		layout: q.layout, ImportURL: q.projectPath("/import"), Name: run.name, By: run.by, Started: q.c.moment(run.started), Failure: run.failure,
-		Running: run.ended.IsZero(),
+		Running: run.ended.IsZero(), Undone: run.undone,
 	}
 	if run.report != nil {
 		v.importReport = *run.report

@@ -619,6 +619,7 @@ func copySurvey(q *request, v *survey.View) error {
 func deleteSurvey(q *request, v *survey.View) error {
 	if strings.TrimSpace(q.PostForm.Get("typed")) != strings.TrimSpace(v.Name) {
 		form := surveyFormOf(v)
+		form.Confirming = q.PostForm.Get("typed")
 		form.fail("typed", "Type %s to delete it.", v.Name)
 		return q.showSurveyForm(http.StatusUnprocessableEntity, v, form, "The survey was not deleted.")
 	}

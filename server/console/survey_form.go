@@ -25,6 +25,8 @@ type surveyForm struct {
 	AsJSON bool
 	JSON   string // as typed
 
+	Confirming string // what was typed to delete it
+
 	checked
 }
 
@@ -491,6 +493,9 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 			return "questions", e.Detail
 		}
 		name := questionName(n - 1)
+		if rule, detail := form.ruleOf(n-1, rest); rule != "" {
+			return name + "." + rule, detail
+		}
 		if f := fieldNamed(questionFields, firstMember(rest)); f != nil {
 			return name + "." + f.Name, rest
 		}
@@ -519,6 +524,22 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 		return f.Name, e.Detail
 	}
 	return "", e.Detail
+}
+
+// ruleOf returns the field of the rule of a question that a message is about, and the message
+// without the place. The field is "" for other messages.
+func (form *surveyForm) ruleOf(question int, message string) (field, detail string) {
+	place, detail, found := strings.Cut(message, ".value ")
+	n, err := strconv.Atoi(strings.TrimPrefix(place, "validation #"))
+	questions := readList(form.Doc["questions"])
+	if !found || err != nil || question >= len(questions) {
+		return "", ""
+	}
+	rules := readList(readObject(string(questions[question]))["validation"])
+	if n < 1 || n > len(rules) {
+		return "", ""
+	}
+	return text(readObject(string(rules[n-1]))["type"]), "It " + detail
 }
 
 // firstMember returns the name with which a message begins.

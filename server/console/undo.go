@@ -78,6 +78,12 @@ func (q *request) notice(words map[string]string) {
 	if len(query) > 0 {
 		back += "?" + query.Encode()
 	}
+	q.offerUndo(u, back)
+}
+
+// offerUndo gives the notice of the page a button that takes a change back, and leads to a
+// path then.
+func (q *request) offerUndo(u undo, back string) {
 	action := q.c.Prefix + "/me/undo"
 	if q.ref != "" {
 		action = q.projectPath("/undo")
@@ -116,7 +122,8 @@ var undoers map[string]func(*request, undo) (to string, again undo, err error)
 
 func init() { // the functions look into the table
 	undoers = map[string]func(*request, undo) (string, undo, error){
-		"FeatureFlag": undoFlag, "Cohort": undoCohort, "MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "EarlyAccessFeature": undoFeature, "Survey": undoSurvey,
+		"FeatureFlag": undoFlag, "Cohort": undoCohort, "MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList, "Import": undoImport,
+		"EarlyAccessFeature": undoFeature, "Survey": undoSurvey,
 		"Response": undoResponse, "Project": undoProject, "Person": undoProperty, "Group": undoProperty, "Member": undoMember, "Name": undoName,
 	}
 }
@@ -272,6 +279,81 @@ func undoAddition(q *request, u undo) (string, undo, error) {
 	}
 	person := management.CohortPersons{ID: optional.Of(u.Mark)}
 	return "", undo{"MemberRemoved", u.Item, u.Mark}, q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, u.Item, person)
+}
+
+// undoList takes the persons out of a static cohort again whom a list has brought in.
+func undoList(q *request, u undo) (string, undo, error) {
+	upload, err := uuid.Parse(u.Mark)
+	if err != nil {
+		return "", undo{}, errForm
+	}
+	n, err := q.c.Service.RemoveCohortUpload(q.Context(), q.by, q.ref, u.Item, upload)
+	if err == nil && n == 0 {
+		err = errUndo
+	}
+	return "", undo{}, err // whoever wants the list again sends it again
+}
+
+// undoImport deletes what an import has made, all of it or nothing.
+func undoImport(q *request, u undo) (string, undo, error) {
+	list, cohorts, _ := strings.Cut(u.Mark, " ")
+	var made management.ImportedIDs
+	var err, err2 error
+	made.Flags, err = readIDs(list)
+	made.Cohorts, err2 = readIDs(cohorts)
+	if err != nil || err2 != nil || len(made.Flags)+len(made.Cohorts) == 0 {
+		return "", undo{}, errForm
+	}
+	err = q.c.Service.UndoImport(q.Context(), q.by, q.ref, made)
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrConflict) {
+		return "", undo{}, &pageError{http.StatusConflict, errUndo.title, "Nothing was changed. " + e.Detail, false}
+	}
+	to := q.projectPath("/import")
+	if err == nil && q.c.imports.undone(q.at.Project.ID, u.Item, q.c.Now()) {
+		to = q.importPath(u.Item)
+	}
+	return to, undo{}, err
+}
+
+// idText writes IDs, of which those that follow each other are one range: 3-7,12.
+func idText(ids []int64) string {
+	ids = slices.Sorted(slices.Values(ids))
+	var parts []string
+	for len(ids) > 0 {
+		n := 1
+		for n < len(ids) && ids[n] == ids[0]+int64(n) {
+			n++
+		}
+		part := strconv.FormatInt(ids[0], 10)
+		if n > 1 {
+			part += "-" + strconv.FormatInt(ids[n-1], 10)
+		}
+		parts, ids = append(parts, part), ids[n:]
+	}
+	return strings.Join(parts, ",")
+}
+
+// readIDs reads what idText has written.
+func readIDs(s string) (ids []int64, err error) {
+	const most = 1_000_000 // IDs, more than a document has
+	if s == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		first, err := strconv.ParseInt(from, 10, 64)
+		last, err2 := strconv.ParseInt(to, 10, 64)
+		if err != nil || err2 != nil || first < 1 || last < first || last-first >= int64(most-len(ids)) {
+			return nil, errForm
+		}
+		for id := first; id <= last; id++ {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 var featureMembers = []string{"name", "description", "stage", "documentation_url", "payload", "feature_flag_id"}

@@ -379,9 +379,17 @@ func (v *whyView) rows(reasons map[string]management.FlagEvaluation) []whyRow {
 	var rows []whyRow
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
 		r := reasons[key]
-		rows = append(rows, whyRow{key, v.link(key), valueWords(r.Value), r.Evaluation.Description, has(r.Value)})
+		rows = append(rows, whyRow{key, v.link(key), valueWords(r.Value), reasonWords(r.Evaluation.Reason, r.Evaluation.ConditionIndex != nil, r.Evaluation.Description), has(r.Value)})
 	}
 	return rows
+}
+
+// reasonWords says why a flag has a value.
+func reasonWords(code string, ofCondition bool, description string) string {
+	if code == "no_group_type" && !ofCondition { // of a flag without condition sets (evaluation.md §3.7)
+		return "No conditions, so nobody gets it"
+	}
+	return description
 }
 
 func (q *request) whyFlag(v *whyView) error {
@@ -397,7 +405,11 @@ func (q *request) whyFlag(v *whyView) error {
 
 // traceOf says in words how a flag came to its value.
 func traceOf(e *management.FlagExplanation) *traceView {
-	t := &traceView{Value: valueWords(e.Value), On: has(e.Value), Why: cmp.Or(e.Result.Reason.Description, e.Why), Hidden: e.Hidden, Dependencies: e.Dependencies, Holdout: drawOf(e.Holdout)}
+	r := e.Result.Reason
+	t := &traceView{
+		Value: valueWords(e.Value), On: has(e.Value), Why: cmp.Or(reasonWords(r.Code, r.ConditionIndex >= 0, r.Description), e.Why),
+		Hidden: e.Hidden, Dependencies: e.Dependencies, Holdout: drawOf(e.Holdout),
+	}
 	if e.Enrollment != nil {
 		t.Enrollment = new(stepOf(e.Enrollment))
 	}

@@ -171,7 +171,10 @@ func (v *vocabulary) reach(f *rawFilters) string {
 		}
 		parts = append(parts, v.condition(c, text(f.Aggregation)))
 	}
-	if len(parts) == 0 {
+	switch {
+	case len(parts) == 0 && len(f.Groups) == 0:
+		return "nobody: it has no conditions"
+	case len(parts) == 0:
 		return "nobody"
 	}
 	words := strings.Join(parts, "; ")

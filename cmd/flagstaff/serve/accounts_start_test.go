@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"context"
 	"database/sql"
 	"encoding/hex"
 	"errors"
@@ -22,9 +23,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
 // emptyStore returns a deployment with an unused store.
@@ -377,6 +380,42 @@ func TestFirstKeys(t *testing.T) {
 				t.Errorf("files %v, %v; want the keys alone", list, err)
 			}
 		})
+	}
+}
+
+// A raced is a store in which another server makes the first keys as soon as this one has
+// looked for users.
+type raced struct {
+	sqlstore.Storage
+	once sync.Once
+}
+
+func (r *raced) Users(ctx context.Context, f management.UserFilter, limit, offset int) (list []management.User, n int, err error) {
+	list, n, err = r.Storage.Users(ctx, f, limit, offset)
+	r.once.Do(func() {
+		if _, made := management.Bootstrap(ctx, r.Storage, management.First{Owner: "admin@localhost"}); err == nil {
+			err = made
+		}
+	})
+	return list, n, err
+}
+
+// TestFirstKeysLost: of two servers that begin on one store at the same moment, the one that
+// is late says where the keys are, and leaves no file.
+func TestFirstKeysLost(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	var stdout strings.Builder
+	m := Main{Stdout: &stdout, Stderr: io.Discard}
+	s := &settings{firstKeys: file, adminEmail: "admin@localhost"}
+	if err := m.bootstrap(t.Context(), s, &raced{Storage: sqlitetest.Open(t)}, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	want := "another server has made the keys of the first start at the same moment: they are in its file of -first-keys, and not in " + file + "\n"
+	if got := stdout.String(); got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
 	}
 }
 

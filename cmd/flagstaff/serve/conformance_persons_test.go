@@ -7,6 +7,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
@@ -241,7 +243,7 @@ var propertyRows = []row{
 		}
 	}},
 	{"cohort", "a static cohort", func(t *testing.T, c *client) {
-		n, _, err := c.store.AddCohortMembers(t.Context(), 1, 7, []string{c.id("a")})
+		n, _, err := c.store.AddCohortMembers(t.Context(), 1, 7, uuid.Nil, []string{c.id("a")})
 		if n != 1 || err != nil {
 			t.Fatalf("AddCohortMembers = %d, %v", n, err)
 		}

@@ -28,6 +28,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("a server at rest has %d bytes of metrics, want at most %d", len(rest), maxAtRest)
 	}
 	post(t, url+"/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u"}`)
+	post(t, url+"/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u","flag_keys":["none"]}`)
 	post(t, url+"/batch", `{"api_key":"phc_demo","batch":[{"event":"seen","distinct_id":"u"}]}`)
 	_, text := get(t, url+"/metrics")
 	if code := stop(); code != 0 {

@@ -280,108 +280,6 @@ func TestShutdownWaitsForRequests(t *testing.T) {
 	}
 }
 
-// TestWrongUsages: a user who types something wrong is told what to type. The messages are
-// exact, and none has a password.
-func TestWrongUsages(t *testing.T) {
-	const (
-		wantStore = `; want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE`
-		addr      = "; did you mean -addr HOST:PORT, such as -addr 127.0.0.1:8000?"
-		notStore  = "invalid value for flag -store: "
-	)
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--port", "8000"}, "there is no flag -port" + addr},
-		{[]string{"-p", "8000"}, "there is no flag -p" + addr},
-		{[]string{"-adr", ":8000"}, "there is no flag -adr" + addr},
-		{[]string{"---addr", ":8000"}, "---addr is no flag" + addr},
-		{[]string{"-addr"}, "flag -addr needs a value: -addr HOST:PORT"},
-		{[]string{"-sotre", "x.db"}, "there is no flag -sotre; did you mean -store STORE?"},
-		{[]string{"-database-url", "x.db"}, "there is no flag -database-url; did you mean -store STORE?"},
-		{[]string{"-verbose"}, "there is no flag -verbose; did you mean -log-level LEVEL, such as -log-level debug?"},
-		{[]string{"-rate", "5"}, "there is no flag -rate; did you mean -rate-limit RATE[:BURST], or -rate-limit-ip RATE[:BURST]?"},
-		{[]string{"-timeout", "5s"}, "there is no flag -timeout; did you mean -shutdown-timeout TIME, or -store-timeout TIME?"},
-		{[]string{"-trusted_proxies", "none"}, "there is no flag -trusted_proxies; did you mean -trusted-proxies PREFIXES?"},
-		{[]string{"-nonsense"}, "there is no flag -nonsense; see -help"},
-
-		{[]string{"demo"}, `unexpected argument "demo"; did you mean -demo?`},
-		{[]string{"serve"}, `unexpected argument "serve": leave it out, and the program serves`},
-		{[]string{"nonsense"}, `unexpected argument "nonsense": all settings are flags, see -help`},
-		{[]string{"-demo", "false"}, `unexpected argument "false": write -demo=false`},
-		{[]string{"-demo=maybe"}, `invalid boolean value "maybe" for -demo: want true or false`},
-
-		{[]string{"-addr", "8000"}, `invalid value "8000" for flag -addr: want HOST:PORT, such as 127.0.0.1:8000`},
-		{[]string{"-addr", "localhost"}, `invalid value "localhost" for flag -addr: want HOST:PORT, such as localhost:8000`},
-		{[]string{"-addr", "http://10.0.0.1"}, `invalid value "http://10.0.0.1" for flag -addr: want HOST:PORT, such as 10.0.0.1:8000`},
-		{[]string{"-addr", ""}, `invalid value "" for flag -addr: want HOST:PORT, such as 127.0.0.1:8000`},
-		{[]string{"-addr", "localhost:99999"}, `invalid value "localhost:99999" for flag -addr: the port is "99999", want a number from 0 to 65535`},
-		{[]string{"-addr", "localhost:http"}, `invalid value "localhost:http" for flag -addr: the port is "http", want a number from 0 to 65535`},
-		{[]string{"-addr", "unix:"}, `invalid value "unix:" for flag -addr: want unix: and the path of a socket, at most 90 bytes long, such as unix:/run/flagstaff/flagstaff.sock`},
-		{[]string{"-addr", "systemd:"}, `invalid value "systemd:" for flag -addr: want systemd, or systemd: and the name of a socket (FileDescriptorName)`},
-		{[]string{"-socket-mode", "999"}, `invalid value "999" for flag -socket-mode: want an octal number up to 0777 with which the owner may write, such as 0660`},
-		{[]string{"-tls-cert", "a.pem"}, "flags -tls-cert and -tls-key need each other: a.pem is one file of the pair"},
-		{[]string{"-debug-addr", ":6060"}, `invalid value ":6060" for flag -debug-addr: want HOST:PORT, such as 127.0.0.1:6060`},
-		{[]string{"-access-log", "1.5"}, `invalid value "1.5" for flag -access-log: want all, or a share of the requests above 0 and up to 1, such as 0.01`},
-		{[]string{"-max-connections", "-1"}, `invalid value "-1" for flag -max-connections: want 0 to 1000000`},
-		{[]string{"-demo", "-addr", "0.0.0.0:8000"}, `invalid value "0.0.0.0:8000" for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000`},
-
-		{[]string{"-store", "mysql://u:s3cret@h/db"}, notStore + `there are no stores of the kind "mysql"` + wantStore},
-		{[]string{"-store", "u:s3cret@tcp(h:3306)/db"}, notStore + "there are no stores in MySQL" + wantStore},
-		{[]string{"-store", "sqlite://x.db"}, notStore + "an SQLite file is named by its path alone: -store x.db"},
-		{[]string{"-store", "sqlite:///var/x.db"}, notStore + "an SQLite file is named by its path alone: -store /var/x.db"},
-		{[]string{"-store", "sqlite:x.db?mode=rwc"}, notStore + "an SQLite file is named by its path alone: -store x.db"},
-		{[]string{"-store", "sqlite://u:s3cret@h/x.db"}, notStore + "an SQLite file is named by its path alone, such as -store flagstaff.db"},
-		{[]string{"-store", "POSTGRES://u:s3cret@h/db"}, notStore + "PostgreSQL is named by a URL: -store postgres://USER:PASSWORD@HOST/DATABASE"},
-		{[]string{"-store", "host=h password=s3cret dbname=d"}, notStore + "PostgreSQL is named by a URL, not by words with =: -store postgres://USER:PASSWORD@HOST/DATABASE"},
-		{[]string{"-store", ":memory:", "-set-quota", "5"}, "flag -set-quota needs a -store that lasts: what is in memory is gone when it exits"},
-		{[]string{"-demo", "-create-key", "a@example.com"}, "flag -create-key needs a -store that lasts: what is in memory is gone when it exits"},
-		{[]string{"-set-quota", "-5"}, `invalid value "-5" for flag -set-quota: want a whole number from 0 on, or none`},
-
-		{[]string{"-log-level", "verbose"}, `invalid value "verbose" for flag -log-level: want debug, info, warn or error`},
-		{[]string{"-log-format", "xml"}, `invalid value "xml" for flag -log-format: want text or json`},
-		{[]string{"-retain", "90"}, `invalid value "90" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
-		{[]string{"-retain", "-1d"}, `invalid value "-1d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
-		{[]string{"-retain", "1.5d"}, `invalid value "1.5d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
-		{[]string{"-retain", "36501d"}, `invalid value "36501d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
-		{[]string{"-retain", "12h"}, `invalid value "12h" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
-		{[]string{"-retain", "d"}, `invalid value "d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
-		{[]string{"-shutdown-timeout", "15"}, `invalid value "15" for flag -shutdown-timeout: want a time with its unit, such as 15s or 15m`},
-		{[]string{"-shutdown-timeout", "soon"}, `invalid value "soon" for flag -shutdown-timeout: want a time with its unit, such as 15s or 2m`},
-		{[]string{"-drain", "-1s"}, `invalid value "-1s" for flag -drain: must not be negative`},
-		{[]string{"-rate-limit", "x"}, `invalid value "x" for flag -rate-limit: want RATE[:BURST], the rate a number above 0`},
-		{[]string{"-rate-limit-ip", "5:0"}, `invalid value "5:0" for flag -rate-limit-ip: want RATE:BURST, the burst a whole number above 0`},
-		{[]string{"-trusted-proxies", "10.0.0.0/8,x"}, `invalid value "10.0.0.0/8,x" for flag -trusted-proxies: "x" is no address or prefix; want such as 10.0.0.0/8,192.0.2.1, or none`},
-		{[]string{"-max-body", "10MB"}, `invalid value "10MB" for flag -max-body: want a number of bytes from 1 to 1073741824`},
-		{[]string{"-products", "a,,b"}, `invalid value "a,,b" for flag -products: want names, comma-separated`},
-		{[]string{"-quota", "0"}, `invalid value "0" for flag -quota: want N, N/month or N/day, with N a whole number above 0`},
-		{[]string{"-event-quota", "5/week"}, `invalid value "5/week" for flag -event-quota: want N, N/month or N/day`},
-		{[]string{"-project-key", "phx_1"}, "invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_"},
-
-		// The environment, as words with =.
-		{[]string{"FLAGSTAFF_MAX_BODY=big"}, `invalid value "big" for FLAGSTAFF_MAX_BODY: want a number of bytes from 1 to 1073741824`},
-		{[]string{"FLAGSTAFF_DEMO=maybe"}, `invalid value "maybe" for FLAGSTAFF_DEMO: want true or false`},
-		{[]string{"FLAGSTAFF_ADDR=8000"}, `invalid value "8000" for FLAGSTAFF_ADDR: want HOST:PORT, such as 127.0.0.1:8000`},
-		{[]string{"FLAGSTAFF_STORE=mysql://u:s3cret@h/db"}, `invalid value for FLAGSTAFF_STORE: there are no stores of the kind "mysql"` + wantStore},
-	} {
-		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
-			env := make(map[string]string)
-			args := tt.args
-			if name, value, ok := strings.Cut(args[0], "="); ok && strings.HasPrefix(name, envPrefix) {
-				env[name], args = value, nil
-			}
-			var out strings.Builder
-			m := Main{Name: "flagstaff", Args: args, Environ: environ(env), Stdout: &out, Stderr: &out}
-			if code := m.Run(t.Context()); code != 2 {
-				t.Errorf("exit code %d, want 2", code)
-			}
-			if diff := gocmp.Diff("flagstaff: "+tt.want+"\n", out.String()); diff != "" {
-				t.Errorf("output (-want +got)\n%s", diff)
-			}
-		})
-	}
-}
-
 // TestWords: help and version are understood with and without a hyphen, and the
 // program has the name by which it was called.
 func TestWords(t *testing.T) {
@@ -404,7 +302,7 @@ func TestWords(t *testing.T) {
 // silence.
 func TestMisspeltVariables(t *testing.T) {
 	out := newOutput()
-	environ := []string{"FLAGSTAFF_ADRR=127.0.0.1:0", "FLAGSTAFF_PORT=80", "FLAGSTAFF_ADDR=127.0.0.1:0", "FLAGSTAFF_XYZZY=1", "FLAGSTAFF_TEST_FULL=1", "FLAGSTAFF_KEY=phx_1", "HOME=/"}
+	environ := []string{"FLAGSTAFF_ADRR=127.0.0.1:0", "FLAGSTAFF_PORT=80", "FLAGSTAFF_ADDR=127.0.0.1:0", "FLAGSTAFF_XYZZY=1", "FLAGSTAFF_TEST_FULL=1", "FLAGSTAFF_KEY=phx_1", "FLAGSTAFF_FROM_KEY=phx_2", "HOME=/"}
 	m := Main{Args: []string{"-create-key", "a@example.com", "-store", filepath.Join(t.TempDir(), "none.db")}, Environ: environ, Stdout: out, Stderr: out}
 	if code := m.Run(t.Context()); code != 1 {
 		t.Errorf("exit code %d, want 1", code)

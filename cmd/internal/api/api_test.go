@@ -35,33 +35,22 @@ func Example() {
 	// Output: new-checkout /api/projects/@current/feature_flags/new-checkout/
 }
 
+// TestNew: what the program's wrong uses have no row for.
 func TestNew(t *testing.T) {
 	for _, tt := range []struct {
 		c    api.Config
-		want string
+		want string // part of the error, "" for none
 	}{
-		{api.Config{URL: "flags.example.com", Key: "phx_s3cret"}, "the URL of the server does not begin with https:// or http://: write it such as https://flags.example.com"},
-		{api.Config{URL: "https://h/api/", Key: "phx_s3cret"}, "the URL of the server must be its address alone, such as https://h, without /api/"},
-		{api.Config{URL: "ftp://h", Key: "phx_s3cret"}, "the URL of the server must be such as https://flags.example.com, without query and fragment"},
-		{api.Config{URL: "https://h?a=1", Key: "phx_s3cret"}, "the URL of the server must be such as https://flags.example.com, without query and fragment"},
-		{api.Config{URL: "https://u:s3cret@h", Key: "phx_s3cret"}, "the URL of the server must not have a user or a password: the key is all that the server wants"},
+		{api.Config{URL: "https://h?a=1", Key: "phx_s3cret"}, "without query and fragment"},
 		{api.Config{URL: "https://h"}, "there is no personal API key"},
-		{api.Config{URL: "https://h", Key: "phx_s3cret\n"}, "the personal API key has characters that no key has, such as blanks"},
-		{api.Config{URL: "https://h", Key: "phc_s3cret"}, "this is a project API key (phc_…); the management API wants a personal API key (phx_…)"},
-		{api.Config{URL: "https://h", Key: "phs_s3cret"}, "this is a project secret key (phs_…); the management API wants a personal API key (phx_…)"},
 		{api.Config{URL: "http://h:8000", Key: "phx_s3cret"}, "the key would go unencrypted to h:8000: use https"},
 		{api.Config{URL: "http://h", Key: "phx_s3cret", Insecure: true}, ""},
 		{api.Config{URL: "http://127.0.0.1:8000", Key: "phx_s3cret"}, ""},
 		{api.Config{URL: "http://localhost", Key: "phx_s3cret"}, ""},
 		{api.Config{URL: "https://h/flags/", Key: "phx_s3cret"}, ""},
 	} {
-		_, err := api.New(tt.c)
-		got := ""
-		if err != nil {
-			got = err.Error()
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%+v (-want +got)\n%s", tt.c, diff)
+		if _, err := api.New(tt.c); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: error %v, want %q", tt.c, err, tt.want)
 		}
 	}
 }

@@ -38,9 +38,15 @@ export class Browser {
 			baseURL: url, javaScriptEnabled: script, storageState: state, viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC',
 		})
 		context.setDefaultTimeout(10_000)
+		const page = await this.tab(context)
+		return { context, page, way, hand: new hand(page), script }
+	}
+
+	// tab opens another page for the same person.
+	async tab(context) {
 		const page = await context.newPage()
 		this.watch(page)
-		return { context, page, way, hand: new hand(page), script }
+		return page
 	}
 
 	// watch keeps exceptions, errors of the console, and what the Content-Security-Policy
@@ -88,36 +94,60 @@ export async function findings(page, { colours = false } = {}) {
 export async function walk(page) {
 	await page.evaluate(() => {
 		document.activeElement?.blur()
-		window.walked = new Set()
-		window.lately = undefined
-	})
-	const faults = []
-	for (let n = 0, ends = 0; n < stops && ends < 3; n++) {
-		await page.keyboard.press('Tab')
-		const fault = await page.evaluate(() => {
+		const walked = new Set(), faults = []
+		let ends = 0, over = false, judged = true, lately
+		const judge = () => {
+			if (over || judged) return
+			judged = true
 			const element = document.activeElement
-			if (element === document.body) return 'end'
-			if (element === window.lately && element.type === 'date') return
-			if (window.walked.has(element)) return 'round'
-			window.walked.add(window.lately = element)
+			if (element === document.body) {
+				over = ++ends === 3
+				return
+			}
+			if (element === lately && element.type === 'date') return
+			if (walked.has(element)) {
+				over = true
+				return
+			}
+			walked.add(lately = element)
 			const name = element.outerHTML.slice(0, 120)
 			const style = getComputedStyle(element)
-			if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) === 0) return `no outline: ${name}`
 			const box = element.getClientRects()[0]
-			if (box.width < 4 || box.height < 4) return `nothing to see: ${name}`
-			const [x, y] = [box.left + Math.min(box.width, innerWidth) / 2, Math.min(box.top + box.height / 2, box.top + 12)]
-			const top = document.elementFromPoint(x, y)
-			if (!top || !(element.contains(top) || top.contains(element))) return `behind ${top?.outerHTML.slice(0, 60)}: ${name}`
-		})
-		if (fault === 'round') break
-		if (fault === 'end') ends++
-		else if (fault) faults.push(fault)
+			if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) === 0) faults.push(`no outline: ${name}`)
+			else if (box.width < 4 || box.height < 4) faults.push(`nothing to see: ${name}`)
+			else {
+				const [x, y] = [box.left + Math.min(box.width, innerWidth) / 2, Math.min(box.top + box.height / 2, box.top + 12)]
+				const top = document.elementFromPoint(x, y)
+				if (!top || !(element.contains(top) || top.contains(element))) faults.push(`behind ${top?.outerHTML.slice(0, 60)}: ${name}`)
+			}
+		}
+		addEventListener('keydown', () => { // where the Tab before has led to
+			judge()
+			judged = false
+		}, true)
+		window.walk = { over: () => (judge(), over), walked, faults }
+	})
+	const session = await page.context().newCDPSession(page)
+	const tab = (type) => session.send('Input.dispatchKeyEvent', { type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 })
+	try {
+		for (let n = 0; n < stops; n += atOnce) {
+			await Promise.all(Array.from({ length: atOnce }, () => [tab('rawKeyDown'), tab('keyUp')]).flat())
+			if (await page.evaluate(() => window.walk.over())) break
+		}
+	} finally {
+		await session.detach()
 	}
-	const missed = await page.evaluate(() => [...(document.querySelector('dialog[open]') ?? document).querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
-		.filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }) && !window.walked.has(e) && !(e.type === 'radio' && !e.checked))
-		.map((e) => e.outerHTML.slice(0, 120)))
-	return [...faults, ...missed.map((html) => `not reached: ${html}`)]
+	return page.evaluate(() => {
+		const { walked, faults } = window.walk
+		const within = document.querySelector('dialog[open]') ?? document
+		const missed = [...within.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')].filter((e) =>
+			e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }) && !walked.has(e) && !(e.type === 'radio' && !e.checked))
+		return [...faults, ...missed.map((e) => `not reached: ${e.outerHTML.slice(0, 120)}`)]
+	})
 }
+
+// atOnce is how many times Tab is pressed before the page is asked whether that was all.
+const atOnce = 20
 
 // stops is how many stops of Tab a page may have.
 const stops = 400

@@ -21,7 +21,9 @@ export class Server {
 	async up(address = new URL(this.url).host) {
 		// The environment would change its settings.
 		const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('FLAGSTAFF_')))
-		this.process = spawn(this.program, ['-demo', '-addr', address, '-store', this.store, '-mail-dir', this.mail], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+		// No balancer has to notice that it ends.
+		const settings = ['-demo', '-addr', address, '-store', this.store, '-mail-dir', this.mail, '-drain', '0s']
+		this.process = spawn(this.program, settings, { env, stdio: ['ignore', 'ignore', 'pipe'] })
 		let log = ''
 		await new Promise((started, failed) => {
 			this.process.stderr.setEncoding('utf8').on('data', (chunk) => {

@@ -62,17 +62,31 @@ func testCohortPersons(t *testing.T, s *suite) {
 
 	// Both ways lead to the same members.
 	want(t, "RemoveCohortMembers", 1)(s.RemoveCohortMembers(ctx, 1, 7, []string{"v"}))
-	want(t, "AddCohortMembers", [2]int{1, 0})(both(s.AddCohortMembers(ctx, 1, 7, []string{"a"})))
+	want(t, "AddCohortMembers", [2]int{1, 0})(both(s.AddCohortMembers(ctx, 1, 7, uuid.Nil, []string{"a"})))
 	want(t, "AddCohortPersons", 0)(s.AddCohortPersons(ctx, 1, 7, []uuid.UUID{u}))
 	check(true, false, 0)
+
+	// Who became a member by a list leaves with it, and nobody else.
+	first, second := uuid.New(), uuid.New()
+	want(t, "AddCohortMembers of a list", [2]int{1, 0})(both(s.AddCohortMembers(ctx, 1, 7, first, []string{"a", "v"})))
+	want(t, "AddCohortMembers of another list", [2]int{0, 0})(both(s.AddCohortMembers(ctx, 1, 7, second, []string{"v"})))
+	check(true, true, 0)
+	want(t, "RemoveCohortUpload of another list", 0)(s.RemoveCohortUpload(ctx, 1, 7, second))
+	want(t, "RemoveCohortUpload of another cohort", 0)(s.RemoveCohortUpload(ctx, 1, 8, first))
+	want(t, "RemoveCohortUpload of another project", 0)(s.RemoveCohortUpload(ctx, 2, 7, first))
+	want(t, "RemoveCohortUpload of no list", 0)(s.RemoveCohortUpload(ctx, 1, 7, uuid.Nil))
+	check(true, true, 0)
+	want(t, "RemoveCohortUpload", 1)(s.RemoveCohortUpload(ctx, 1, 7, first))
+	check(true, false, 0)
+	want(t, "RemoveCohortUpload again", 0)(s.RemoveCohortUpload(ctx, 1, 7, first))
 
 	// Many at once, more than a statement takes.
 	var names []string
 	for range 3000 {
 		names = append(names, uuid.NewString())
 	}
-	want(t, "AddCohortMembers", [2]int{len(names), len(names)})(both(s.AddCohortMembers(ctx, 1, 9, names)))
-	want(t, "AddCohortMembers of known and unknown ones", [2]int{4, 2})(both(s.AddCohortMembers(ctx, 1, 11, []string{"w", "x", names[0], "x", "y", names[0]})))
+	want(t, "AddCohortMembers", [2]int{len(names), len(names)})(both(s.AddCohortMembers(ctx, 1, 9, uuid.Nil, names)))
+	want(t, "AddCohortMembers of known and unknown ones", [2]int{4, 2})(both(s.AddCohortMembers(ctx, 1, 11, uuid.Nil, []string{"w", "x", names[0], "x", "y", names[0]})))
 	list, total, err := s.Persons(ctx, 1, management.PersonFilter{Cohort: 9}, 5000, 0)
 	must(t, err)
 	var ids []uuid.UUID

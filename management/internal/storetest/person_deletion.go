@@ -56,7 +56,7 @@ func testDeletePerson(t *testing.T, s *suite) {
 			elsewhere(s.event("page", "v", `{"$set":{"v":1}}`), project),
 		)
 		for _, cohort := range []int64{7, 8} {
-			if _, _, err := s.AddCohortMembers(ctx, project, cohort, []string{"a", "v"}); err != nil {
+			if _, _, err := s.AddCohortMembers(ctx, project, cohort, uuid.Nil, []string{"a", "v"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -123,10 +123,10 @@ func testPersonPages(t *testing.T, s *suite) {
 	slices.Reverse(all)
 	id := func(name string) uuid.UUID { return s.whoIs(t, 1, name).ID }
 	members := []string{"user-3", "user-11", "é", "u"}
-	if n, _, err := s.AddCohortMembers(ctx, 1, 7, members); n != len(members) || err != nil {
+	if n, _, err := s.AddCohortMembers(ctx, 1, 7, uuid.Nil, members); n != len(members) || err != nil {
 		t.Fatalf("AddCohortMembers = %d, %v", n, err)
 	}
-	if _, _, err := s.AddCohortMembers(ctx, 2, 7, []string{"user-5"}); err != nil {
+	if _, _, err := s.AddCohortMembers(ctx, 2, 7, uuid.Nil, []string{"user-5"}); err != nil {
 		t.Fatal(err)
 	}
 	matching := func(f func(name string) bool) (list []string) {
@@ -264,7 +264,7 @@ func testPersonsBefore(t *testing.T, s *suite) {
 		s.write(t, e, elsewhere(e, 2))
 		all = append([]string{name}, all...)
 	}
-	if _, _, err := s.AddCohortMembers(ctx, 1, 7, []string{"user-3", "user-5"}); err != nil {
+	if _, _, err := s.AddCohortMembers(ctx, 1, 7, uuid.Nil, []string{"user-3", "user-5"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {

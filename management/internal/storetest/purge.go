@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -28,7 +30,7 @@ func testPurgeProjects(t *testing.T, s *suite) {
 			add("page", fmt.Sprintf("u%d", i%100), `{}`)
 		}
 		s.write(t, list...)
-		if _, _, err := s.AddCohortMembers(ctx, p.ID, 7, []string{"u", "u1"}); err != nil {
+		if _, _, err := s.AddCohortMembers(ctx, p.ID, 7, uuid.Nil, []string{"u", "u1"}); err != nil {
 			t.Fatal(err)
 		}
 		must(t, s.Overrides(ctx, p.ID, "u", "a", []string{"beta"}, func(string, string) {}))

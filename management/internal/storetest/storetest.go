@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/capture"
@@ -354,11 +356,11 @@ func testMerges(t *testing.T, s *suite) {
 	step(s.event("page", "a", `{"$set":{"plan":"pro"}}`), map[string]string{"a": `{"plan":"pro"}`})
 	step(s.event("page", "u", `{"$set":{"plan":"free","x":1}}`), map[string]string{"u": `{"plan":"free","x":1}`})
 	for _, cohort := range []int64{7, 8} {
-		if _, _, err := s.AddCohortMembers(ctx, 1, cohort, []string{"a"}); err != nil {
+		if _, _, err := s.AddCohortMembers(ctx, 1, cohort, uuid.Nil, []string{"a"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := s.AddCohortMembers(ctx, 1, 8, []string{"u"}); err != nil {
+	if _, _, err := s.AddCohortMembers(ctx, 1, 8, uuid.Nil, []string{"u"}); err != nil {
 		t.Fatal(err)
 	}
 	both := `{"plan":"free","x":1}`
@@ -615,13 +617,13 @@ func testCohorts(t *testing.T, s *suite) {
 	cohorts("u")
 	s.write(t, s.event("$identify", "u", `{"$anon_distinct_id":"a","$set":{"x":1}}`))
 	cohorts("u")
-	if n, _, err := s.AddCohortMembers(ctx, 1, 9, []string{"u", "a", "stranger", " "}); n != 2 || err != nil {
+	if n, _, err := s.AddCohortMembers(ctx, 1, 9, uuid.Nil, []string{"u", "a", "stranger", " "}); n != 2 || err != nil {
 		t.Errorf("AddCohortMembers = %d, %v; want 2", n, err)
 	}
-	if n, _, err := s.AddCohortMembers(ctx, 1, 3, []string{"a", "u"}); n != 1 || err != nil {
+	if n, _, err := s.AddCohortMembers(ctx, 1, 3, uuid.Nil, []string{"a", "u"}); n != 1 || err != nil {
 		t.Errorf("AddCohortMembers = %d, %v; want 1", n, err)
 	}
-	if n, _, err := s.AddCohortMembers(ctx, 2, 4, []string{"a"}); n != 1 || err != nil {
+	if n, _, err := s.AddCohortMembers(ctx, 2, 4, uuid.Nil, []string{"a"}); n != 1 || err != nil {
 		t.Errorf("AddCohortMembers of another project = %d, %v; want 1", n, err)
 	}
 	cohorts("u", 3, 9)
@@ -632,14 +634,14 @@ func testCohorts(t *testing.T, s *suite) {
 		t.Errorf("RemoveCohortMembers = %d, %v; want 1", n, err)
 	}
 	cohorts("u", 3)
-	if n, _, err := s.AddCohortMembers(ctx, 1, 9, nil); n != 0 || err != nil {
+	if n, _, err := s.AddCohortMembers(ctx, 1, 9, uuid.Nil, nil); n != 0 || err != nil {
 		t.Errorf("AddCohortMembers of nobody = %d, %v", n, err)
 	}
 	var many []string
 	for i := range 3000 {
 		many = append(many, fmt.Sprintf("many-%d", i))
 	}
-	if n, _, err := s.AddCohortMembers(ctx, 1, 9, many); n != len(many) || err != nil {
+	if n, _, err := s.AddCohortMembers(ctx, 1, 9, uuid.Nil, many); n != len(many) || err != nil {
 		t.Errorf("AddCohortMembers = %d, %v; want %d", n, err, len(many))
 	}
 	cohorts("many-2999", 9)

@@ -78,7 +78,7 @@ func (h *surveyHistory) step(t *testing.T) {
 		h.write(t, append(batch, h.event(project)))
 	case n < 16:
 		who := []string{h.who()}
-		if _, _, err := h.s.AddCohortMembers(ctx, project, 1, who); err != nil {
+		if _, _, err := h.s.AddCohortMembers(ctx, project, 1, uuid.Nil, who); err != nil {
 			t.Fatalf("AddCohortMembers: %v", err)
 		}
 		h.oracle.AddPersons(project, who)

@@ -13,9 +13,11 @@ import (
 )
 
 // AddCohortMembers implements [management.CohortMemberStore].
-func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (added, unknown int, err error) {
+func (db *DB) AddCohortMembers(
+	ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string,
+) (added, unknown int, err error) {
 	added, err = inParts(distinctIDs, func(part []string) (int, error) {
-		n, links, err := db.addCohortMembers(ctx, project, cohort, part)
+		n, links, err := db.addCohortMembers(ctx, project, cohort, upload, part)
 		unknown += links
 		return n, err
 	})
@@ -39,7 +41,9 @@ func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
 }
 
 // addCohortMembers is AddCohortMembers in one transaction.
-func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (_, unknown int, err error) {
+func (db *DB) addCohortMembers(
+	ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string,
+) (_, unknown int, err error) {
 	sightings := management.Sightings(project, distinctIDs)
 	if len(sightings) == 0 {
 		return 0, 0, nil
@@ -63,7 +67,7 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 		if members, err = t.personsOf(ctx, project, distinctIDs); err != nil {
 			return err
 		}
-		added, err = t.addMembers(ctx, project, cohort, members)
+		added, err = t.addMembers(ctx, project, cohort, upload, members)
 		return err
 	}, func() {
 		db.caches.changed(&changes)
@@ -82,13 +86,18 @@ func (c *caches) memberships(persons []uuid.UUID) {
 	}
 }
 
-// addMembers makes persons members and returns the number of new members.
-func (t *tx) addMembers(ctx context.Context, project, cohort int64, members []uuid.UUID) (int64, error) {
-	return t.insert(ctx, "cohort_member", []column{
+// addMembers makes persons members, by a list if upload is not nil, and returns the number
+// of new members.
+func (t *tx) addMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, members []uuid.UUID) (int64, error) {
+	columns := []column{
 		integers("project_id", members, func(*uuid.UUID) int64 { return project }),
 		integers("cohort_id", members, func(*uuid.UUID) int64 { return cohort }),
 		uuids(&t.db.d, "person_id", members, func(m *uuid.UUID) uuid.UUID { return *m }),
-	}, "ON CONFLICT DO NOTHING", nil)
+	}
+	if upload != uuid.Nil {
+		columns = append(columns, uuids(&t.db.d, "upload_id", members, func(*uuid.UUID) uuid.UUID { return upload }))
+	}
+	return t.insert(ctx, "cohort_member", columns, "ON CONFLICT DO NOTHING", nil)
 }
 
 // personsOf returns the persons of distinct IDs, each once.
@@ -142,7 +151,7 @@ func (db *DB) AddCohortPersons(ctx context.Context, project, cohort int64, ids [
 			if err != nil {
 				return err
 			}
-			added, err = t.addMembers(ctx, project, cohort, members)
+			added, err = t.addMembers(ctx, project, cohort, uuid.Nil, members)
 			return err
 		}, func() { db.caches.memberships(part) })
 		if err != nil {
@@ -156,6 +165,24 @@ func (db *DB) RemoveCohortPersons(ctx context.Context, project, cohort int64, id
 	return inParts(ids, func(part []uuid.UUID) (int, error) {
 		return db.removeMembers(ctx, project, cohort, func(*tx) ([]uuid.UUID, error) { return part, nil })
 	})
+}
+
+func (db *DB) RemoveCohortUpload(ctx context.Context, project, cohort int64, upload uuid.UUID) (removed int, err error) {
+	const query = "SELECT person_id FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND upload_id = ? LIMIT ?"
+	for {
+		n, err := db.removeMembers(ctx, project, cohort, func(t *tx) (members []uuid.UUID, err error) {
+			_, err = t.run(ctx, query, []any{project, cohort, t.db.d.id(upload), maxMembers}, func(r *sql.Rows) error {
+				var id uuid.UUID
+				err := r.Scan(&id)
+				members = append(members, id)
+				return err
+			})
+			return members, err
+		})
+		if removed += n; err != nil || n < maxMembers {
+			return removed, err
+		}
+	}
 }
 
 func (db *DB) CountCohort(ctx context.Context, project, cohort int64) (int, error) {

@@ -93,7 +93,7 @@ var steps = []struct {
 		write(t, db, event("page", "a", `{"$set":{"n":2}}`))
 	}, map[string]string{"person a": `{"n":2}`}},
 	{"cohort with a new person", func(t *testing.T, db *sqldb.DB) {
-		if n, _, err := db.AddCohortMembers(t.Context(), 1, 7, []string{"a", "u"}); n != 2 || err != nil {
+		if n, _, err := db.AddCohortMembers(t.Context(), 1, 7, uuid.Nil, []string{"a", "u"}); n != 2 || err != nil {
 			t.Fatalf("AddCohortMembers = %d, %v; want 2, nil", n, err)
 		}
 	}, map[string]string{"cohorts a": "[7]", "cohorts u": "[7]", "person u": "{}"}},

@@ -118,8 +118,8 @@ func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error
 			{`INSERT INTO hash_key_override (person_id, flag_key, hash_key)
 				SELECT CAST(? AS ` + t.idType() + `), flag_key, hash_key FROM hash_key_override WHERE person_id = ? ON CONFLICT DO NOTHING`, []any{into, from}},
 			{"DELETE FROM hash_key_override WHERE person_id = ?", []any{from}},
-			{`INSERT INTO cohort_member (project_id, cohort_id, person_id)
-				SELECT project_id, cohort_id, CAST(? AS ` + t.idType() + `) FROM cohort_member WHERE person_id = ? ON CONFLICT DO NOTHING`, []any{into, from}},
+			{`INSERT INTO cohort_member (project_id, cohort_id, person_id, upload_id)
+				SELECT project_id, cohort_id, CAST(? AS ` + t.idType() + `), upload_id FROM cohort_member WHERE person_id = ? ON CONFLICT DO NOTHING`, []any{into, from}},
 			{"DELETE FROM cohort_member WHERE person_id = ?", []any{from}},
 			{"DELETE FROM person WHERE id = ?", []any{from}},
 		} {

@@ -295,7 +295,7 @@ func TestDeletePersonLeavesNothing(t *testing.T) {
 			if err := db.Overrides(t.Context(), 1, id, "hash", []string{"f", "g"}, func(string, string) {}); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := db.AddCohortMembers(t.Context(), 1, 7, []string{id}); err != nil {
+			if _, _, err := db.AddCohortMembers(t.Context(), 1, 7, uuid.Nil, []string{id}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -39,7 +39,7 @@ func TestPurgeInParts(t *testing.T) {
 			group := event("$groupidentify", "u0", `{"$group_type":"company","$group_key":"acme","$group_set":{"n":1}}`)
 			group.Project = project
 			write(t, db, append(list, group)...)
-			if _, _, err := db.AddCohortMembers(ctx, project, 7, []string{"u0", "u1"}); err != nil {
+			if _, _, err := db.AddCohortMembers(ctx, project, 7, uuid.Nil, []string{"u0", "u1"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.Overrides(ctx, project, "u0", "h", []string{"f"}, func(string, string) {}); err != nil {
