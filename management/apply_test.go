@@ -96,7 +96,7 @@ func TestApply(t *testing.T) {
 		`created cohort Fresh 0`,
 		`created flag new 1`,
 		`changed flag old 2; active: false → true; archived: true → false`,
-		`changed flag top 2; name: "Top" added; filters/groups/0/properties/0/key: "base" → "new"; filters/groups/0/rollout_percentage: 33.5 added`,
+		`changed flag top 2; description: Top added; condition set 1, filter 1, key: base → new; condition set 1, rollout percentage: 33.5% added`,
 	}, told(r)); diff != "" || r.Unchanged != 2 || r.Parity != 1000 {
 		t.Errorf("%d unchanged, tried for %d subjects (-want +got)\n%s", r.Unchanged, r.Parity, diff)
 	}
