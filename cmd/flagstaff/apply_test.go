@@ -27,10 +27,10 @@ func TestApply(t *testing.T) {
 				return create + ` cohort "Pro"
 ` + create + ` cohort "Testers"
 ` + change + ` flag base (version 2)
-    name: "Base <b>" added
+    name: Base <b> added
     condition set 1, filters: in cohort Pro added
     condition set 1, rollout percentage: 10% → 100%
-    tags: ["web"] added
+    tags: web added
 ` + create + ` flag listed
 ` + archive + ` flag mine (version 2)
     state: on → off

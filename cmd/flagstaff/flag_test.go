@@ -108,15 +108,15 @@ created          DATE by admin@localhost
 
 			s.prints("flag button: 10% → 25.5%, about 0 of 0 known persons\n", "flag", "rollout", "button", "25.5")
 			s.prints("flag top: 0% → 100% in condition set 2, about 0 of 0 known persons; it is off: flagstaff flag on top\n", "flag", "rollout", "-condition", "2", "top", "100%")
-			s.fails("flag rollout: flag top has 2 condition sets: say which one with -condition; 1 is 50% of everyone where plan is pro or team and flag base i…; 2 is everyone where email contains @example.com", "flag", "rollout", "top", "5")
-			s.fails("flag rollout: flag top has 2 condition sets, and no 3: say which one with -condition; 1 is 50% of everyone where plan is pro or team and flag base i…; 2 is everyone where email contains @example.com", "flag", "rollout", "-condition", "3", "top", "5")
+			s.fails("flag rollout: flag top has 2 condition sets: say which one with -condition; 1 is 50% of everyone where plan is pro or team and flag base is t…; 2 is everyone where email contains @example.com", "flag", "rollout", "top", "5")
+			s.fails("flag rollout: flag top has 2 condition sets, and no 3: say which one with -condition; 1 is 50% of everyone where plan is pro or team and flag base is t…; 2 is everyone where email contains @example.com", "flag", "rollout", "-condition", "3", "top", "5")
 
 			s.prints("flag top: off → on, for 50% of everyone where plan is pro or team and flag base is true; everyone where email contains @example.com\n", "flag", "on", "top")
 			s.prints("flag top is on already\n", "flag", "on", "top")
 			s.prints("flag button: on → off\n", "flag", "off", "button")
 			s.prints("flag button: off → archived\n", "flag", "archive", "button")
 			s.fails("flag on: flag button is archived: flagstaff flag unarchive button comes first", "flag", "on", "button")
-			s.prints("KEY     STATE     AUDIENCE                                    CHANGED           BY\nbutton  archived  25.5% of everyone (control 50%, test 50%)  DATE  admin@localhost\n", "flag", "list", "-state", "archived")
+			s.prints("KEY     STATE     AUDIENCE                                   CHANGED           BY\nbutton  archived  25.5% of everyone (control 50%, test 50%)  DATE  admin@localhost\n", "flag", "list", "-state", "archived")
 			s.prints("flag button: archived → off\n", "flag", "unarchive", "button")
 
 			s.prints(`top = true (Matched condition set 2)
@@ -135,9 +135,9 @@ created          DATE by admin@localhost
 			}
 
 			s.prints(`VERSION  WHEN              WHO              WHAT
-5        DATE  admin@localhost  archived: true → false
-4        DATE  admin@localhost  archived: false → true
-3        DATE  admin@localhost  active: true → false
+5        DATE  admin@localhost  archived: yes → no
+4        DATE  admin@localhost  archived: no → yes
+3        DATE  admin@localhost  state: on → off
 2        DATE  admin@localhost  condition set 1, rollout percentage: 10% → 25.5%
 1        DATE  admin@localhost  created
 `, "flag", "history", "button")
@@ -147,7 +147,7 @@ created          DATE by admin@localhost
 6        DATE  admin@localhost  reverted to version 1: condition set 1, rollout percentage: 25.5% → 10%; state: off → on
 older ones are left out: -limit 0 prints all
 `, "flag", "history", "-limit", "1", "button")
-			if got := s.do("flag", "history", "-v", "2", "button"); !strings.Contains(got, "audience         25.5% of everyone\n") || !strings.Contains(got, "version          2\n") {
+			if got := s.do("flag", "history", "-v", "2", "button"); !strings.Contains(got, "condition set 1  25.5% of everyone\n") || !strings.Contains(got, "version          2\n") {
 				t.Errorf("version 2 is\n%s", got)
 			}
 			var versions []management.FlagVersion

@@ -12,7 +12,7 @@ import (
 // fieldNames are the words for fields of a flag and members of its filters whose names do
 // not say it.
 var fieldNames = map[string]string{
-	"name": "description", "active": "state",
+	"active": "state",
 	"evaluation_contexts_match_mode": "match of contexts", "evaluation_runtime": "runtime",
 	"bucketing_identifier": "bucket by", "ensure_experience_continuity": "experience continuity",
 	"is_remote_configuration": "remote configuration", "has_encrypted_payloads": "encrypted payloads",
@@ -21,8 +21,9 @@ var fieldNames = map[string]string{
 	"feature_enrollment": "early access", "reverted_to": "back to version",
 }
 
-// parts are the lists of filters, by what one of their elements is called.
-var parts = map[string]string{"groups": "condition set", "properties": "filter", "variants": "variant"}
+// parts are the lists of filters, by what one of their elements is called. Values are those of a
+// cohort's tree.
+var parts = map[string]string{"groups": "condition set", "properties": "filter", "variants": "variant", "values": "criterion"}
 
 // Place says where in a flag something is, such as "condition set 2, filter 1, value" for
 // filters/groups/1/properties/0/value.
@@ -39,14 +40,12 @@ func Place(path string) string {
 		case err == nil && parts[step] != "":
 			out = append(out, parts[step]+" "+strconv.Itoa(n+1))
 			i++
-		case step == "multivariate" && next == "variants":
+		case step == "multivariate" && next == "variants", step == "properties" && next == "values":
 		case step == "payloads" && next != "":
 			out = append(out, "payload of "+next)
 			i++
 		case step == "rollout_percentage" && slices.Contains(steps, "variants"):
 			out = append(out, "weight")
-		case step == "name" && len(steps) > 1, step == "type" && len(steps) > 1:
-			out = append(out, step)
 		case fieldNames[step] != "":
 			out = append(out, fieldNames[step])
 		default:

@@ -86,7 +86,7 @@ func where(filters string) string { return `{"groups":[{"properties":[` + filter
 // TestPlace: people count from 1.
 func TestPlace(t *testing.T) {
 	for path, want := range map[string]string{
-		"active": "state", "name": "description", "tags": "tags", "bucketing_identifier": "bucket by",
+		"active": "state", "name": "name", "filters/properties/values/0/value": "criterion 1, value", "tags": "tags", "bucketing_identifier": "bucket by",
 		"filters/groups/1/properties/0/value":                "condition set 2, filter 1, value",
 		"/filters/groups/1/properties/0":                     "condition set 2, filter 1",
 		"groups/0/rollout_percentage":                        "condition set 1, rollout percentage",

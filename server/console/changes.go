@@ -32,6 +32,9 @@ func changesIn(names *words.Names, scope string, list []management.FlagChange) [
 func changePlace(scope, place string) string {
 	switch scope {
 	case "FeatureFlag":
+		if place == "name" {
+			return "description"
+		}
 		return words.Place(place)
 	case "Survey":
 		return surveyPlace(place)
