@@ -7,9 +7,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
+// maxCohort is how long a cohort is in words, in characters.
+const maxCohort = 240
+
 // Cohort says who is in a cohort with filters (evaluation.md §5.1), "" if they cannot be read.
 func (n *Names) Cohort(filters json.RawMessage) string {
-	const longest = 240 // characters
 	tree, err := flags.DecodeCohort(filters, 0)
 	switch {
 	case tree == nil && err != nil:
@@ -18,7 +20,7 @@ func (n *Names) Cohort(filters json.RawMessage) string {
 		return NoOne
 	}
 	if text := n.node(tree, false); text != "" {
-		return Shorten(text, longest)
+		return Shorten(text, maxCohort)
 	}
 	return NoOne
 }
