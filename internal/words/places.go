@@ -12,7 +12,7 @@ import (
 // fieldNames are the words for fields of a flag and members of its filters whose names do
 // not say it.
 var fieldNames = map[string]string{
-	"active": "state",
+	"active":                         "state",
 	"evaluation_contexts_match_mode": "match of contexts", "evaluation_runtime": "runtime",
 	"bucketing_identifier": "bucket by", "ensure_experience_continuity": "experience continuity",
 	"is_remote_configuration": "remote configuration", "has_encrypted_payloads": "encrypted payloads",
