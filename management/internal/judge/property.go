@@ -30,9 +30,6 @@ var operatorNames = func() string {
 	return strings.Join(names, ", ")
 }()
 
-// aliases of operators that other parts of the public system use.
-var aliases = map[string]string{"min": flags.OperatorGTE, "max": flags.OperatorLTE}
-
 // readProperty reads a property, an element of a condition set's properties or a
 // leaf of a cohort's tree, whose type is one of types, and not behavioral. What
 // depends on other flags, on cohorts or on the engine is judged later.
@@ -100,13 +97,11 @@ func readOperator(v jsonscan.Value) (string, error) {
 		return "", nil
 	}
 	name, ok := str(v)
-	if alias, known := aliases[name]; known {
-		name = alias
-	}
-	if _, known := flags.OperatorNamed(name); !ok || !known {
+	o, known := flags.OperatorNamed(name)
+	if !ok || !known {
 		return "", unfitAs(codeOperator, v, "one of "+operatorNames+"; in and not_in for cohorts, flag_evaluates_to for flags")
 	}
-	return name, nil
+	return o.Name, nil
 }
 
 func readGroupType(v jsonscan.Value) (*int, error) {
