@@ -40,7 +40,7 @@ func (in *Input) verdict(id uint32) verdict {
 func (in *Input) computeVerdict(id uint32) verdict {
 	c := &in.snap.checks[id]
 	v := no
-	if c.op < opSet {
+	if c.aspect == aspectNone {
 		switch c.op {
 		case opFail:
 			v = broken
@@ -71,28 +71,28 @@ func (in *Input) computeVerdict(id uint32) verdict {
 // compareProperty checks a property that is set.
 func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 	var result bool
-	switch c.op {
-	case opSet:
+	switch c.aspect {
+	case aspectSet:
 		result = true
-	case opUseless:
+	case aspectUseless:
 		return no
-	case opNoEngine:
+	case aspectBroken:
 		return broken
-	case opText, opTexts:
+	case aspectText:
 		result = c.hasText(in.lower(p))
-	case opTruthy:
+	case aspectTruth:
 		result = in.isTruthy(p) == c.truthy
-	case opContains, opContainsAny, opPrefix, opSuffix:
+	case aspectASCII:
 		result = c.hasText(in.lowerASCII(p))
-	case opRegex:
+	case aspectPattern:
 		result = c.more.matcher.MatchString(in.text(p))
-	case opGT, opGTE, opLT, opLTE, opBetween:
+	case aspectNumber:
 		n, ok := in.number(p)
 		if !ok || n != n {
 			return no
 		}
 		result = c.hasNumber(n)
-	case opDateExact, opDateBefore, opDateAfter:
+	case aspectDate:
 		t, ok := in.date(p)
 		if !ok {
 			return no
@@ -100,7 +100,7 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 		if result, ok = c.hasDate(t, in.now, in.snap.zone); !ok {
 			return no
 		}
-	default:
+	case aspectVersion:
 		v, ok := in.version(p)
 		if !ok {
 			return no
@@ -113,8 +113,8 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 // The methods below compare one form of a property with what the check wants. Negation
 // is the business of their callers.
 
-// hasText compares a text in lower case: of all letters for opText and opTexts, of A to
-// Z for the others.
+// hasText compares a text in lower case: of all letters for aspectText, of A to Z for
+// aspectASCII.
 func (c *check) hasText(s string) bool {
 	switch c.op {
 	case opText:

@@ -126,7 +126,7 @@ func (c *compiler) compilePatterns(n *CohortNode, at *path, b *cohortBuild) fail
 		}
 		return 0
 	}
-	if o := operatorOf[n.Leaf.Operator]; o == nil || o.op != opRegex || !n.Leaf.readsPerson() {
+	if o := operatorOf[n.Leaf.Operator]; o == nil || o.Operand != OperandPattern || !n.Leaf.readsPerson() {
 		return 0
 	}
 	_, code := c.compileLeaf(n.Leaf, at, b, 0)
@@ -178,13 +178,11 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 		b.readsStored = b.readsStored || other.readsStored
 		b.behavioral = b.behavioral || other.behavioral
 		b.criteria = b.criteria || other.criteria
-		switch fl.Operator {
-		case "", OperatorIn:
-			n.kind = nodeCohort
-		case OperatorNotIn:
-			n.kind, n.negated = nodeCohort, !n.negated
-		default:
-			c.problem(Error, &path{up: at, name: "operator"}, quote(fl.Operator), "use in or not_in", "the leaf can never match: the operator is not for cohorts")
+		if o, _ := fl.Comparison(); o.For == CohortFilter {
+			n.kind, n.negated = nodeCohort, n.negated != o.Negated
+		} else {
+			c.problem(Error, &path{up: at, name: "operator"}, quote(fl.Operator), operatorHint(fl.Operator, CohortFilter),
+				"the leaf can never match: the operator is not for cohorts")
 		}
 		n.id = uint32(other.ord)
 	case fl.readsPerson():

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 	k.value = strings.Clone(k.value)
 	id := uint32(len(c.s.checks))
 	ch := build()
-	ch.op, ch.negated, ch.slot = k.op, k.negated, k.slot
+	ch.op, ch.aspect, ch.negated, ch.slot = k.op, ops[k.op].aspect, k.negated, k.slot
 	c.s.checks = append(c.s.checks, ch)
 	c.checkOf[k] = id
 	return id
@@ -143,22 +144,18 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 		c.add(Error, &e)
 		return c.addCheck(checkKey{op: opFail, slot: int32(failFlagData)}, func() check { return check{fail: failFlagData} }), failFlagData
 	}
-	name := fl.Operator
-	if name == "" {
-		name = OperatorExact
-	}
+	name := cmp.Or(fl.Operator, OperatorExact)
 	spec := operatorOf[name]
 	if spec == nil {
 		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operatorHint(name, PropertyFilter), "unknown operator"), failFlagData
 	}
 	slot := c.slot(owner, fl.Key)
 	value := jsonscan.Value(fl.Value)
-	if spec.op != opSet && spec.op != opNever && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
+	if spec.Operand == OperandNone {
+		value = nil
+	} else if spec.For == PropertyFilter && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
 		c.problem(Error, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
 		return c.neverCheck(slot, name, fl), 0
-	}
-	if spec.op == opSet {
-		value = nil
 	}
 	p := filterBuild{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
 	before := len(c.problems)
@@ -194,7 +191,7 @@ func (p *filterBuild) useless(want string) (uint32, failCode) {
 
 // addOperatorCheck returns the number of the filter's check.
 func (p *filterBuild) addOperatorCheck(o op, build func() check) (uint32, failCode) {
-	key := checkKey{op: o, negated: p.spec.negated, slot: p.slot, name: p.name, value: sharedString(p.value)}
+	key := checkKey{op: o, negated: p.spec.Negated, slot: p.slot, name: p.name, value: sharedString(p.value)}
 	return p.addCheck(key, func() check {
 		ch := build()
 		ch.missing, ch.name, ch.value = p.spec.missing, p.name, shorten(p.value)
@@ -203,46 +200,46 @@ func (p *filterBuild) addOperatorCheck(o op, build func() check) (uint32, failCo
 }
 
 func (p *filterBuild) compileOperator() (uint32, failCode) {
-	plain := func() check { return check{} }
-	switch p.spec.op {
-	case opNever:
+	if p.spec.For != PropertyFilter {
 		p.problem(Error, &path{up: p.at, name: "operator"}, quote(p.name), operatorHint(p.name, PropertyFilter), "the filter can never match: the operator is not for properties")
 		return p.neverCheck(p.slot, p.name, p.filter), 0
-	case opSet:
-		return p.addOperatorCheck(opSet, plain)
-	case opText:
-		return p.compileExact()
-	case opContains, opPrefix, opSuffix:
+	}
+	switch p.spec.Operand {
+	case OperandNone:
+		return p.addOperatorCheck(p.spec.op, func() check { return check{} })
+	case OperandText:
 		needle, _ := text.Str(p.value)
 		return p.addOperatorCheck(p.spec.op, func() check {
 			return check{text: string(text.AppendLowerASCII(nil, needle))}
 		})
-	case opContainsAny:
-		return p.addOperatorCheck(opContainsAny, func() check {
+	case OperandTexts:
+		return p.addOperatorCheck(p.spec.op, func() check {
 			o := &compiledOperand{}
 			for _, s := range p.texts() {
 				o.texts = append(o.texts, string(text.AppendLowerASCII(nil, s)))
 			}
 			return check{more: o}
 		})
-	case opRegex:
+	case OperandPattern:
 		return p.compileRegex()
-	case opGT, opGTE, opLT, opLTE:
+	case OperandNumber:
 		n, ok := comparable64(p.value)
 		if !ok {
 			return p.useless("a number")
 		}
 		return p.addOperatorCheck(p.spec.op, func() check { return check{num: n} })
-	case opBetween:
+	case OperandRange:
 		low, high, ok := betweenBounds(p.value)
 		if !ok {
 			return p.useless("two numbers [min, max]")
 		}
-		return p.addOperatorCheck(opBetween, func() check { return check{num: low, more: &compiledOperand{high: high}} })
-	case opDateExact, opDateBefore, opDateAfter:
+		return p.addOperatorCheck(p.spec.op, func() check { return check{num: low, more: &compiledOperand{high: high}} })
+	case OperandDate:
 		return p.compileDate()
-	default:
+	case OperandVersion:
 		return p.compileVersion()
+	default:
+		return p.compileExact()
 	}
 }
 
@@ -360,21 +357,16 @@ func (p *filterBuild) compileRegex() (uint32, failCode) {
 		p.problem(Error, at, p.value, "the filter matches no property that is set; correct the pattern", "%w", err)
 		return p.addOperatorCheck(opUseless, func() check { return check{} })
 	}
-	return p.addOperatorCheck(opRegex, func() check { return check{more: &compiledOperand{matcher: m}} })
+	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &compiledOperand{matcher: m}} })
 }
 
 func (p *filterBuild) compileVersion() (uint32, failCode) {
 	s, _ := text.Str(p.value)
 	var o compiledOperand
 	ok := false
-	switch p.name {
-	case OperatorSemverTilde:
-		o.rng, ok = semver.Tilde(s)
-	case OperatorSemverCaret:
-		o.rng, ok = semver.Caret(s)
-	case OperatorSemverWildcard:
-		o.rng, ok = semver.Wildcard(s)
-	default:
+	if read := p.spec.ranged; read != nil {
+		o.rng, ok = read(s)
+	} else {
 		o.version, ok = semver.Parse(s)
 	}
 	if !ok {
@@ -393,7 +385,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), operatorHint(fl.Operator, FlagFilter), "unknown operator")
 	}
 	r, ok := fl.Target()
-	if !ok || fl.Operator != OperatorFlagEvaluatesTo {
+	if !ok || fl.Operator == "" || operatorOf[fl.Operator].For != FlagFilter {
 		member := "operator"
 		if !ok {
 			member = "key"
@@ -474,18 +466,19 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 		if fl.Negation {
 			c.problem(Warning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
 		}
-		name := fl.Operator
-		if name == "" {
-			name = OperatorIn
-		}
-		key := checkKey{op: opCohort, negated: name == OperatorNotIn, slot: b.ord, name: name, value: sharedString(fl.Value)}
+		name := cmp.Or(fl.Operator, OperatorIn)
+		spec := operatorOf[name]
+		key := checkKey{op: opCohort, slot: b.ord, name: name, value: sharedString(fl.Value)}
 		switch {
-		case operatorOf[name] == nil:
+		case spec == nil:
 			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operatorHint(name, CohortFilter), "unknown operator"))
 			continue
-		case name != OperatorIn && name != OperatorNotIn:
-			c.problem(Error, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
+		case spec.For != CohortFilter:
+			c.problem(Error, &path{up: at, name: "operator"}, quote(name), operatorHint(name, CohortFilter),
+				"the filter can never match: the operator is not for cohorts")
 			key.op = opCohortNever
+		default:
+			key.negated = spec.Negated
 		}
 		if b.criteria {
 			c.problem(Error, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", ErrBehavioral)

@@ -201,48 +201,11 @@ type compiledCondition struct {
 	pinned      int32 // value, or -1
 }
 
-// An op is what a check does. An operator and its negation have one op
-// (evaluation.md §4.2).
-type op uint8
-
-const (
-	opNever       op = iota // false whatever the property is
-	opFail                  // the filter cannot be understood: the flag fails with check.fail
-	opCohort                // membership
-	opCohortNever           // a cohort filter with an operator for properties
-	opFlag                  // another flag's value
-	opSet                   // from here on: a property
-	opText                  // exact: lower-cased text
-	opTexts                 // exact: one of several lower-cased texts
-	opTruthy                // exact: truthiness (evaluation.md §4.4, version 1)
-	opContains
-	opContainsAny
-	opPrefix
-	opSuffix
-	opRegex
-	opGT
-	opGTE
-	opLT
-	opLTE
-	opBetween
-	opDateExact
-	opDateBefore
-	opDateAfter
-	opSemverEQ
-	opSemverNEQ
-	opSemverGT
-	opSemverGTE
-	opSemverLT
-	opSemverLTE
-	opSemverRange
-	opUseless  // a value that matches no property that is set, negated or not
-	opNoEngine // a pattern that fails the flag with check.fail if the property is set
-)
-
 // A check is what a filter is compiled to. Equal filters of all flags are one
 // check, which is evaluated at most once per run.
 type check struct {
 	op      op
+	aspect  aspect // of op
 	negated bool
 	missing bool     // the result when the property is not set
 	fail    failCode // of opFail and opNoEngine

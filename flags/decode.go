@@ -1132,11 +1132,8 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 
 // currentOperator returns the name that an operator has now (evaluation.md §4.2).
 func currentOperator(name string) string {
-	switch name {
-	case "min":
-		return OperatorGTE
-	case "max":
-		return OperatorLTE
+	if o := operatorOf[name]; o != nil {
+		return o.Name
 	}
 	return name
 }

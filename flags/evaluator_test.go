@@ -596,15 +596,15 @@ func TestExplainString(t *testing.T) {
   needs what only the server knows: stored properties of the person (seats)
   depends on base = true
   holdout: "user-1" falls at 0.178056, threshold 0.100000: out
-  condition set 0, by person: no_condition_match
-    person plan exact "pro", seen "free": no match
-    person seats gt 3, seen absent: not reached
-  condition set 1, by person: condition_match
-    flag base flag_evaluates_to true, seen true: match
+  condition set 1, by person: no_condition_match
+    person plan is "pro", seen "free": no match
+    person seats > 3, seen absent: not reached
+  condition set 2, by person: condition_match
+    flag base is true, seen true: match
     rollout: "user-1" falls at 0.448342, threshold 0.900000: in
     variant: 0.574019 among control < 0.500000 test < 1.000000: test
-  condition set 2, by person: not_reached
-  why: condition set 1 is the first that matched
+  condition set 3, by person: not_reached
+  why: condition set 2 is the first that matched
 `
 	if diff := cmp.Diff(want, trace.String()); diff != "" {
 		t.Errorf("Trace.String (-want +got):\n%s", diff)

@@ -23,10 +23,10 @@ func (t *Trace) explainReason(f *compiledFlag) string {
 	case ReasonHoldout:
 		return "the subject is held out before any condition set is looked at"
 	case ReasonConditionMatch:
-		return fmt.Sprintf("condition set %d is the first that matched", t.Reason.ConditionIndex)
+		return fmt.Sprintf("condition set %d is the first that matched", t.Reason.ConditionIndex+1)
 	case ReasonOutOfRollout:
 		if c := t.Reason.ConditionIndex; f.earlyExit && len(t.Conditions) > c+1 && t.Conditions[c+1].Outcome == "not_reached" {
-			return fmt.Sprintf("the filters of condition set %d matched, its rollout did not, and the flag exits early", c)
+			return fmt.Sprintf("the filters of condition set %d matched, its rollout did not, and the flag exits early", c+1)
 		}
 		return "nothing matched; out of rollout ranks highest, and of several the last one is reported"
 	case ReasonNoConditionMatch:
@@ -38,7 +38,7 @@ func (t *Trace) explainReason(f *compiledFlag) string {
 	return "every condition set lacks its group; the last one is reported"
 }
 
-// String returns the trace as lines for people.
+// String returns the trace as lines for people, who count condition sets from 1.
 func (t *Trace) String() string {
 	var b strings.Builder
 	line := func(indent int, format string, args ...any) {
@@ -67,7 +67,7 @@ func (t *Trace) String() string {
 	}
 	for i := range t.Conditions {
 		c := &t.Conditions[i]
-		line(1, "condition set %d, by %s: %s", c.Index, c.Aggregation, c.Outcome)
+		line(1, "condition set %d, by %s: %s", c.Index+1, c.Aggregation, c.Outcome)
 		for _, f := range c.Filters {
 			line(2, "%s", f)
 		}
@@ -109,7 +109,14 @@ func (f FilterTrace) String() string {
 	if f.Present {
 		seen = f.Seen
 	}
-	return fmt.Sprintf("%s %s %s %s, seen %s: %s", f.Source, f.Key, f.Operator, f.Value, seen, f.Result)
+	says := f.Operator
+	if o, ok := OperatorNamed(f.Operator); ok {
+		says = o.Words
+		if o.Operand == OperandNone {
+			return fmt.Sprintf("%s %s %s, seen %s: %s", f.Source, f.Key, says, seen, f.Result)
+		}
+	}
+	return fmt.Sprintf("%s %s %s %s, seen %s: %s", f.Source, f.Key, says, f.Value, seen, f.Result)
 }
 
 // String returns the draw as one line.

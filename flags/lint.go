@@ -109,9 +109,9 @@ func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 		p := conditionPath(i)
 		switch {
 		case everyone >= 0 && (d.aggregation == ownerPerson || d.aggregation == f.conditions[everyone].aggregation):
-			c.problem(Warning, p, nil, "move it up or remove it", "the condition set is unreachable: condition set %d matches everyone", everyone)
+			c.problem(Warning, p, nil, "move it up or remove it", "the condition set is unreachable: condition set %d matches everyone", everyone+1)
 		case exits >= 0:
-			c.problem(Warning, p, nil, "move it up or remove it", "the condition set is unreachable: the flag exits early at condition set %d, which has no filters", exits)
+			c.problem(Warning, p, nil, "move it up or remove it", "the condition set is unreachable: the flag exits early at condition set %d, which has no filters", exits+1)
 		}
 		if src.Variant != nil && *src.Variant != "" && d.pinned < 0 { // "" is how the public system says none
 			c.problem(Error, &path{up: p, name: "variant"}, quote(*src.Variant), "pin one of the flag's variants, or write null", "the pinned variant does not exist; a variant is drawn instead")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/nearest"
 	"github.com/flagstaff-go/flagstaff/internal/served"
@@ -26,9 +27,18 @@ type Operator struct {
 	// matches, or matches something that its author hardly meant.
 	Operand Operand
 
+	// Words are what stands between a property and a value for people, as in "plan is pro".
+	Words string
+
+	// Negated says that the operator is the opposite of another one.
+	Negated bool
+
+	older   string // the name that it has in older documents
+	also    string // what it is called elsewhere, with a space between two names
+	listed  string // what it is called elsewhere if its value is a list
 	op      op
-	negated bool // it says the opposite of the operator with the same op
-	missing bool // its result when the property is not set (evaluation.md §4.3)
+	missing bool                              // its result when the property is not set (evaluation.md §4.3)
+	ranged  func(string) (semver.Range, bool) // reads the value, for opSemverRange
 }
 
 // An Operand is a kind of value that an operator needs.
@@ -236,61 +246,196 @@ var operandNames = [...]string{
 }
 
 // operatorTable has the operators in the order of evaluation.md §4.2, with related
-// operators next to each other. Everything that knows operators reads it: Compile,
-// the documents of package wire, and judges of filters that a user sends. in,
-// not_in and flag_evaluates_to never match on a property, so they are opNever here,
-// and are handled where cohort and flag filters are compiled.
+// operators next to each other, which is the order in which people choose them.
+// Everything that knows operators reads it. What an op does stands in checks.go.
 var operatorTable = []Operator{
-	{Name: OperatorExact, For: PropertyFilter, op: opText},
-	{Name: OperatorIsNot, For: PropertyFilter, op: opText, negated: true, missing: true},
-	{Name: OperatorIsSet, For: PropertyFilter, Operand: OperandNone, op: opSet},
-	{Name: OperatorIsNotSet, For: PropertyFilter, Operand: OperandNone, op: opSet, negated: true, missing: true},
-	{Name: OperatorIContains, For: PropertyFilter, Operand: OperandText, op: opContains},
-	{Name: OperatorNotIContains, For: PropertyFilter, Operand: OperandText, op: opContains, negated: true, missing: true},
-	{Name: OperatorIContainsMulti, For: PropertyFilter, Operand: OperandTexts, op: opContainsAny},
-	{Name: OperatorNotIContainsMulti, For: PropertyFilter, Operand: OperandTexts, op: opContainsAny, negated: true, missing: true},
-	{Name: OperatorStartsWith, For: PropertyFilter, Operand: OperandText, op: opPrefix},
-	{Name: OperatorNotStartsWith, For: PropertyFilter, Operand: OperandText, op: opPrefix, negated: true, missing: true},
-	{Name: OperatorEndsWith, For: PropertyFilter, Operand: OperandText, op: opSuffix},
-	{Name: OperatorNotEndsWith, For: PropertyFilter, Operand: OperandText, op: opSuffix, negated: true, missing: true},
-	{Name: OperatorRegex, For: PropertyFilter, Operand: OperandPattern, op: opRegex},
-	{Name: OperatorNotRegex, For: PropertyFilter, Operand: OperandPattern, op: opRegex, negated: true, missing: true},
-	{Name: OperatorGT, For: PropertyFilter, Operand: OperandNumber, op: opGT},
-	{Name: OperatorGTE, For: PropertyFilter, Operand: OperandNumber, op: opGTE},
-	{Name: OperatorLT, For: PropertyFilter, Operand: OperandNumber, op: opLT},
-	{Name: OperatorLTE, For: PropertyFilter, Operand: OperandNumber, op: opLTE},
-	{Name: OperatorBetween, For: PropertyFilter, Operand: OperandRange, op: opBetween},
-	{Name: OperatorNotBetween, For: PropertyFilter, Operand: OperandRange, op: opBetween, negated: true, missing: true},
-	{Name: OperatorIsDateExact, For: PropertyFilter, Operand: OperandDate, op: opDateExact},
-	{Name: OperatorIsDateBefore, For: PropertyFilter, Operand: OperandDate, op: opDateBefore},
-	{Name: OperatorIsDateAfter, For: PropertyFilter, Operand: OperandDate, op: opDateAfter},
-	{Name: OperatorSemverEQ, For: PropertyFilter, Operand: OperandVersion, op: opSemverEQ},
-	{Name: OperatorSemverNEQ, For: PropertyFilter, Operand: OperandVersion, op: opSemverNEQ},
-	{Name: OperatorSemverGT, For: PropertyFilter, Operand: OperandVersion, op: opSemverGT},
-	{Name: OperatorSemverGTE, For: PropertyFilter, Operand: OperandVersion, op: opSemverGTE},
-	{Name: OperatorSemverLT, For: PropertyFilter, Operand: OperandVersion, op: opSemverLT},
-	{Name: OperatorSemverLTE, For: PropertyFilter, Operand: OperandVersion, op: opSemverLTE},
-	{Name: OperatorSemverTilde, For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
-	{Name: OperatorSemverCaret, For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
-	{Name: OperatorSemverWildcard, For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
-	{Name: OperatorIn, For: CohortFilter, Operand: OperandCohort, op: opNever},
-	{Name: OperatorNotIn, For: CohortFilter, Operand: OperandCohort, op: opNever},
-	{Name: OperatorFlagEvaluatesTo, For: FlagFilter, Operand: OperandFlagValue, op: opNever},
+	{
+		Name: OperatorExact, Words: "is", For: PropertyFilter, op: opText,
+		also: "equals equal eq = == is", listed: "in one_of any_of",
+	},
+	{
+		Name: OperatorIsNot, Words: "is not", For: PropertyFilter, op: opText, Negated: true, missing: true,
+		also: "not_equals not_equal neq ne !=", listed: "not_in none_of",
+	},
+	{Name: OperatorIsSet, Words: "is set", For: PropertyFilter, Operand: OperandNone, op: opSet, also: "exists"},
+	{
+		Name: OperatorIsNotSet, Words: "is not set", For: PropertyFilter, Operand: OperandNone, op: opSet, Negated: true, missing: true,
+		also: "not_exists",
+	},
+	{Name: OperatorIContains, Words: "contains", For: PropertyFilter, Operand: OperandText, op: opContains, also: "contains"},
+	{
+		Name: OperatorNotIContains, Words: "does not contain", For: PropertyFilter, Operand: OperandText, op: opContains, Negated: true, missing: true,
+		also: "not_contains",
+	},
+	{Name: OperatorIContainsMulti, Words: "contains one of", For: PropertyFilter, Operand: OperandTexts, op: opContainsAny},
+	{Name: OperatorNotIContainsMulti, Words: "contains none of", For: PropertyFilter, Operand: OperandTexts, op: opContainsAny, Negated: true, missing: true},
+	{Name: OperatorStartsWith, Words: "starts with", For: PropertyFilter, Operand: OperandText, op: opPrefix},
+	{Name: OperatorNotStartsWith, Words: "does not start with", For: PropertyFilter, Operand: OperandText, op: opPrefix, Negated: true, missing: true},
+	{Name: OperatorEndsWith, Words: "ends with", For: PropertyFilter, Operand: OperandText, op: opSuffix},
+	{Name: OperatorNotEndsWith, Words: "does not end with", For: PropertyFilter, Operand: OperandText, op: opSuffix, Negated: true, missing: true},
+	{
+		Name: OperatorRegex, Words: "matches", For: PropertyFilter, Operand: OperandPattern, op: opRegex,
+		also: "matches match regexp",
+	},
+	{
+		Name: OperatorNotRegex, Words: "does not match", For: PropertyFilter, Operand: OperandPattern, op: opRegex, Negated: true, missing: true,
+		also: "not_matches",
+	},
+	{Name: OperatorGT, Words: ">", For: PropertyFilter, Operand: OperandNumber, op: opGT, also: "> greater_than"},
+	{
+		Name: OperatorGTE, Words: "≥", For: PropertyFilter, Operand: OperandNumber, op: opGTE,
+		older: "min", also: ">= greater_than_or_equal",
+	},
+	{Name: OperatorLT, Words: "<", For: PropertyFilter, Operand: OperandNumber, op: opLT, also: "< less_than"},
+	{
+		Name: OperatorLTE, Words: "≤", For: PropertyFilter, Operand: OperandNumber, op: opLTE,
+		older: "max", also: "<= less_than_or_equal",
+	},
+	{Name: OperatorBetween, Words: "is between", For: PropertyFilter, Operand: OperandRange, op: opBetween},
+	{Name: OperatorNotBetween, Words: "is not between", For: PropertyFilter, Operand: OperandRange, op: opBetween, Negated: true, missing: true},
+	{Name: OperatorIsDateExact, Words: "is the moment", For: PropertyFilter, Operand: OperandDate, op: opDateExact},
+	{
+		Name: OperatorIsDateBefore, Words: "is before", For: PropertyFilter, Operand: OperandDate, op: opDateBefore,
+		also: "before",
+	},
+	{Name: OperatorIsDateAfter, Words: "is after", For: PropertyFilter, Operand: OperandDate, op: opDateAfter, also: "after"},
+	{Name: OperatorSemverEQ, Words: "is version", For: PropertyFilter, Operand: OperandVersion, op: opSemverEQ},
+	{Name: OperatorSemverNEQ, Words: "is not version", For: PropertyFilter, Operand: OperandVersion, op: opSemverNEQ},
+	{Name: OperatorSemverGT, Words: "is a version >", For: PropertyFilter, Operand: OperandVersion, op: opSemverGT},
+	{Name: OperatorSemverGTE, Words: "is a version ≥", For: PropertyFilter, Operand: OperandVersion, op: opSemverGTE},
+	{Name: OperatorSemverLT, Words: "is a version <", For: PropertyFilter, Operand: OperandVersion, op: opSemverLT},
+	{Name: OperatorSemverLTE, Words: "is a version ≤", For: PropertyFilter, Operand: OperandVersion, op: opSemverLTE},
+	{
+		Name: OperatorSemverTilde, Words: "is a version ~", For: PropertyFilter, Operand: OperandVersion, op: opSemverRange,
+		ranged: semver.Tilde,
+	},
+	{
+		Name: OperatorSemverCaret, Words: "is a version ^", For: PropertyFilter, Operand: OperandVersion, op: opSemverRange,
+		ranged: semver.Caret,
+	},
+	{
+		Name: OperatorSemverWildcard, Words: "is a version like", For: PropertyFilter, Operand: OperandVersion, op: opSemverRange,
+		ranged: semver.Wildcard,
+	},
+	{Name: OperatorIn, Words: "in", For: CohortFilter, Operand: OperandCohort, op: opCohort},
+	{Name: OperatorNotIn, Words: "not in", For: CohortFilter, Operand: OperandCohort, op: opCohort, Negated: true},
+	{Name: OperatorFlagEvaluatesTo, Words: "is", For: FlagFilter, Operand: OperandFlagValue, op: opFlag},
 }
 
-// operatorOf has the entries of operatorTable by name.
+// operatorOf has the entries of operatorTable by name, and by the older name of those that
+// have one (evaluation.md §4.2).
 var operatorOf = func() map[string]*Operator {
 	m := make(map[string]*Operator, len(operatorTable))
 	for i := range operatorTable {
-		m[operatorTable[i].Name] = &operatorTable[i]
+		o := &operatorTable[i]
+		m[o.Name] = o
+		if o.older != "" {
+			m[o.older] = o
+		}
 	}
 	return m
 }()
 
+// An op is what a check does. An operator and its negation have one op
+// (evaluation.md §4.2).
+type op uint8
+
+const (
+	opNever       op = iota // false whatever the property is
+	opFail                  // the filter cannot be understood: the flag fails with check.fail
+	opCohort                // membership
+	opCohortNever           // a cohort filter with an operator for properties
+	opFlag                  // another flag's value
+	opSet
+	opText   // exact: lower-cased text
+	opTexts  // exact: one of several lower-cased texts
+	opTruthy // exact: truthiness (evaluation.md §4.4, version 1)
+	opContains
+	opContainsAny
+	opPrefix
+	opSuffix
+	opRegex
+	opGT
+	opGTE
+	opLT
+	opLTE
+	opBetween
+	opDateExact
+	opDateBefore
+	opDateAfter
+	opSemverEQ
+	opSemverNEQ
+	opSemverGT
+	opSemverGTE
+	opSemverLT
+	opSemverLTE
+	opSemverRange
+	opUseless  // a value that matches no property that is set, negated or not
+	opNoEngine // a pattern that fails the flag with check.fail if the property is set
+)
+
+// An aspect is what of a property an op looks at.
+type aspect uint8
+
+const (
+	aspectNone    aspect = iota // it looks at no property
+	aspectSet                   // whether it is there
+	aspectUseless               // as aspectSet, and nothing matches
+	aspectBroken                // as aspectSet, and the flag fails
+	aspectText                  // text in lower case
+	aspectASCII                 // text in which A to Z are in lower case
+	aspectTruth
+	aspectPattern // text
+	aspectNumber
+	aspectDate
+	aspectVersion
+)
+
+// ops has what the rest of the code asks of an op. The order of the constants means nothing.
+var ops = [...]struct {
+	aspect aspect
+	quick  bool // quick.go knows it
+	parses bool // it reads texts as dates or versions
+	fails  bool // it makes its flag fail
+}{
+	opNever:       {aspect: aspectNone},
+	opFail:        {aspect: aspectNone, fails: true},
+	opCohort:      {aspect: aspectNone},
+	opCohortNever: {aspect: aspectNone},
+	opFlag:        {aspect: aspectNone},
+	opSet:         {aspect: aspectSet, quick: true},
+	opText:        {aspect: aspectText, quick: true},
+	opTexts:       {aspect: aspectText, quick: true},
+	opTruthy:      {aspect: aspectTruth, quick: true},
+	opContains:    {aspect: aspectASCII, quick: true},
+	opContainsAny: {aspect: aspectASCII, quick: true},
+	opPrefix:      {aspect: aspectASCII, quick: true},
+	opSuffix:      {aspect: aspectASCII, quick: true},
+	opRegex:       {aspect: aspectPattern, quick: true},
+	opGT:          {aspect: aspectNumber, quick: true},
+	opGTE:         {aspect: aspectNumber, quick: true},
+	opLT:          {aspect: aspectNumber, quick: true},
+	opLTE:         {aspect: aspectNumber, quick: true},
+	opBetween:     {aspect: aspectNumber, quick: true},
+	opDateExact:   {aspect: aspectDate, quick: true, parses: true},
+	opDateBefore:  {aspect: aspectDate, quick: true, parses: true},
+	opDateAfter:   {aspect: aspectDate, quick: true, parses: true},
+	opSemverEQ:    {aspect: aspectVersion, quick: true, parses: true},
+	opSemverNEQ:   {aspect: aspectVersion, quick: true, parses: true},
+	opSemverGT:    {aspect: aspectVersion, quick: true, parses: true},
+	opSemverGTE:   {aspect: aspectVersion, quick: true, parses: true},
+	opSemverLT:    {aspect: aspectVersion, quick: true, parses: true},
+	opSemverLTE:   {aspect: aspectVersion, quick: true, parses: true},
+	opSemverRange: {aspect: aspectVersion, quick: true, parses: true},
+	opUseless:     {aspect: aspectUseless, quick: true},
+	opNoEngine:    {aspect: aspectBroken, fails: true},
+}
+
 // Operators iterates over all operators in the order of evaluation.md §4.2.
 func Operators() iter.Seq[Operator] { return slices.Values(operatorTable) }
 
-// OperatorNamed returns the operator with a name; ok is false if there is none.
+// OperatorNamed returns the operator with a name, or with an older name such as min; ok is
+// false if there is none.
 // The empty name has none: it is for [Filter.Operator] to say what it stands for.
 func OperatorNamed(name string) (o Operator, ok bool) {
 	if o := operatorOf[name]; o != nil {
@@ -323,17 +468,19 @@ func operatorHint(name string, k FilterKind) string {
 }
 
 // otherOperators has what operators for properties are called elsewhere.
-var otherOperators = map[string]string{
-	"equals": OperatorExact, "equal": OperatorExact, "eq": OperatorExact, "=": OperatorExact, "==": OperatorExact, "is": OperatorExact,
-	"in": "exact, with a list", "one_of": "exact, with a list", "any_of": "exact, with a list",
-	"not_equals": OperatorIsNot, "not_equal": OperatorIsNot, "neq": OperatorIsNot, "ne": OperatorIsNot, "!=": OperatorIsNot,
-	"not_in": "is_not, with a list", "none_of": "is_not, with a list",
-	"contains": OperatorIContains, "not_contains": OperatorNotIContains, "exists": OperatorIsSet, "not_exists": OperatorIsNotSet,
-	"matches": OperatorRegex, "match": OperatorRegex, "regexp": OperatorRegex, "not_matches": OperatorNotRegex,
-	">": OperatorGT, "greater_than": OperatorGT, ">=": OperatorGTE, "greater_than_or_equal": OperatorGTE,
-	"<": OperatorLT, "less_than": OperatorLT, "<=": OperatorLTE, "less_than_or_equal": OperatorLTE,
-	"before": OperatorIsDateBefore, "after": OperatorIsDateAfter,
-}
+var otherOperators = func() map[string]string {
+	m := make(map[string]string)
+	for i := range operatorTable {
+		o := &operatorTable[i]
+		for name := range strings.FieldsSeq(o.also) {
+			m[name] = o.Name
+		}
+		for name := range strings.FieldsSeq(o.listed) {
+			m[name] = o.Name + ", with a list"
+		}
+	}
+	return m
+}()
 
 // A FilterKind says what a filter compares.
 type FilterKind uint8
@@ -365,4 +512,18 @@ func (f *Filter) Kind() FilterKind {
 		return FlagFilter
 	}
 	return UnknownFilter
+}
+
+// Comparison returns the operator of the filter, whose name may be left out except for a
+// dependency (evaluation.md §4.2, §5.5); ok is false if there is none.
+func (f *Filter) Comparison() (o Operator, ok bool) {
+	name := f.Operator
+	switch {
+	case name != "":
+	case f.Kind() == CohortFilter:
+		name = OperatorIn
+	case f.Kind() == PropertyFilter:
+		name = OperatorExact
+	}
+	return OperatorNamed(name)
 }

@@ -34,14 +34,14 @@ func (c *compiler) quickKnows(f *compiledFlag) (known, parses bool) {
 		}
 		for _, id := range f.conditions[i].checks {
 			k := &c.s.checks[id]
-			if k.op < opSet || k.op > opUseless {
+			if !ops[k.op].quick {
 				return false, false
 			}
 			def := &c.s.slots[k.slot]
 			if def.owner != ownerPerson || def.name == "distinct_id" {
 				return false, false
 			}
-			parses = parses || k.op >= opDateExact && k.op < opUseless
+			parses = parses || ops[k.op].parses
 		}
 	}
 	return true, parses
@@ -318,25 +318,22 @@ func (v *quickValue) number() (n float64, ok bool) {
 // does. Place is where the property is in f.needs, plus one. It is not ok if that is left
 // to compareProperty.
 func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *time.Location) (match, ok bool) {
-	switch k.op {
-	case opSet:
+	switch k.aspect {
+	case aspectSet:
 		match = true
-	case opUseless:
+	case aspectUseless:
 		return false, true
-	case opText:
-		if v.kind != quickASCII {
-			return k.quickText(v)
-		}
-		match = text.IsLower(v.text, k.text)
-	case opTruthy:
+	case aspectText, aspectASCII:
+		return k.quickText(v)
+	case aspectTruth:
 		match = (v.kind == quickTrue || v.kind >= quickFolded && text.IsLower(v.text, "true")) == k.truthy
-	case opGT, opGTE, opLT, opLTE, opBetween:
+	case aspectNumber:
 		n, ok := v.number()
 		if !ok || n != n {
 			return false, true
 		}
 		match = k.hasNumber(n)
-	case opDateExact, opDateBefore, opDateAfter:
+	case aspectDate:
 		t, ok := forms.dateFrom(v, place, zone)
 		if !ok {
 			return false, true
@@ -344,7 +341,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		if match, ok = k.hasDate(t, forms.now, zone); !ok {
 			return false, true
 		}
-	case opSemverEQ, opSemverNEQ, opSemverGT, opSemverGTE, opSemverLT, opSemverLTE, opSemverRange:
+	case aspectVersion:
 		if v.kind == quickNumber {
 			return false, false // its text would have to leave the stack
 		}
@@ -356,7 +353,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 			return false, true
 		}
 		match = k.hasVersion(&forms.version)
-	case opRegex:
+	case aspectPattern:
 		s := v.text
 		switch v.kind {
 		case quickNull:
@@ -370,7 +367,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		}
 		match = k.more.matcher.MatchString(s)
 	default:
-		return k.quickText(v)
+		return false, false
 	}
 	return match != k.negated, true
 }
@@ -419,7 +416,7 @@ func (k *check) quickText(v *quickValue) (match, ok bool) {
 		case len(v.text) > len(buf)/2: // in lower case it may be longer
 			return false, false
 		}
-		if v.kind == quickOther && k.op <= opTexts {
+		if v.kind == quickOther && k.aspect == aspectText {
 			match = k.hasText(sharedString(text.AppendLower(buf[:0], v.text)))
 		} else {
 			match = k.hasText(sharedString(text.AppendLowerASCII(buf[:0], v.text)))

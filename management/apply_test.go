@@ -92,11 +92,11 @@ func TestApply(t *testing.T) {
 	r, err := w.applied(document, management.ApplyOptions{IfMatch: &dry.ETag})
 	w.ok(err)
 	if diff := cmp.Diff([]string{
-		`changed cohort Acme 0; description: "Ours" added; filters/properties/values/0/value: "@acme.com" → "@acme.example"`,
+		`changed cohort Acme 0; description: Ours added; criterion 1, value: @acme.com → @acme.example`,
 		`created cohort Fresh 0`,
 		`created flag new 1`,
-		`changed flag old 2; active: false → true; archived: true → false`,
-		`changed flag top 2; name: "Top" added; filters/groups/0/properties/0/key: "base" → "new"; filters/groups/0/rollout_percentage: 33.5 added`,
+		`changed flag old 2; state: off → on; archived: yes → no`,
+		`changed flag top 2; name: Top added; condition set 1, filter 1, key: base → new; condition set 1, rollout percentage: 33.5% added`,
 	}, told(r), same); diff != "" || r.Unchanged != 2 || r.Parity != 1000 {
 		t.Errorf("%d unchanged, tried for %d subjects (-want +got)\n%s", r.Unchanged, r.Parity, diff)
 	}
@@ -112,7 +112,7 @@ func TestApply(t *testing.T) {
 		t.Errorf("activity log (-want +got)\n%s", diff)
 	}
 	top := must(w.FlagVersions(t.Context(), w.as(w.ada), ref(w.web), "top", 10, 0))(t)
-	if v := top.Items[0]; len(top.Items) != 2 || !strings.Contains(v.Summary, `name: "Top" added`) || v.CreatedBy.Email != w.ada.Email {
+	if v := top.Items[0]; len(top.Items) != 2 || !strings.Contains(v.Summary, "name: Top added") || v.CreatedBy.Email != w.ada.Email {
 		t.Errorf("newest version of top: %+v", v)
 	}
 	if f := w.seeFlag("top"); f.Version != 2 || !strings.Contains(shown(f.Filters), `"rollout_percentage":33.5`) || f.LastModifiedBy.Email != w.ada.Email {
@@ -145,9 +145,9 @@ func TestApplyPrune(t *testing.T) {
 	r, err := w.applied(document, prune)
 	w.ok(err)
 	if diff := cmp.Diff([]string{
-		"deleted cohort Acme 0; deleted: false → true", "deleted cohort Listed 0; deleted: false → true", "deleted cohort Spare 0; deleted: false → true",
-		"archived flag base 2; active: true → false; archived: false → true", "created flag kept 1",
-		"archived flag mine 2; active: true → false; archived: false → true", "archived flag top 2; active: true → false; archived: false → true",
+		"deleted cohort Acme 0; deleted: no → yes", "deleted cohort Listed 0; deleted: no → yes", "deleted cohort Spare 0; deleted: no → yes",
+		"archived flag base 2; state: on → off; archived: no → yes", "created flag kept 1",
+		"archived flag mine 2; state: on → off; archived: no → yes", "archived flag top 2; state: on → off; archived: no → yes",
 	}, told(r), same); diff != "" {
 		t.Errorf("changes (-want +got)\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
@@ -32,17 +33,18 @@ type FlagChange struct {
 
 // String returns the change in words.
 func (c FlagChange) String() string {
-	const maxTold = 80 // bytes
-	before, after := shorten(c.Before, maxTold), shorten(c.After, maxTold)
+	const longest = 80 // characters
+	say := func(value string) string { return words.Shorten(new(words.Names).Value(c.Field, value), longest) }
+	place, before, after := words.Place(c.Field), say(c.Before), say(c.After)
 	switch {
 	case before == "" && after == "":
-		return c.Field + " changed"
+		return place + " changed"
 	case before == "":
-		return c.Field + ": " + after + " added"
+		return place + ": " + after + " added"
 	case after == "":
-		return c.Field + ": " + before + " removed"
+		return place + ": " + before + " removed"
 	}
-	return c.Field + ": " + before + " → " + after
+	return place + ": " + before + " → " + after
 }
 
 // shorten cuts a text that is longer than so many bytes.
@@ -65,14 +67,14 @@ func (v *FlagVersion) summary() string {
 	case v.Changes == nil:
 		return "the first version that was kept"
 	}
-	var words []string
+	var told []string
 	for _, c := range v.Changes[:min(maxTold, len(v.Changes))] {
-		words = append(words, c.String())
+		told = append(told, c.String())
 	}
-	if more := len(v.Changes) + v.MoreChanges - len(words); more > 0 {
-		words = append(words, strconv.Itoa(more)+" more")
+	if more := len(v.Changes) + v.MoreChanges - len(told); more > 0 {
+		told = append(told, strconv.Itoa(more)+" more")
 	}
-	text := strings.Join(words, "; ")
+	text := strings.Join(told, "; ")
 	if v.RevertedTo != nil {
 		text = "reverted to version " + strconv.Itoa(*v.RevertedTo) + ": " + text
 	}

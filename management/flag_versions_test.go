@@ -116,18 +116,18 @@ func TestFlagHistory(t *testing.T) {
 	w.clock.advance(time.Minute)
 	must(w.revert("k", `{"version":2}`))(t)
 	type change = management.FlagChange
-	group := `filters/groups/0: {"properties":[{"key":"plan","type":"person","value":"pro"}],"rollout_percentage…`
-	payload := `filters/payloads: {"true":"{\"text\":\"` + strings.Repeat("é", 29) + `…`
+	const group = "condition set 1: 50% of everyone where plan is pro"
+	payload := `payloads: {"true":"{\"text\":\"` + strings.Repeat("é", 59) + `…`
 	want := []struct {
 		summary string
 		changes []change
 	}{
-		{`reverted to version 2: name: "<N>" removed; ` + group + ` added; ` + payload + ` removed; 1 more`, nil},
-		{group + ` removed; filters/groups/1: {"properties":[{"key":"new","type":"person","value":["a","c"]}]} removed; ` + payload + ` added; 1 more`, nil},
-		{`filters/groups/1/properties/0/value: ["a","b"] → ["a","c"]`, []change{{"filters/groups/1/properties/0/value", `["a","b"]`, `["a","c"]`}}},
-		{`filters/groups/1: {"properties":[{"key":"new","type":"person","value":["a","b"]}]} added`, []change{{"filters/groups/1", "", `{"properties":[{"key":"new","type":"person","value":["a","b"]}]}`}}},
-		{`name: "<N>" added; active: true → false; tags: ["x","y"] added`, []change{{"name", "", `"<N>"`}, {"active", "true", "false"}, {"tags", "", `["x","y"]`}}},
-		{`filters/groups/0/rollout_percentage: 10 → 50`, []change{{"filters/groups/0/rollout_percentage", "10", "50"}}},
+		{`reverted to version 2: name: <N> removed; ` + group + ` added; ` + payload + ` removed; 1 more`, nil},
+		{group + ` removed; condition set 2: everyone where new is a or c removed; ` + payload + ` added; 1 more`, nil},
+		{`condition set 2, filter 1, value: a, b → a, c`, []change{{"filters/groups/1/properties/0/value", `["a","b"]`, `["a","c"]`}}},
+		{`condition set 2: everyone where new is a or b added`, []change{{"filters/groups/1", "", `{"properties":[{"key":"new","type":"person","value":["a","b"]}]}`}}},
+		{`name: <N> added; state: on → off; tags: x, y added`, []change{{"name", "", `"<N>"`}, {"active", "true", "false"}, {"tags", "", `["x","y"]`}}},
+		{`condition set 1, rollout percentage: 10% → 50%`, []change{{"filters/groups/0/rollout_percentage", "10", "50"}}},
 		{"created", nil},
 	}
 	list := w.versions("k")
@@ -209,14 +209,14 @@ func TestVersionsOfOtherChanges(t *testing.T) {
 	}
 	feature := w.feature(w.web, `{"name":"Early","stage":"draft"}`)
 	must(w.UpdateEarlyAccessFeature(t.Context(), w.as(w.ada), ref(w.web), feature, management.EarlyAccessPatch{Stage: optional.Of("beta")}))(t)
-	if list := w.versions("early"); len(list) != 2 || list[0].Summary != "filters/feature_enrollment: true added" {
+	if list := w.versions("early"); len(list) != 2 || list[0].Summary != "early access: yes added" {
 		t.Errorf("early access: %+v", list)
 	}
 	surveys := must(survey.New(survey.Config{Management: w.Service, Events: w.store, Now: w.clock.Now}))(t)
 	v := must(surveys.Create(t.Context(), w.as(w.ada), ref(w.web), decode[survey.Patch](t, `{"name":"S","type":"api","questions":[{"type":"open","question":"Why?"}],"targeting_flag_filters":`+when("plan", "free")+`}`)))(t)
 	must(surveys.Update(t.Context(), w.as(w.ada), ref(w.web), v.ID.String(), decode[survey.Patch](t, `{"targeting_flag_filters":`+when("plan", "pro")+`}`)))(t)
 	id := v.TargetingFlag.ID
-	if list := w.versions(fmt.Sprint(id)); len(list) != 2 || !strings.Contains(list[0].Summary, "filters/groups/0/properties/0/value: \"free\" → \"pro\"") {
+	if list := w.versions(fmt.Sprint(id)); len(list) != 2 || !strings.Contains(list[0].Summary, "condition set 1, filter 1, value: free → pro") {
 		t.Errorf("survey: %+v", list)
 	}
 	_, err := w.revert(fmt.Sprint(id), `{"version":1}`)

@@ -27,14 +27,14 @@ func TestApply(t *testing.T) {
 				return create + ` cohort "Pro"
 ` + create + ` cohort "Testers"
 ` + change + ` flag base (version 2)
-    name: "Base <b>" added
-    filters/groups/0/properties: [{"key":"id","type":"cohort","value":"Pro"}] added
-    filters/groups/0/rollout_percentage: 10 → 100
-    tags: ["web"] added
+    name: Base <b> added
+    condition set 1, filters: in cohort Pro added
+    condition set 1, rollout percentage: 10% → 100%
+    tags: web added
 ` + create + ` flag listed
 ` + archive + ` flag mine (version 2)
-    active: true → false
-    archived: false → true
+    state: on → off
+    archived: no → yes
 ` + create + ` flag old
 ` + create + ` flag seats
 ` + create + ` flag top

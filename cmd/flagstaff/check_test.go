@@ -34,8 +34,8 @@ func TestCheck(t *testing.T) {
 		want  outcome
 	}{
 		{"good", []string{good}, "", outcome{0, "no problems in 1 flag of 1 file\n", ""}},
-		{"warnings", []string{odd}, "", outcome{0, odd + `:1:67: warning: flag "a" at /filters/groups/1: the condition set is unreachable: condition set 0 matches everyone; move it up or remove it` + "\n0 errors, 1 warning, 0 notes in 1 flag of 1 file\n", ""}},
-		{"strict", []string{"-strict", good, odd}, "", outcome{1, odd + `:1:67: warning: flag "a" at /filters/groups/1: the condition set is unreachable: condition set 0 matches everyone; move it up or remove it` + "\n0 errors, 1 warning, 0 notes in 2 flags of 2 files\n", ""}},
+		{"warnings", []string{odd}, "", outcome{0, odd + `:1:67: warning: flag "a" at /filters/groups/1: the condition set is unreachable: condition set 1 matches everyone; move it up or remove it` + "\n0 errors, 1 warning, 0 notes in 1 flag of 1 file\n", ""}},
+		{"strict", []string{"-strict", good, odd}, "", outcome{1, odd + `:1:67: warning: flag "a" at /filters/groups/1: the condition set is unreachable: condition set 1 matches everyone; move it up or remove it` + "\n0 errors, 1 warning, 0 notes in 2 flags of 2 files\n", ""}},
 		{"no JSON", []string{broken}, "", outcome{1, broken + ":2:12: error: definitions are not valid JSON: offset 23: unexpected character '}' where a member name should begin\n1 error, 0 warnings, 0 notes in 0 flags of 1 file\n", ""}},
 		{"no document", []string{"-"}, " 7", outcome{1, "standard input:1:2: error: definitions must be a JSON object with an array \"flags\", not a number\n1 error, 0 warnings, 0 notes in 0 flags of 1 file\n", ""}},
 		{"Ruling86: no condition sets", []string{"-strict", empty}, "", outcome{0, empty + `:1:63: note: flag "a" at /filters/groups: the flag has no condition sets and is off for everybody; add a condition set without filters to match everyone` + "\n0 errors, 0 warnings, 1 note in 1 flag of 1 file\n", ""}},
@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
     "severity": "warning",
     "flag": "a",
     "path": "/filters/groups/1",
-    "message": "the condition set is unreachable: condition set 0 matches everyone",
+    "message": "the condition set is unreachable: condition set 1 matches everyone",
     "hint": "move it up or remove it"
   }
 ]

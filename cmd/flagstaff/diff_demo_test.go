@@ -101,7 +101,7 @@ func TestDiffOfDefaults(t *testing.T) {
 	}
 	other := write(t, "other.json", `{"flags":[{"id":1,"key":"base","active":true,"filters":{"groups":[{"rollout_percentage":0}]}}]}`)
 	base := write(t, "base.json", `{"flags":[{"id":1,"key":"base","active":true,"filters":{"groups":[{}]}}]}`)
-	if got := run(t, "diff", base, other); !strings.HasPrefix(got.Stdout, "base changed\n    condition set 0, rollout: 100 → 0\n") {
+	if got := run(t, "diff", base, other); !strings.HasPrefix(got.Stdout, "base changed\n    condition set 1, rollout percentage: 100% → 0%\n") {
 		t.Errorf("diff of a rollout: %s", got.Stdout)
 	}
 }

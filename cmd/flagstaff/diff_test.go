@@ -37,7 +37,7 @@ func TestDiff(t *testing.T) {
 	many := file("many.txt", everybody.String())
 	few := file("few.jsonl", `{"distinct_id":"ada","person_properties":{"plan":"pro"}}`+"\n\n"+`{"distinct_id":"eve","person_properties":{"seen":"2026-02-20"}}`)
 	recent := file("recent.json", strings.Replace(definitionsWith("pro", 100), `{"properties":[]`, `{"properties":[{"key":"seen","type":"person","operator":"is_date_after","value":"-30d"}]`, 1))
-	const widened = "beta changed\n    condition set 1, rollout: 0 → 50\n\n"
+	const widened = "beta changed\n    condition set 2, rollout percentage: 0% → 50%\n\n"
 	for _, tt := range []struct {
 		name   string
 		args   []string
@@ -50,13 +50,13 @@ func TestDiff(t *testing.T) {
 		{"reported", []string{old, wider, many}, "", 0, widened + "486 of 1000 subjects (48.6%) get another value; 1 of 1 flags differ\n", ""},
 		{"in the limit", []string{"-limit", "48.6%", old, wider, many}, "", 0, widened + "486 of 1000", ""},
 		{"above the limit", []string{"-limit=48.5", old, wider, many}, "", 1, widened + "486 of 1000", "flagstaff diff: 486 of 1000 subjects get another value, more than 48.5%\n"},
-		{"properties count", []string{"-limit", "0", old, file("gold.json", definitionsWith("gold", 0)), few}, "", 1, "beta changed\n    condition set 0, filter 0, value: pro → gold\n\n1 of 2 subjects (50%) get another value", "more than 0%"},
+		{"properties count", []string{"-limit", "0", old, file("gold.json", definitionsWith("gold", 0)), few}, "", 1, "beta changed\n    condition set 1, filter 1, value: pro → gold\n\n1 of 2 subjects (50%) get another value", "more than 0%"},
 		{"flags after arguments", []string{old, wider, "-", "-limit", "0"}, "user-0\nuser-1\n", 1, widened + "1 of 2 subjects", "more than 0%"},
 		{"definitions from there", []string{"-", old, many}, definitionsWith("pro", 0), 0, "0 of 1000", ""},
-		{"a flag breaks", []string{"-limit", "0", old, broken, few}, "", 1, "beta changed\n    condition set 0, filter 0, operator: exact → almost\n\n2 of 2 subjects", broken + `:2:59: error: flag "beta"`},
+		{"a flag breaks", []string{"-limit", "0", old, broken, few}, "", 1, "beta changed\n    condition set 1, filter 1, operator: is → almost\n\n2 of 2 subjects", broken + `:2:59: error: flag "beta"`},
 		{"random persons", []string{"-persons", "2000", old, wider}, "", 0, widened + "", ""},
 		{"random persons have properties", []string{"-persons", "100", "-limit", "0", old, file("gold.json", definitionsWith("gold", 0))}, "", 1, "beta changed\n", "of 100 subjects get another value, more than 0%"},
-		{"random groups", []string{"-persons", "100", "-limit", "0", file("free.json", groupDefinitions("free")), file("paid.json", groupDefinitions("paid"))}, "", 1, "billing changed\n    condition set 0, filter 0, value: free → paid\n\n", "of 100 subjects get another value"},
+		{"random groups", []string{"-persons", "100", "-limit", "0", file("free.json", groupDefinitions("free")), file("paid.json", groupDefinitions("paid"))}, "", 1, "billing changed\n    condition set 1, filter 1, value: free → paid\n\n", "of 100 subjects get another value"},
 
 		{"relative dates", []string{"-now", "2026-03-01T00:00:00Z", "-limit", "0", old, recent, few}, "", 1, "beta changed\n", "1 of 2 subjects get another value, more than 0%"},
 		{"relative dates later", []string{"-now", "2026-05-01T00:00:00Z", "-limit", "0", old, recent, few}, "", 0, "beta changed\n", ""},
@@ -110,9 +110,9 @@ func TestDiffJSON(t *testing.T) {
       "key": "button",
       "change": "changed",
       "differences": [
-        "variant 0, rollout: 50 → 0",
-        "variant 1, key: b → \"c d\"",
-        "variant 1, rollout: 50 → 100",
+        "variant 1, weight: 50% → 0%",
+        "variant 2, key: b → c d",
+        "variant 2, weight: 50% → 100%",
         "payload of a: 1 → 2"
       ],
       "changed": 1,
@@ -147,9 +147,9 @@ func TestDiffJSON(t *testing.T) {
       "key": "list",
       "change": "changed",
       "differences": [
-        "condition set 0, filter 0, value: [\"pro\",\"team\"] → [\"pro\"]",
-        "condition set 0, rollout: 100 → 7",
-        "condition set 1: added: {\"properties\":[],\"rollout_percentage\":100}",
+        "condition set 1, filter 1, value: pro, team → pro",
+        "condition set 1, rollout percentage: 100% → 7%",
+        "condition set 2: added: everyone",
         "runtime: all → server"
       ],
       "changed": 0,

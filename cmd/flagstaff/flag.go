@@ -16,7 +16,9 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/nearest"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -181,9 +183,9 @@ func (r *remote) summaryOf(ctx context.Context, f *management.FlagView) string {
 	if !f.Active {
 		return state(f)
 	}
-	filters := r.filtersOf(ctx, f)[0]
-	text := state(f) + ", for " + filters.Audience()
-	if variants := filters.Variants(); variants != "" {
+	list, names := r.filtersOf(ctx, f)
+	text := state(f) + ", for " + names.Audience(list[0])
+	if variants := words.Variants(list[0]); variants != "" {
 		text += "; variants " + variants
 	}
 	return text
@@ -197,29 +199,33 @@ func (p *program) tell(r *remote, f *management.FlagView, format string, args ..
 	return p.Print("%s", tool.Printable(fmt.Sprintf(format, args...)))
 }
 
-// filtersOf returns the filters of flags, with the keys of the flags that they refer to if
-// the server tells them.
-func (r *remote) filtersOf(ctx context.Context, views ...*management.FlagView) []tool.Filters {
-	list, wanted, keys := make([]tool.Filters, len(views)), []int64{}, make(map[string]string)
+// filtersOf returns the filters of flags, with the names of what they refer to as far as the
+// server tells them.
+func (r *remote) filtersOf(ctx context.Context, views ...*management.FlagView) ([]*flags.Filters, *words.Names) {
+	list, wanted, names := make([]*flags.Filters, len(views)), []int64{}, words.NewNames()
 	for i, f := range views {
-		list[i] = tool.ReadFilters(f.Filters)
-		list[i].FlagKeys = keys
-		wanted = append(wanted, list[i].References()...)
+		list[i] = names.Read(f.Filters)
+		for target := range list[i].Targets() {
+			if id, ok := target.ID(); ok {
+				wanted = append(wanted, id)
+			}
+		}
 	}
 	if len(wanted) > 0 {
 		var answer struct {
 			Keys map[string]string `json:"keys"`
 		}
 		if r.client.Send(ctx, http.MethodPost, r.client.InProject("feature_flags", "bulk_keys"), map[string]any{"ids": wanted}, &answer) == nil {
-			maps.Copy(keys, answer.Keys)
+			names.Flags = answer.Keys
 		}
 	}
-	return list
+	return list, names
 }
 
 // about prints a flag.
 func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) error {
-	filters := r.filtersOf(ctx, f)[0]
+	list, names := r.filtersOf(ctx, f)
+	filters := list[0]
 	rows := [][]string{{"flag", f.Key}}
 	add := func(name, value string) {
 		if value != "" {
@@ -233,18 +239,16 @@ func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) 
 		add("stale", *f.StaleReason)
 	}
 	for i := range filters.Groups {
-		name := "audience"
-		if len(filters.Groups) > 1 {
-			name = fmt.Sprintf("audience %d", i)
-		}
-		add(name, filters.Condition(i))
+		add(fmt.Sprintf("condition set %d", i+1), names.Condition(&filters.Groups[i], filters.AggregationGroupTypeIndex))
 	}
-	if filters.EarlyEnrollment || len(filters.Groups) == 0 {
-		add("audience", cmp.Or(map[bool]string{true: tool.EarlyEnrolled}[filters.EarlyEnrollment], tool.Nobody))
+	if early := filters.FeatureEnrollment; early != nil && *early {
+		add("early access", words.EarlyAccess)
+	} else if len(filters.Groups) == 0 {
+		add("condition sets", "none: the flag is on for "+words.NoOne)
 	}
-	add("variants", filters.Variants())
+	add("variants", words.Variants(filters))
 	if filters.Holdout != nil {
-		add("holdout", tool.Percent(filters.Holdout.Exclusion))
+		add("holdout", words.Percent(filters.Holdout.ExclusionPercentage))
 	}
 	if f.EncryptedPayloads {
 		add("payload", "encrypted")
@@ -254,7 +258,7 @@ func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) 
 			if key == "true" && filters.Multivariate == nil {
 				name = "payload"
 			}
-			add(name, tool.Compact(payloadText(filters.Payloads[key])))
+			add(name, words.Text(payloadText(filters.Payloads[key])))
 		}
 	}
 	if f.RemoteConfig {

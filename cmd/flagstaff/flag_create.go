@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -112,7 +113,7 @@ func (n *newFlag) body(p *program, key string) (map[string]any, error) {
 	if len(variants) > 0 {
 		const rounding = 0.01
 		if sum < 100-rounding || sum > 100+rounding {
-			return nil, tool.WrongUsage("the shares of flags -variant make %s, and must make 100%%", tool.Percent(sum))
+			return nil, tool.WrongUsage("the percentages of flags -variant make %s, and must make 100%%", words.Percent(sum))
 		}
 		filters["multivariate"] = map[string]any{"variants": variants}
 	}

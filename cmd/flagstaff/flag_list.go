@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -114,14 +115,14 @@ func (p *program) listFlags(ctx context.Context, r *remote, query url.Values) er
 		return p.Table(rows)
 	}
 	rows := [][]string{{"KEY", "STATE", "AUDIENCE", "CHANGED", "BY"}}
-	filters := r.filtersOf(ctx, views...)
+	filters, names := r.filtersOf(ctx, views...)
 	for i, f := range views {
-		audience := filters[i].Audience()
-		if variants := filters[i].Variants(); variants != "" {
+		audience := names.Audience(filters[i])
+		if variants := words.Variants(filters[i]); variants != "" {
 			audience += " (" + variants + ")"
 		}
-		const width = 60
-		rows = append(rows, []string{f.Key, state(f), tool.Shorten(audience, width), when(f.UpdatedAt), who(f.LastModifiedBy)})
+		const width = 59
+		rows = append(rows, []string{f.Key, state(f), words.Shorten(audience, width), when(f.UpdatedAt), who(f.LastModifiedBy)})
 	}
 	return p.Table(rows)
 }

@@ -2,21 +2,21 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // flagRolloutCommand changes how many get a flag.
 func (p *program) flagRolloutCommand() *cli.Command {
 	var r remote
-	const first = -1
-	condition := first
+	var condition int
 	return &cli.Command{
 		Name:      "rollout",
 		Usage:     "change for how many a flag is on",
@@ -25,14 +25,14 @@ func (p *program) flagRolloutCommand() *cli.Command {
 persons who have the flag keep it while the percentage grows. It prints the percentage
 before and after and, if the key may see persons (person:read), for about how many of the
 known ones that is.
-A flag with several condition sets needs -condition: flag get lists them, from 0 on.
+A flag with several condition sets needs -condition: flag get lists them, from 1 on.
 
 Examples:
 
 	flagstaff flag rollout new-checkout 50
-	flagstaff flag rollout -condition 1 new-checkout 2.5`,
+	flagstaff flag rollout -condition 2 new-checkout 2.5`,
 		Flags: r.flags(
-			&cli.IntFlag{Name: "condition", Value: first, HideDefault: true, Usage: "the `INDEX` of the condition set, from 0", Destination: &condition},
+			&cli.IntFlag{Name: "condition", HideDefault: true, Usage: "the `NUMBER` of the condition set, from 1", Destination: &condition},
 		),
 		ShellComplete: p.completeKey(&r),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -44,8 +44,8 @@ Examples:
 			if !ok {
 				return tool.WrongUsage("PERCENTAGE is %q: want %s", args[1], tool.WantPercentage)
 			}
-			if cmd.IsSet("condition") && condition < 0 {
-				return tool.BadValue("condition", fmt.Sprint(condition), "a number from 0")
+			if cmd.IsSet("condition") && condition < 1 {
+				return tool.BadValue("condition", fmt.Sprint(condition), "a number from 1")
 			}
 			if _, err := p.connect(&r, cmd, "KEY", "PERCENTAGE"); err != nil {
 				return err
@@ -54,26 +54,28 @@ Examples:
 			if err != nil {
 				return err
 			}
-			filters := r.filtersOf(ctx, before)[0]
-			if condition < 0 && len(filters.Groups) == 1 {
-				condition = 0
+			list, names := r.filtersOf(ctx, before)
+			filters := list[0]
+			if condition == 0 && len(filters.Groups) == 1 {
+				condition = 1
 			}
-			if condition < 0 || condition >= len(filters.Groups) {
-				return wantCondition(&filters, before.Key, condition)
+			if condition == 0 || condition > len(filters.Groups) {
+				return wantCondition(filters, names, before.Key, condition)
 			}
+			set := &filters.Groups[condition-1]
 			f := new(management.FlagView)
-			body := map[string]any{"rollout_percentage": share, "condition": condition, "version": before.Version}
+			body := map[string]any{"rollout_percentage": share, "condition": condition - 1, "version": before.Version}
 			if err := r.client.Send(ctx, http.MethodPost, r.path(fmt.Sprint(before.ID), "rollout"), body, f); err != nil {
 				return r.refused(ctx, args[0], err)
 			}
 			if r.asJSON {
 				return p.JSON(f)
 			}
-			text := fmt.Sprintf("flag %s: %s → %s", f.Key, tool.Percent(filters.Groups[condition].Share()), tool.Percent(share))
+			text := fmt.Sprintf("flag %s: %s → %s", f.Key, words.Percent(words.Rollout(set)), words.Percent(share))
 			if n := len(filters.Groups); n > 1 {
 				text += fmt.Sprintf(" in condition set %d", condition)
 			}
-			text += r.reach(ctx, &filters, condition, share)
+			text += r.reach(ctx, set, filters.AggregationGroupTypeIndex, share)
 			if !f.Active {
 				text += fmt.Sprintf("; it is off: %s flag on %s", tool.ProgramName, f.Key)
 			}
@@ -83,33 +85,29 @@ Examples:
 }
 
 // wantCondition says which condition sets a flag has.
-func wantCondition(f *tool.Filters, key string, condition int) error {
+func wantCondition(f *flags.Filters, names *words.Names, key string, condition int) error {
 	n := len(f.Groups)
 	if n == 0 {
 		return fmt.Errorf("flag %s has no condition set whose percentage could change", key)
 	}
 	text := fmt.Sprintf("flag %s has %s: say which one with -condition", key, tool.Count(n, "condition set"))
-	if condition >= 0 {
+	if condition > 0 {
 		text = fmt.Sprintf("flag %s has %s, and no %d: say which one with -condition", key, tool.Count(n, "condition set"), condition)
 	}
 	const shown = 10
 	for i := range f.Groups[:min(n, shown)] {
-		text += fmt.Sprintf("; %d is %s", i, tool.Shorten(f.Condition(i), 60))
+		text += fmt.Sprintf("; %d is %s", i+1, words.Shorten(names.Condition(&f.Groups[i], f.AggregationGroupTypeIndex), 60))
 	}
 	return fmt.Errorf("%s", text)
 }
 
 // reach says for about how many persons, or groups, a condition set is with a percentage.
 // It is "" if the server does not tell, which must not spoil a change that was made.
-func (r *remote) reach(ctx context.Context, f *tool.Filters, condition int, share float64) string {
-	c, of := &f.Groups[condition], "persons"
-	body := map[string]any{"condition": map[string]any{"properties": append([]json.RawMessage{}, c.Properties...)}}
-	aggregation := f.Aggregation
-	if c.Aggregation != nil {
-		aggregation = c.Aggregation
-	}
-	if aggregation != nil {
-		body["group_type_index"], of = *aggregation, "groups"
+func (r *remote) reach(ctx context.Context, c *flags.Condition, ofFlag flags.Aggregation, share float64) string {
+	of := "persons"
+	body := map[string]any{"condition": map[string]any{"properties": append([]flags.Filter{}, c.Properties...)}}
+	if index, grouped := words.Aggregation(c, ofFlag); grouped {
+		body["group_type_index"], of = index, "groups"
 	}
 	var radius management.BlastRadius
 	if r.client.Send(ctx, http.MethodPost, r.client.InProject("feature_flags", "user_blast_radius"), body, &radius) != nil {

@@ -27,7 +27,7 @@ import (
 //
 // A new checkout.
 //
-// It is on for 50% of everybody. Tags: shop.
+// It is on for 50% of everyone. Tags: shop.
 var NewCheckout = flagstaff.NewBool("new-checkout", false)
 `
 
@@ -76,7 +76,7 @@ func TestGen(t *testing.T) {
 	if got := run(t, "gen", broken); got.Code != 1 || !strings.HasPrefix(got.Stderr, "flagstaff gen: "+broken+":1:11: ") {
 		t.Errorf("of a broken file: %+v", got)
 	}
-	if got := run(t, "gen", file); !strings.Contains(got.Stdout, "// It is on for everybody if flag new-checkout is true.\n") || !strings.Contains(got.Stdout, "// It is on for nobody: it is switched off.\n") {
+	if got := run(t, "gen", file); !strings.Contains(got.Stdout, "// It is on for everyone where flag new-checkout is true.\n") || !strings.Contains(got.Stdout, "// It is on for no one: it is switched off.\n") {
 		t.Errorf("rollouts in words: %+v", got)
 	}
 }

@@ -159,11 +159,8 @@ func (w *document) leaf(fl *flags.Filter) {
 	switch kind {
 	case "cohort":
 		// SDKs know the negation of a leaf, but not each of its operators.
-		switch operator {
-		case flags.OperatorIn:
-			operator = ""
-		case flags.OperatorNotIn:
-			operator, negation = "", !negation
+		if o, _ := fl.Comparison(); o.For == flags.CohortFilter {
+			operator, negation = "", negation != o.Negated
 		}
 	case "":
 		kind = "person"

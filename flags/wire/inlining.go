@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -137,7 +136,7 @@ func inlinable(fl *flags.Filter) bool {
 	if fl.Err() != nil || fl.Negation || fl.Key == "" || fl.Type != "" && fl.Type != "person" {
 		return false
 	}
-	o, ok := flags.OperatorNamed(cmp.Or(fl.Operator, flags.OperatorExact))
+	o, ok := fl.Comparison()
 	if !ok || o.For != flags.PropertyFilter {
 		return false
 	}

@@ -1,9 +1,34 @@
 package reference
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
+
+// propertyOperators are the operators of person, person_metadata and group
+// filters (§4.2).
+var propertyOperators = []string{
+	"exact", "is_not", "is_set", "is_not_set",
+	"icontains", "not_icontains", "icontains_multi", "not_icontains_multi",
+	"starts_with", "not_starts_with", "ends_with", "not_ends_with",
+	"regex", "not_regex",
+	"gt", "gte", "lt", "lte", "between", "not_between",
+	"is_date_exact", "is_date_before", "is_date_after",
+	"semver_eq", "semver_neq", "semver_gt", "semver_gte", "semver_lt", "semver_lte",
+	"semver_tilde", "semver_caret", "semver_wildcard",
+}
+
+// otherOperators are for cohort and flag filters (§4.11). On a property they
+// never match.
+var otherOperators = []string{"in", "not_in", "flag_evaluates_to"}
+
+// olderOperators have another name now (§4.2).
+var olderOperators = map[string]string{"min": "gte", "max": "lte"}
+
+func knownOperator(name string) bool {
+	return slices.Contains(propertyOperators, name) || slices.Contains(otherOperators, name)
+}
 
 // A comparison has the parts of an evaluation that operators depend on, besides
 // the two values.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -170,7 +172,7 @@ func (q *request) activityEntries(list []management.ActivityView) ([]activityEnt
 		return nil, err
 	}
 	for i := range list {
-		entries[i].Changes = words.activityChanges(&list[i], changes[i])
+		entries[i].Changes = activityChanges(words, &list[i], changes[i])
 	}
 	return entries, nil
 }
@@ -180,7 +182,7 @@ var actionWords = map[string]string{"created": "set", "changed": "changed", "del
 
 // activityChanges says in words what an entry has changed. Who is in a cohort is said as a
 // whole, as on its page.
-func (v *vocabulary) activityChanges(a *management.ActivityView, changes []management.FlagChange) []changeLine {
+func activityChanges(names *words.Names, a *management.ActivityView, changes []management.FlagChange) []changeLine {
 	action := make(map[string]string)
 	var out []changeLine
 	for _, c := range a.Detail.Changes {
@@ -189,10 +191,10 @@ func (v *vocabulary) activityChanges(a *management.ActivityView, changes []manag
 			changes = slices.DeleteFunc(slices.Clone(changes), func(c management.FlagChange) bool {
 				return c.Field == "filters" || strings.HasPrefix(c.Field, "filters/")
 			})
-			out = append(out, v.cohortChange(c.Before, c.After))
+			out = append(out, cohortChange(names, c.Before, c.After))
 		}
 	}
-	for i, line := range v.changes(a.Scope, changes) {
+	for i, line := range changesIn(names, a.Scope, changes) {
 		if c := changes[i]; c.Before == "" && c.After == "" && a.Scope != "FeatureFlag" && actionWords[action[c.Field]] != "" {
 			line.After = actionWords[action[c.Field]]
 		}

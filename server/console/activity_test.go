@@ -30,7 +30,7 @@ func TestRuling102Words(t *testing.T) {
 	s.update("new-dashboard", `{"tags":["one","two"],"filters":{"groups":[
 		{"properties":[{"key":"plan","type":"person","value":["pro","team"]}],"rollout_percentage":75},
 		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20}]}}`)
-	want := []string{"condition 1, rollout", "→ 75 %", "condition 2, filters in Imported cohort 2", "condition 2, rollout 50 % → 20 %", "tags one, two"}
+	want := []string{"condition set 1, rollout percentage", "→ 75%", "condition set 2, filters in Imported cohort 2", "condition set 2, rollout percentage 50% → 20%", "tags one, two"}
 	s.get(s.flagPath("new-dashboard")+"/history").want(200, want...).checkPage()
 	s.get("/projects/1/activity?scope=FeatureFlag&item=new-dashboard").want(200, want...).checkPage()
 	s.get("/projects/1/activity").want(200, want...)
@@ -39,7 +39,7 @@ func TestRuling102Words(t *testing.T) {
 		{"properties":[{"key":"plan","type":"person","value":["pro","team"]}],"rollout_percentage":75},
 		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20},
 		{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@example.org"}],"rollout_percentage":5,"variant":null}]}}`)
-	s.get("/projects/1/activity").want(200, "condition 3 5 % where email contains @example.org")
+	s.get("/projects/1/activity").want(200, "condition set 3 5% of everyone where email contains @example.org")
 
 	cohort := "/projects/1/cohorts/1"
 	before := s.get(cohort).want(200)
@@ -160,6 +160,6 @@ func TestStatus(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	s := newSite(t)
-	s.get("/projects/1/problems").want(200, "warning power-tools condition 1, filter 1", "the cohort is empty", "Choose another one.", "1 finding").checkPage()
+	s.get("/projects/1/problems").want(200, "warning power-tools condition set 1, filter 1", "the cohort is empty", "Choose another one.", "1 finding").checkPage()
 	s.get("/projects/1/flags/power-tools").want(200, "power-tools").checkPage() // where it leads to
 }

@@ -1,6 +1,10 @@
 package console
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
 
 // A bar is a row of shares, drawn as SVG: pages allow no style attributes.
 type bar struct {
@@ -42,13 +46,13 @@ func round(v float64) float64 { return float64(int(v*10+0.5)) / 10 }
 const hues = 8
 
 // variantBar shows how a flag is shared out among its variants.
-func variantBar(f *rawFilters) (b bar) {
+func variantBar(f *flags.Filters) (b bar) {
 	if f.Multivariate == nil {
 		return b
 	}
 	parts := make([]float64, len(f.Multivariate.Variants))
 	for i, v := range f.Multivariate.Variants {
-		parts[i] = v.Share
+		parts[i] = v.RolloutPercentage
 	}
 	x := 0.0
 	for i, share := range shares(100, parts) {

@@ -268,7 +268,7 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 	v.Deleted, v.Size = c.Deleted, q.sizeOf(c)
 	v.Made, v.Author = q.c.moment(c.CreatedAt), authorName(c.CreatedBy)
 	if !c.IsStatic {
-		v.Who = v.words.cohort(c.Filters)
+		v.Who = v.words.Cohort(c.Filters)
 	}
 	uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
 	if err != nil {

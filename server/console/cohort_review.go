@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -40,10 +42,10 @@ func (q *request) reviewCohort(c *management.CohortView, form *cohortForm) error
 	q.layout.Title = "Who is in it"
 	v := &cohortReviewView{
 		layout: q.layout, Name: form.Name, New: c == nil, List: q.projectPath("/cohorts"), Action: q.URL.Path, Hidden: hiddenFields(q.PostForm),
-		Who: offered.words.cohort(patch.Filters.Value), effectView: *effect,
+		Who: offered.words.Cohort(patch.Filters.Value), effectView: *effect,
 	}
 	if c != nil {
-		v.Was = offered.words.cohort(c.Filters)
+		v.Was = offered.words.Cohort(c.Filters)
 		uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
 		if err != nil {
 			return q.keepCohort(err, form)
@@ -220,7 +222,7 @@ func (q *request) clash(v *clashView, now string) error {
 }
 
 // cohortChanges says what differs between two forms of a cohort.
-func cohortChanges(words *vocabulary, a, b originalCohort) []changeLine {
+func cohortChanges(words *words.Names, a, b originalCohort) []changeLine {
 	var out []changeLine
 	add := func(place, before, after string) {
 		if before != after {
@@ -230,19 +232,19 @@ func cohortChanges(words *vocabulary, a, b originalCohort) []changeLine {
 	add("name", a.Name, b.Name)
 	add("description", a.Description, b.Description)
 	if !sameText(a.Filters, b.Filters) {
-		out = append(out, words.cohortChange(a.Filters, b.Filters))
+		out = append(out, cohortChange(words, a.Filters, b.Filters))
 	}
 	return out
 }
 
 // cohortChange says in words how who is in a cohort has changed.
-func (v *vocabulary) cohortChange(before, after json.RawMessage) changeLine {
+func cohortChange(names *words.Names, before, after json.RawMessage) changeLine {
 	line := changeLine{Place: "who is in it"}
 	if text(before) != "" {
-		line.Before = v.cohort(before)
+		line.Before = names.Cohort(before)
 	}
 	if text(after) != "" {
-		line.After = v.cohort(after)
+		line.After = names.Cohort(after)
 	}
 	if line.Before == line.After {
 		line.Before, line.After = shorten(text(before), 2000), shorten(text(after), 2000)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -82,9 +84,9 @@ func listCohorts(q *request) error {
 	if err != nil {
 		return err
 	}
-	words := &vocabulary{cohorts: make(map[string]string)}
+	words := words.NewNames()
 	for _, c := range all.Items {
-		words.cohorts[strconv.FormatInt(c.ID, 10)] = c.Name
+		words.Cohorts[strconv.FormatInt(c.ID, 10)] = c.Name
 	}
 	q.layout.Title = "Cohorts"
 	q.notice(doneWords)
@@ -95,7 +97,7 @@ func listCohorts(q *request) error {
 			Made: q.c.moment(c.CreatedAt), Author: authorName(c.CreatedBy),
 		}
 		if !c.IsStatic {
-			row.Who = words.cohort(c.Filters)
+			row.Who = words.Cohort(c.Filters)
 		}
 		row.Uses = q.usesOf(uses[c.ID])
 		if row.MoreUses = len(row.Uses) - usesListed; row.MoreUses > 0 {

@@ -1,13 +1,17 @@
 package console
 
-import "net/url"
+import (
+	"net/url"
+
+	"github.com/flagstaff-go/flagstaff/internal/words"
+)
 
 // FormBody reads a form and returns the change that it stands for; ok is false if the form
 // has errors. verb and target are a button that is pressed before.
 func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
 	form := readFlagForm(v)
 	form.edit(verb, target)
-	page := &flagView{flagForm: form, offered: offered{words: new(vocabulary)}}
+	page := &flagView{flagForm: form, offered: offered{words: words.NewNames()}}
 	page.fields()
 	if _, ok := form.patch(nil); !ok {
 		return nil, false
@@ -19,7 +23,7 @@ func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
 func OperatorNames(kind string) (names []string) {
 	for _, list := range operatorsOf(kind) {
 		for _, o := range list {
-			names = append(names, o.name)
+			names = append(names, o.Name)
 		}
 	}
 	return names

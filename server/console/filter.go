@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -28,7 +31,7 @@ type filterForm struct {
 
 // newFilter returns a filter of a kind that a person is about to fill in.
 func newFilter(kind string) filterForm {
-	f := filterForm{Raw: newPart, Kind: kind, Operator: operatorOf(kind, "").name}
+	f := filterForm{Raw: newPart, Kind: kind, Operator: operatorOf(kind, "").Name}
 	if kind == "flag" {
 		f.Values = []string{"true"}
 	}
@@ -46,7 +49,7 @@ func filterOf(raw json.RawMessage) filterForm {
 		f.Kind = "person"
 	}
 	if f.Operator == "" {
-		f.Operator = operatorOf(f.Kind, "").name
+		f.Operator = operatorOf(f.Kind, "").Name
 	}
 	return f
 }
@@ -70,7 +73,7 @@ func (f *filterForm) check(name string, fail func(field, format string, args ...
 	if f.Key == "" && f.Kind != "cohort" {
 		fail(name+".key", "Name a %s.", map[bool]string{true: "flag", false: "property"}[f.Kind == "flag"])
 	}
-	if len(f.Values) == 0 && operatorOf(f.Kind, f.Operator).takes != noValue && !emptyValueKept(f) {
+	if len(f.Values) == 0 && operatorOf(f.Kind, f.Operator).Operand != flags.OperandNone && !emptyValueKept(f) {
 		fail(name+".value", "A value is missing.")
 	}
 	if f.Kind == "cohort" && len(f.Values) > 0 && !isNumber(f.Values[0]) {
@@ -82,7 +85,7 @@ func (f *filterForm) check(name string, fail func(field, format string, args ...
 // still.
 func emptyValueKept(f *filterForm) bool {
 	o := readObject(f.Raw)
-	return text(o["key"]) == f.Key && cmp.Or(text(o["operator"]), operatorOf(f.Kind, "").name) == f.Operator && string(o["value"]) == `""`
+	return text(o["key"]) == f.Key && cmp.Or(text(o["operator"]), operatorOf(f.Kind, "").Name) == f.Operator && string(o["value"]) == `""`
 }
 
 func (f *filterForm) object() object {
@@ -102,7 +105,7 @@ func (f *filterForm) object() object {
 	}
 	was := text(o["operator"])
 	if was == "" {
-		was = operatorOf(f.Kind, "").name
+		was = operatorOf(f.Kind, "").Name
 	}
 	if was != f.Operator || f.Raw == newPart {
 		o["operator"] = quoted(f.Operator)
@@ -113,16 +116,16 @@ func (f *filterForm) object() object {
 	if negated := string(o["negation"]) == "true"; negated != f.Negated {
 		o["negation"] = json.RawMessage(strconv.FormatBool(f.Negated))
 	}
-	takes := operatorOf(f.Kind, f.Operator).takes
-	raw, same := o["value"], takes == operatorOf(f.Kind, was).takes
-	if raw == nil || !same || takes != noValue && !slices.Equal(texts(raw), f.Values) {
+	takes := operatorOf(f.Kind, f.Operator).Operand
+	raw, same := o["value"], takes == operatorOf(f.Kind, was).Operand
+	if raw == nil || !same || takes != flags.OperandNone && !slices.Equal(texts(raw), f.Values) {
 		o["value"] = f.value(takes)
 	}
 	return o
 }
 
 // value returns the JSON of the values that were typed, in the form that an operator takes.
-func (f *filterForm) value(takes operandForm) json.RawMessage {
+func (f *filterForm) value(takes flags.Operand) json.RawMessage {
 	one := ""
 	if len(f.Values) > 0 {
 		one = f.Values[0]
@@ -134,21 +137,21 @@ func (f *filterForm) value(takes operandForm) json.RawMessage {
 		return quoted(s)
 	}
 	switch {
-	case takes == noValue:
+	case takes == flags.OperandNone:
 		return json.RawMessage("null")
 	case f.Kind == "cohort" && isNumber(one):
 		return json.RawMessage(one)
 	case f.Kind == "flag" && (one == "true" || one == "false"):
 		return json.RawMessage(one)
-	case takes == oneNumber:
+	case takes == flags.OperandNumber:
 		return numeric(one)
-	case takes == twoNumbers:
+	case takes == flags.OperandRange:
 		list := make([]json.RawMessage, len(f.Values))
 		for i := range f.Values {
 			list[i] = numeric(f.Values[i])
 		}
 		return must(json.Marshal(list))
-	case takes == someTexts, takes == anyTexts && len(f.Values) > 1:
+	case takes == flags.OperandTexts, takes == flags.OperandAny && len(f.Values) > 1:
 		return must(json.Marshal(f.Values))
 	}
 	return quoted(one)
@@ -198,13 +201,13 @@ type offered struct {
 	Suggestions []suggestion // values of those
 	Flags       []string     // keys of flags
 	cohorts     []option
-	words       *vocabulary
+	words       *words.Names
 }
 
 // offers returns what filters of a flag or of a cohort can be about, but for itself. It is
 // never without words.
 func (q *request) offers(flag, cohort int64) (v offered, err error) {
-	words := &vocabulary{cohorts: make(map[string]string), flags: make(map[string]string), groupTypes: make(map[string]string)}
+	words := words.NewNames()
 	v.words = words
 	cohorts, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, management.CohortQuery{}, maxOffered, 0)
 	if err != nil {
@@ -212,7 +215,7 @@ func (q *request) offers(flag, cohort int64) (v offered, err error) {
 	}
 	for _, c := range cohorts.Items {
 		id := strconv.FormatInt(c.ID, 10)
-		words.cohorts[id] = c.Name
+		words.Cohorts[id] = c.Name
 		if c.ID != cohort {
 			v.cohorts = append(v.cohorts, option{id, c.Name, false})
 		}
@@ -222,7 +225,7 @@ func (q *request) offers(flag, cohort int64) (v offered, err error) {
 		return v, err
 	}
 	for _, o := range others {
-		words.flags[strconv.FormatInt(o.ID, 10)] = o.Key
+		words.Flags[strconv.FormatInt(o.ID, 10)] = o.Key
 		if o.ID != flag {
 			v.Flags = append(v.Flags, o.Key)
 		}
@@ -232,7 +235,7 @@ func (q *request) offers(flag, cohort int64) (v offered, err error) {
 		return v, err
 	}
 	for _, t := range v.GroupTypes {
-		words.groupTypes[t.Value] = t.Label
+		words.GroupTypes[t.Value] = t.Label
 	}
 	err = q.samples(&v)
 	return v, err
@@ -286,7 +289,7 @@ func (q *request) samples(v *offered) error {
 
 // filterView returns a filter with what its fields offer, and with the messages about it.
 func (v *offered) filterView(id string, f filterForm, errs map[string]string) filterView {
-	if key := v.words.flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && text(readObject(f.Raw)["key"]) == f.Key {
+	if key := v.words.Flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && text(readObject(f.Raw)["key"]) == f.Key {
 		f.Key, f.Was = key, key
 	}
 	out := filterView{
@@ -298,8 +301,8 @@ func (v *offered) filterView(id string, f filterForm, errs map[string]string) fi
 	for i, list := range operatorsOf(f.Kind) {
 		group := optionGroup{Label: labels[i]}
 		for _, o := range list {
-			group.Options = append(group.Options, option{o.name, o.label, o.name == f.Operator})
-			known = known || o.name == f.Operator
+			group.Options = append(group.Options, option{o.Name, o.Words, o.Name == f.Operator})
+			known = known || o.Name == f.Operator
 		}
 		out.Operators = append(out.Operators, group)
 	}
@@ -307,14 +310,14 @@ func (v *offered) filterView(id string, f filterForm, errs map[string]string) fi
 		out.Operators = append(out.Operators, optionGroup{"Not known", []option{{f.Operator, f.Operator, true}}})
 	}
 	out.GroupTypes = selected(v.GroupTypes, f.GroupType)
-	takes := operatorOf(f.Kind, f.Operator).takes
+	takes := operatorOf(f.Kind, f.Operator).Operand
 	out.Inputs = slices.Clone(f.Values)
 	switch takes {
-	case noValue:
+	case flags.OperandNone:
 		out.None, out.Inputs = true, nil
-	case anyTexts, someTexts:
+	case flags.OperandAny, flags.OperandTexts:
 		out.Inputs = append(out.Inputs, "")
-	case twoNumbers:
+	case flags.OperandRange:
 		out.Range = true
 		out.Inputs = append(out.Inputs, "", "")[:max(2, len(f.Values))]
 	default:

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -229,16 +231,16 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 }
 
 // facts fills in what is known of a flag that exists.
-func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) error {
-	raw := readFilters(f.Filters)
+func (q *request) facts(v *flagView, f *management.FlagView, words *words.Names) error {
+	raw := words.Read(f.Filters)
 	v.On, v.Archived, v.Deleted = f.Active, f.Archived, f.Deleted
 	v.Switch, v.History = q.flagPath(f.ID)+"/switch", q.flagPath(f.ID)+"/history"
-	v.Reach, v.Shares = words.reach(raw), variantBar(raw)
+	v.Reach, v.Shares = words.Audience(raw), variantBar(raw)
 	v.Created, v.Author = q.c.moment(f.CreatedAt), authorName(f.CreatedBy)
 	v.Changed, v.Changer = q.c.moment(f.UpdatedAt), authorName(f.LastModifiedBy)
 	v.flagState = q.stateOf(f)
 	v.Problems = q.problems()[f.Key]
-	v.Enrolled, v.Locked = raw.Enrollment, f.EncryptedPayloads
+	v.Enrolled, v.Locked = raw.FeatureEnrollment != nil && *raw.FeatureEnrollment, f.EncryptedPayloads
 	var err error
 	if v.Usage, err = q.usage(f, raw); err != nil {
 		return err
@@ -292,9 +294,12 @@ func (v *flagView) fields() {
 			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"], VariantError: v.Errors[id+".variant"],
 			Up: i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
 		}
-		var raw rawCondition
-		if json.Unmarshal(must(json.Marshal(c.safeObject())), &raw) == nil {
-			set.Words = v.words.condition(&raw, v.Aggregation)
+		given := map[string]any{"groups": []any{c.safeObject()}, "aggregation_group_type_index": json.RawMessage(nil)}
+		if isNumber(v.Aggregation) {
+			given["aggregation_group_type_index"] = json.RawMessage(v.Aggregation)
+		}
+		if f := v.words.Read(must(json.Marshal(given))); len(f.Groups) == 1 {
+			set.Words = v.words.Condition(&f.Groups[0], f.AggregationGroupTypeIndex)
 		}
 		if len(v.Variants) > 0 || c.Variant != "" {
 			set.VariantKeys = selected(variants, c.Variant)

@@ -349,7 +349,7 @@ func (form *flagForm) check() {
 		payload(variantName(i)+".payload", v.Payload)
 	}
 	if len(form.Variants) > 0 && len(form.Errors) == 0 && (total < 99.999 || total > 100.001) {
-		form.fail("variants", "The shares of the variants have to be 100 %% together, not %s.", percent(total))
+		form.fail("variants", "The shares of the variants have to be 100%% together, not %s.", percent(total))
 	}
 	if len(form.Variants) == 0 {
 		payload("payload", form.Payload)

@@ -89,7 +89,7 @@ func TestRuling86NoConditionSets(t *testing.T) {
 				t.Errorf("filters %s, want %s", &got, &want)
 			}
 			s.get(path).want(200, nobody).checkPage()
-			list := s.get("/projects/1/flags?q=retired").want(200, "nobody: it has no conditions")
+			list := s.get("/projects/1/flags?q=retired").want(200, "no one: it has no condition sets")
 			list.checkPage()
 		})
 	}

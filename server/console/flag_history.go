@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -49,9 +51,9 @@ func (q *request) versionViews(list []*management.FlagVersion) ([]versionView, e
 	return views, nil
 }
 
-func (q *request) versionView(v *management.FlagVersion, words *vocabulary) versionView {
+func (q *request) versionView(v *management.FlagVersion, words *words.Names) versionView {
 	out := versionView{
-		Changes: words.changes("FeatureFlag", v.Changes), Version: v.Version, Author: authorName(v.CreatedBy),
+		Changes: changesIn(words, "FeatureFlag", v.Changes), Version: v.Version, Author: authorName(v.CreatedBy),
 		At: q.c.moment(v.CreatedAt), Cut: v.MoreChanges, First: v.Changes == nil,
 	}
 	if v.RevertedTo != nil {

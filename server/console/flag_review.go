@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -162,7 +165,7 @@ func (q *request) formEffect(patch management.PreviewPatch, f *management.FlagVi
 		return nil, err
 	}
 	v.Asks = false
-	v.Changes = slices.DeleteFunc(v.Changes, func(c changeLine) bool { return c.Place == placeNames["active"] })
+	v.Changes = slices.DeleteFunc(v.Changes, func(c changeLine) bool { return c.Place == words.Place("active") })
 	if v.Known {
 		v.Summary = "The flag is off, and nobody gets it. Switched on: " + v.Summary
 	}
@@ -194,7 +197,7 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 			filters = f.Filters
 		}
 	}
-	if aboutGroups(readFilters(filters)) {
+	if aboutGroups(words.Read(filters)) {
 		v.Caveat = groupCaveat
 		v.Asks = v.Asks || f == nil || slices.ContainsFunc(p.Definition, decides)
 	}
@@ -210,10 +213,9 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 const groupCaveat = "Conditions about groups are not counted: which groups a person is in is known only when a program asks."
 
 // aboutGroups reports whether a condition set is about groups rather than persons.
-func aboutGroups(f *rawFilters) bool {
+func aboutGroups(f *flags.Filters) bool {
 	for i := range f.Groups {
-		own := f.Groups[i].Aggregation
-		if text(own) != "" || len(own) == 0 && text(f.Aggregation) != "" {
+		if _, grouped := words.Aggregation(&f.Groups[i], f.AggregationGroupTypeIndex); grouped {
 			return true
 		}
 	}
@@ -223,7 +225,7 @@ func aboutGroups(f *rawFilters) bool {
 const examplesShown = 12 // persons that a page lists
 
 // effectOf says in words what a preview has found.
-func effectOf(p *management.FlagPreview, words *vocabulary, since string) *effectView {
+func effectOf(p *management.FlagPreview, words *words.Names, since string) *effectView {
 	v := &effectView{Known: true, Cut: p.MoreDefinition}
 	v.Asks = len(p.OtherFlags) > 0 || p.MoreDefinition > 0 || slices.ContainsFunc(p.Definition, uncounted)
 	transitions := slices.DeleteFunc(slices.Clone(p.Transitions), func(t management.FlagTransition) bool {
@@ -273,7 +275,7 @@ func effectOf(p *management.FlagPreview, words *vocabulary, since string) *effec
 	for _, o := range p.OtherFlags {
 		v.Others = append(v.Others, otherFlag{o.Key, count(o.Changed, "person", "persons")})
 	}
-	v.Changes = words.changes("FeatureFlag", p.Definition)
+	v.Changes = changesIn(words, "FeatureFlag", p.Definition)
 	v.Summary = summaryOf(p.Subjects, changed, gain, lose, other, since)
 	return v
 }

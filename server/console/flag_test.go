@@ -140,7 +140,7 @@ func TestFormErrors(t *testing.T) {
 		{"property", []string{"c0.f0.key", ""}, "c0.f0.key", "Name a property."},
 		{"value", []string{"c0.f0.value", ""}, "c0.f0.value", "A value is missing."},
 		{"pattern", []string{"c0.f0.operator", "regex", "c0.f0.value", "("}, "c0.f0.value", "regular expression"},
-		{"shares", []string{"v0.share", "49"}, "variants", "The shares of the variants have to be 100 % together, not 99 %."},
+		{"shares", []string{"v0.share", "49"}, "variants", "The shares of the variants have to be 100% together, not 99%."},
 		{"payload", []string{"v1.payload", "{\n \"a\": x}"}, "v1.payload", "line 2, character 7"},
 		{"half payload", []string{"v1.payload", `{"a":`}, "v1.payload", "it ends too early, in line 1"},
 		{"variant", []string{"v1.key", "control"}, "v1.key", "control"},
@@ -172,7 +172,7 @@ func TestReview(t *testing.T) {
 	s := newSite(t)
 	path := s.flagPath("new-dashboard")
 	form := s.get(path).form("form")
-	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are", "condition 2, rollout 50 % → 100 %", "dashboard-tour")
+	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are", "condition set 2, rollout percentage 50% → 100%", "dashboard-tour")
 	a.checkPage()
 	back := s.post(path, with(a.form(""), "do", "edit")).want(200).form("form")
 	if got := back.Get("c1.share"); got != "100" {
@@ -184,12 +184,12 @@ func TestReview(t *testing.T) {
 		t.Fatalf("version %d, want 1", v)
 	}
 	s.post(path, with(a.form(""), "do", "save")).leads(path + "?done=saved")
-	s.get(path+"?done=saved").want(200, "Saved.", "100 % where plan is pro or team; everyone")
+	s.get(path+"?done=saved").want(200, "Saved.", "everyone where plan is pro or team; everyone")
 	s.post(path, with(s.get(path).form("form"), "do", "review")).want(200, "Nothing has changed yet.")
 	if a := s.post(path, with(form, "do", "preview", "c1.share", "0")); a.status != 200 || !strings.Contains(a.body, "lose it") || strings.Contains(a.body, "<html") {
 		t.Errorf("preview: %d %s", a.status, a.body)
 	}
-	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "7")); !strings.Contains(a.body, `data-words="c0">100 % where plan is gold<`) || !strings.Contains(a.body, `data-words="c1">7 % of everyone<`) {
+	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "7")); !strings.Contains(a.body, `data-words="c0">everyone where plan is gold<`) || !strings.Contains(a.body, `data-words="c1">7% of everyone<`) {
 		t.Errorf("the sentences of conditions do not follow their fields: %s", a.body)
 	}
 	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "x")); a.status != 200 || !strings.Contains(a.body, "plan is gold") || strings.Contains(a.body, "lead") {
@@ -273,7 +273,7 @@ func TestFlagUsage(t *testing.T) {
 		}))
 	}
 	fatal(t, events.Close(t.Context()))
-	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3 %", "off 1 16.7 %", "no value 1 16.7 %", "on 1 16.6 %", "posthog-ruby 6 100 %")
+	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3%", "off 1 16.7%", "no value 1 16.7%", "on 1 16.6%", "posthog-ruby 6 100%")
 	if strings.Contains(page.body, "<control>") {
 		t.Error("a value is markup")
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -323,34 +325,31 @@ func (q *request) problems() map[string][]string {
 }
 
 func problemWords(p flags.Problem) string {
-	words := p.Severity.String() + ": "
+	text := p.Severity.String() + ": "
 	if p.Err != nil {
-		words += p.Err.Error()
+		text += p.Err.Error()
 	}
 	if p.Path != "" {
-		words += " (" + placeWords(strings.TrimPrefix(p.Path, "/")) + ")"
+		text += " (" + words.Place(p.Path) + ")"
 	}
 	if p.Hint != "" {
-		words += ". " + p.Hint
+		text += ". " + p.Hint
 	}
-	return words
+	return text
 }
 
 // vocabulary returns the names of what some flags refer to.
-func (q *request) vocabulary(list []*management.FlagView) (*vocabulary, error) {
-	v := &vocabulary{cohorts: make(map[string]string), flags: make(map[string]string), groupTypes: make(map[string]string)}
+func (q *request) vocabulary(list []*management.FlagView) (*words.Names, error) {
+	v := words.NewNames()
 	var ids []json.RawMessage
 	groups := false
 	for _, f := range list {
-		raw := readFilters(f.Filters)
-		groups = groups || text(raw.Aggregation) != ""
-		for i := range raw.Groups {
-			groups = groups || text(raw.Groups[i].Aggregation) != ""
-			for _, p := range raw.Groups[i].Properties {
-				groups = groups || p.Type == "group"
-				if id := text(p.Key); p.Type == "flag" && isNumber(id) {
-					ids = append(ids, json.RawMessage(id))
-				}
+		filters := v.Read(f.Filters)
+		groups = groups || aboutGroups(filters)
+		for _, p := range filters.All() {
+			groups = groups || p.Type == "group"
+			if p.Kind() == flags.FlagFilter && isNumber(p.Key) {
+				ids = append(ids, json.RawMessage(p.Key))
 			}
 		}
 	}
@@ -361,7 +360,7 @@ func (q *request) vocabulary(list []*management.FlagView) (*vocabulary, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.flags = keys.Keys
+		v.Flags = keys.Keys
 	}
 	if groups {
 		types, err := q.groupTypes()
@@ -369,7 +368,7 @@ func (q *request) vocabulary(list []*management.FlagView) (*vocabulary, error) {
 			return nil, err
 		}
 		for _, t := range types {
-			v.groupTypes[t.Value] = t.Label
+			v.GroupTypes[t.Value] = t.Label
 		}
 	}
 	return v, nil
@@ -381,23 +380,17 @@ func isNumber(s string) bool {
 	return err == nil && strconv.FormatInt(n, 10) == s
 }
 
-func readFilters(raw json.RawMessage) *rawFilters {
-	var f rawFilters
-	_ = json.Unmarshal(raw, &f) // what cannot be read has no words
-	return &f
-}
-
 func (q *request) flagPath(id int64) string {
 	return q.projectPath("/flags/" + strconv.FormatInt(id, 10))
 }
 
-func (q *request) flagRow(f *management.FlagView, words *vocabulary, problems []string, back string) flagRow {
-	raw := readFilters(f.Filters)
+func (q *request) flagRow(f *management.FlagView, words *words.Names, problems []string, back string) flagRow {
+	filters := words.Read(f.Filters)
 	url := q.flagPath(f.ID)
 	row := flagRow{
 		Key: f.Key, Name: f.Name, URL: url, SwitchURL: url + "/switch", Back: back,
 		On: f.Active, Archived: f.Archived, Protected: slices.Contains(f.Tags, protectedTag), Version: f.Version,
-		Kind: kindWords(f, raw), Reach: words.reach(raw), Variants: variantBar(raw), Tags: f.Tags, Contexts: f.Contexts,
+		Kind: kindWords(f, filters), Reach: words.Audience(filters), Variants: variantBar(filters), Tags: f.Tags, Contexts: f.Contexts,
 		Changed: q.c.moment(f.UpdatedAt), ChangedBy: authorName(f.LastModifiedBy), flagState: q.stateOf(f), Problems: problems,
 	}
 	if f.Runtime != "all" {
@@ -406,13 +399,13 @@ func (q *request) flagRow(f *management.FlagView, words *vocabulary, problems []
 	return row
 }
 
-func kindWords(f *management.FlagView, raw *rawFilters) string {
+func kindWords(f *management.FlagView, filters *flags.Filters) string {
 	switch {
 	case f.RemoteConfig:
 		return "remote configuration"
-	case len(f.Features) > 0 || raw.Enrollment:
+	case len(f.Features) > 0 || filters.FeatureEnrollment != nil && *filters.FeatureEnrollment:
 		return "early access"
-	case raw.Holdout != nil:
+	case filters.Holdout != nil:
 		return "experiment"
 	}
 	return ""

@@ -14,11 +14,11 @@ import (
 func TestFlags(t *testing.T) {
 	s := newSite(t)
 	a := s.get("/projects/1/flags").want(200,
-		"12 flags", "new-dashboard", "100 % where plan is pro or team; 50 % of everyone",
-		"100 % where email ends with @example.com (always blue); everyone", "control 50 %, blue 25 %, green 25 %",
-		"100 % where $app_version is a version ≥ 2.4.0 and joined is before 30 days ago",
-		"100 % where in Imported cohort 1", "50 % of company groups where company seats ≥ 50", "100 % where flag new-dashboard is true",
-		"everybody who has enrolled", "everyone; but 10 % are held out", "server only", "warning: the cohort is empty (condition 1, filter 1). Choose another one.",
+		"12 flags", "new-dashboard", "everyone where plan is pro or team; 50% of everyone",
+		"everyone where email ends with @example.com (always blue); everyone", "control 50%, blue 25%, green 25%",
+		"everyone where $app_version is a version ≥ 2.4.0 and joined is before 30 days ago",
+		"everyone where in Imported cohort 1", "50% of company groups where company seats ≥ 50", "everyone where flag new-dashboard is true",
+		"everyone who has enrolled", "everyone; but 10% are held out", "server only", "warning: the cohort is empty (condition set 1, filter 1). Choose another one.",
 		"All 12", "On 11", "Off 1", "Problems 1", "Archived 0")
 	a.checkPage()
 	s.get("/").leads("/projects/1/flags")
@@ -100,7 +100,7 @@ func TestSwitch(t *testing.T) {
 		return url.Values{"to": {to}, "from": {"list"}, "back": {"state=off&q=re&evil=1"}, "version": {fmt.Sprint(s.flag(key).Version)}}
 	}
 	// Everybody gains it, so that it asks first.
-	ask := s.post(path+"/switch", form("retired", "on")).want(200, "Switch retired on?", "Of the 40 persons who were seen last, since ", ", 40 gain it.", "gain it 100 %")
+	ask := s.post(path+"/switch", form("retired", "on")).want(200, "Switch retired on?", "Of the 40 persons who were seen last, since ", ", 40 gain it.", "gain it 100%")
 	ask.checkPage()
 	if s.flag("retired").Active {
 		t.Fatal("the flag was switched without an answer")

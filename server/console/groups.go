@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -9,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -162,17 +164,16 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, er
 	if err != nil {
 		return nil, err
 	}
-	index := strconv.Itoa(g.GroupTypeIndex)
 	about := make(map[string]bool)
 	for _, f := range list.Items {
-		if looksAt(readFilters(f.Filters), index) {
+		if looksAt(new(words.Names).Read(f.Filters), g.GroupTypeIndex) {
 			about[f.Key] = true
 		}
 	}
 	if len(about) == 0 {
 		return nil, nil
 	}
-	why := &whyView{Action: q.projectPath("/why"), Groups: []groupField{{Index: index, Name: name, Key: g.GroupKey}}}
+	why := &whyView{Action: q.projectPath("/why"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}}}
 	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, why.body())
 	if isRefusal(err) {
 		return nil, nil
@@ -185,18 +186,14 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, er
 
 // looksAt reports whether filters are about groups of a type, or ask for properties of
 // such groups.
-func looksAt(f *rawFilters, index string) bool {
+func looksAt(f *flags.Filters, index int) bool {
 	for i := range f.Groups {
 		c := &f.Groups[i]
-		aggregation := text(f.Aggregation)
-		if len(c.Aggregation) > 0 {
-			aggregation = text(c.Aggregation)
-		}
-		if aggregation == index {
+		if own, grouped := words.Aggregation(c, f.AggregationGroupTypeIndex); grouped && own == index {
 			return true
 		}
 		for _, p := range c.Properties {
-			if p.Type == "group" && cmp.Or(text(p.GroupType), aggregation) == index {
+			if p.Type == "group" && p.GroupTypeIndex != nil && *p.GroupTypeIndex == index {
 				return true
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -70,13 +72,13 @@ func (p personsQuery) filters() (list string, field, wrong string) {
 		return "", "", ""
 	}
 	f := filterForm{Raw: `{"type":"person"}`, Kind: "person", Key: p.Property, Operator: p.Operator, Values: []string{p.Value}}
-	switch takes := operatorOf(f.Kind, f.Operator).takes; {
-	case takes == twoNumbers, takes == someTexts:
+	switch takes := operatorOf(f.Kind, f.Operator).Operand; {
+	case takes == flags.OperandRange, takes == flags.OperandTexts:
 		f.Values = names(p.Value)
-		if takes == twoNumbers && len(f.Values) != 2 {
+		if takes == flags.OperandRange && len(f.Values) != 2 {
 			return "", "value", "Type two numbers with a comma between them."
 		}
-	case takes != noValue && p.Value == "":
+	case takes != flags.OperandNone && p.Value == "":
 		return "", "value", "A value is missing."
 	}
 	return string(must(json.Marshal([]object{f.object()}))), "", ""
@@ -87,7 +89,7 @@ func operatorChoices(chosen string) []optionGroup {
 	for i, list := range operatorsOf("person") {
 		g := optionGroup{Label: [...]string{"Values", "Versions"}[i]}
 		for _, o := range list {
-			g.Options = append(g.Options, option{o.name, o.label, o.name == chosen})
+			g.Options = append(g.Options, option{o.Name, o.Words, o.Name == chosen})
 		}
 		out = append(out, g)
 	}

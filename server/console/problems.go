@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/internal/words"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -72,7 +73,7 @@ func listProblems(q *request) error {
 				one.Message = e.Err.Error()
 			}
 			if e.Path != "" {
-				one.Place = placeWords(strings.TrimPrefix(e.Path, "/"))
+				one.Place = words.Place(e.Path)
 			}
 			if e.Flag != "" {
 				one.URL = q.projectPath("/flags/" + url.PathEscape(e.Flag))

@@ -210,4 +210,3 @@ func number(n int) string {
 }
 
 // percent writes a share of 100.
-func percent(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + " %" }

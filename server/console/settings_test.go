@@ -232,5 +232,5 @@ func TestUsage(t *testing.T) {
 			return []console.Usage{{Name: "Answers", Period: quota.Month, Used: 12345, Limit: 50000}, {Name: "Events", Used: 7, Limit: quota.None}, {Name: "More", Period: quota.Day, Used: 3}}
 		}
 	})
-	s.get("/projects/1/settings").want(200, "Answers this month", "12,345 24 % 50,000", "Events in all 7 no limit", "More today", "100 %").checkPage()
+	s.get("/projects/1/settings").want(200, "Answers this month", "12,345 24% 50,000", "Events in all 7 no limit", "More today", "100%").checkPage()
 }

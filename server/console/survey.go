@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
+
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -418,10 +420,10 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 }
 
 // namedFlags adds the keys of flags that the form names to a vocabulary.
-func (q *request) namedFlags(form *surveyForm, words *vocabulary) error {
+func (q *request) namedFlags(form *surveyForm, words *words.Names) error {
 	for _, name := range []string{"linked_flag_id", "targeting_flag_id"} {
 		id := text(form.Doc[name])
-		if !isNumber(id) || words.flags[id] != "" {
+		if !isNumber(id) || words.Flags[id] != "" {
 			continue
 		}
 		f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, id)
@@ -431,7 +433,7 @@ func (q *request) namedFlags(form *surveyForm, words *vocabulary) error {
 		if err != nil {
 			return err
 		}
-		words.flags[id] = f.Key
+		words.Flags[id] = f.Key
 	}
 	return nil
 }
@@ -462,16 +464,16 @@ func (q *request) surveyFacts(v *surveyView, s *survey.View) error {
 }
 
 // surveyReach says in words who is asked.
-func surveyReach(form *surveyForm, words *vocabulary) string {
+func surveyReach(form *surveyForm, words *words.Names) string {
 	reach := "everyone"
 	switch form.Target {
 	case "flag":
-		reach = "everybody for whom the flag " + cmp.Or(words.flags[text(form.Doc["targeting_flag_id"])], text(form.Doc["targeting_flag_id"])) + " is on"
+		reach = "everybody for whom the flag " + cmp.Or(words.Flags[text(form.Doc["targeting_flag_id"])], text(form.Doc["targeting_flag_id"])) + " is on"
 	case "filters":
-		reach = words.reach(readFilters(form.Doc["targeting_flag_filters"]))
+		reach = words.Audience(words.Read(form.Doc["targeting_flag_filters"]))
 	}
 	if linked := form.Doc["linked_flag_id"]; !isEmptyJSON(linked) {
-		reach += ", with the flag " + cmp.Or(words.flags[text(linked)], text(linked))
+		reach += ", with the flag " + cmp.Or(words.Flags[text(linked)], text(linked))
 	}
 	return reach
 }
@@ -513,7 +515,7 @@ func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
 	case f.Kind == "color":
 		out.Swatch = cssColor(out.Value)
 	case f.List == "flag-keys":
-		if key := v.words.flags[out.Value]; key != "" {
+		if key := v.words.Flags[out.Value]; key != "" {
 			out.Value = key
 		}
 	case f.Kind == "area" || f.Kind == "lines":

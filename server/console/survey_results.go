@@ -366,7 +366,7 @@ func chartCSV(q *request) error {
 		points := resultPoints(questions[i], asked)
 		share := pointShares(points, asked.Responses)
 		for i, p := range points {
-			rows = append(rows, []string{csvtext.CSVCell(p.Label), strconv.Itoa(p.Value), strings.TrimSuffix(percent(share[i]), " %")})
+			rows = append(rows, []string{csvtext.CSVCell(p.Label), strconv.Itoa(p.Value), strings.TrimSuffix(percent(share[i]), "%")})
 		}
 	}
 	var b bytes.Buffer

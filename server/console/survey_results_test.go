@@ -51,10 +51,10 @@ func TestSurveyResults(t *testing.T) {
 	v := s.answeredSurvey()
 	path := surveyPath(v)
 	a := s.get(path+"/results").want(200,
-		"Answered", "Shown 8 to 8 persons", "Dismissed 1", "Responses 4 of 4 persons", "Response rate 50 %",
-		"Responses over time", "5 Jan 2026 1 25 %", "6 Jan 2026 0 0 %", "7 Jan 2026 2 50 %", "8 Jan 2026 1 25 %",
-		"25 net promoter score", "50 % promoters (9 or 10) − 25 % detractors (0 to 6) = 25. Passives (7 or 8) count among the 4 answers only.",
-		"on average 7.25", "=A 2 50 %", "B 1 25 %", "In their own words 1 25 %", "x 2 100 %", "y 1 50 %", "dark mode", "All answers, themes and search")
+		"Answered", "Shown 8 to 8 persons", "Dismissed 1", "Responses 4 of 4 persons", "Response rate 50%",
+		"Responses over time", "5 Jan 2026 1 25%", "6 Jan 2026 0 0%", "7 Jan 2026 2 50%", "8 Jan 2026 1 25%",
+		"25 net promoter score", "50% promoters (9 or 10) − 25% detractors (0 to 6) = 25. Passives (7 or 8) count among the 4 answers only.",
+		"on average 7.25", "=A 2 50%", "B 1 25%", "In their own words 1 25%", "x 2 100%", "y 1 50%", "dark mode", "All answers, themes and search")
 	a.checkPage()
 	if strings.Contains(a.body, "<script>alert") {
 		t.Error("an answer comes out as HTML")

@@ -433,7 +433,7 @@ func traceOf(e *management.FlagExplanation) *traceView {
 }
 
 func stepOf(f *management.ExplainedFilter) stepView {
-	s := stepView{f.Source, f.Key, operatorOf(sourceKind(f.Source), f.Operator).label, strings.Join(texts(json.RawMessage(f.Value)), ", "), text(json.RawMessage(f.Seen)), f.Result, ""}
+	s := stepView{f.Source, f.Key, operatorOf(sourceKind(f.Source), f.Operator).Words, strings.Join(texts(json.RawMessage(f.Value)), ", "), text(json.RawMessage(f.Seen)), f.Result, ""}
 	if !f.Present && f.Seen == "" {
 		s.Seen = "not set"
 	}

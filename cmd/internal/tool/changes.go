@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
 // flagChanges returns which flags two documents do not have in common, and in what they
@@ -62,12 +61,8 @@ func summary(f *flags.Flag) string {
 		text = "active"
 	}
 	text += ", " + Count(len(f.Filters.Groups), "condition set")
-	if m := f.Filters.Multivariate; m != nil && len(m.Variants) > 0 {
-		var variants []string
-		for _, v := range m.Variants {
-			variants = append(variants, fmt.Sprintf("%s %v%%", v.Key, v.RolloutPercentage))
-		}
-		text += ", variants " + strings.Join(variants, ", ")
+	if variants := words.Variants(&f.Filters); variants != "" {
+		text += ", variants " + variants
 	}
 	return text
 }
@@ -153,11 +148,11 @@ func (n *normaliser) filters(given *flags.Filters) flags.Filters {
 			continue
 		}
 		if id, ok := p.CohortID(); ok {
-			p.Operator = cmp.Or(p.Operator, flags.OperatorIn)
 			p.Value = strconv.AppendInt(nil, cmp.Or(n.cohorts[id], id), 10)
-			continue
 		}
-		p.Operator = cmp.Or(p.Operator, flags.OperatorExact)
+		if o, ok := p.Comparison(); ok {
+			p.Operator = o.Name
+		}
 	}
 	return f
 }
@@ -259,15 +254,26 @@ func differ(lines *[]string, place []string, before, after any) {
 			return
 		}
 	}
-	was, is := inWords(before), inWords(after)
+	was, is := inFull(before), inFull(after)
+	if was == is {
+		return
+	}
+	const shown = 200 // characters
+	path := strings.Join(place, "/")
+	say := func(v any, text string) string {
+		if v == nil {
+			return ""
+		}
+		return words.Shorten(new(words.Names).Value(path, text), shown)
+	}
+	was, is = say(before, was), say(after, is)
 	switch {
-	case was == is:
 	case before == nil:
-		*lines = append(*lines, placeName(place)+": added: "+is)
+		*lines = append(*lines, words.Place(path)+": added: "+is)
 	case after == nil:
-		*lines = append(*lines, placeName(place)+": removed: "+was)
+		*lines = append(*lines, words.Place(path)+": removed: "+was)
 	default:
-		*lines = append(*lines, placeName(place)+": "+was+" → "+is)
+		*lines = append(*lines, words.Place(path)+": "+was+" → "+is)
 	}
 }
 
@@ -290,23 +296,6 @@ func at(list []any, i int) any {
 	return nil
 }
 
-// inWords returns JSON as one line, shortened.
-func inWords(v any) string {
-	if text, ok := v.(string); ok && text != "" && !strings.ContainsAny(text, " \"") {
-		return text
-	}
-	const shown = 200 // bytes
-	text := inFull(v)
-	if len(text) <= shown {
-		return text
-	}
-	cut := shown
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
-}
-
 // inFull returns JSON as one line.
 func inFull(v any) string {
 	var b bytes.Buffer
@@ -316,32 +305,4 @@ func inFull(v any) string {
 		return "?"
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// placeNames are words for members that have elements, and for others whose names say
-// little.
-var placeNames = map[string]string{
-	"groups": "condition set", "properties": "filter", "variants": "variant", "payloads": "payload of",
-	"rollout_percentage": "rollout", "aggregation_group_type_index": "group type", "early_exit": "early exit", "feature_enrollment": "early access",
-}
-
-// placeName puts the names of nested members into words, such as "condition set 0,
-// filter 1, value".
-func placeName(place []string) string {
-	var words []string
-	for i := 0; i < len(place); i++ {
-		name := place[i]
-		word, ok := placeNames[name]
-		switch {
-		case !ok && name == "multivariate" && i+1 < len(place):
-			continue
-		case !ok:
-			word = strings.ReplaceAll(name, "_", " ")
-		case i+1 < len(place):
-			i++
-			word += " " + place[i]
-		}
-		words = append(words, word)
-	}
-	return strings.Join(words, ", ")
 }

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/flagstaff-go/flagstaff/vet"
 	"github.com/flagstaff-go/flagstaff/vet/prune"
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // TestWritePruned writes through links, and nothing at all if one file has changed.

@@ -20,6 +20,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/gen"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
 // A genCall is one call of gen.
@@ -154,20 +155,18 @@ func (p *Program) flagsOfServer(ctx context.Context, c *Connection) ([]byte, err
 
 // describeRollouts says for whom flags are on.
 func describeRollouts(list []gen.Flag) {
-	keys := make(map[string]string, len(list))
+	names := words.NewNames()
 	for i := range list {
-		keys[strconv.FormatInt(list[i].ID, 10)] = list[i].Key
+		names.Flags[strconv.FormatInt(list[i].ID, 10)] = list[i].Key
 	}
 	for i := range list {
 		f := &list[i]
 		switch {
 		case f.Filters == nil: // a manifest does not say it
 		case !f.Active:
-			f.Rollout = Nobody + ": it is switched off"
+			f.Rollout = words.NoOne + ": it is switched off"
 		default:
-			filters := ReadFilters(f.Filters)
-			filters.FlagKeys = keys
-			f.Rollout = filters.Audience()
+			f.Rollout = names.Audience(names.Read(f.Filters))
 		}
 	}
 }

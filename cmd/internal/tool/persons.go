@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -98,7 +97,7 @@ func (v *vocabulary) add(f *flags.Filter, aggregation flags.Aggregation) {
 			into[f.Key] = append(into[f.Key], n-1, n+1)
 		}
 	}
-	if strings.HasPrefix(f.Operator, "is_date") {
+	if o, _ := f.Comparison(); o.Operand == flags.OperandDate {
 		into[f.Key] = append(into[f.Key], "2000-01-01", "2100-01-01")
 	}
 	into[f.Key] = append(into[f.Key], "another")

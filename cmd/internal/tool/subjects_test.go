@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 	ffruntime "github.com/flagstaff-go/flagstaff/runtime"
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // TestSubjects: a line is a distinct ID or a request.

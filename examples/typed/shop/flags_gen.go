@@ -20,7 +20,7 @@ const (
 //
 // How the button to buy looks.
 //
-// It is on for everybody if plan = pro: green; or everybody. Tags: shop.
+// It is on for everyone where plan is pro (always green); everyone. Tags: shop.
 var Button = flagstaff.NewVariant("button", ButtonOff, ButtonControl, ButtonGreen)
 
 // ButtonData is part of the payloads of the flag "button".
@@ -43,21 +43,21 @@ var ButtonPayload = flagstaff.NewPayload[*ButtonData]("button", &ButtonData{})
 //
 // Returns cost nothing.
 //
-// It is on for everybody. Tags: shop.
+// It is on for everyone. Tags: shop.
 var FreeReturns = flagstaff.NewBool("free-returns", false)
 
 // NewCheckout is the flag "new-checkout".
 //
 // The checkout on one page.
 //
-// It is on for everybody if plan = pro; or 20% of everybody. Tags: shop.
+// It is on for everyone where plan is pro; 20% of everyone. Tags: shop.
 var NewCheckout = flagstaff.NewBool("new-checkout", false)
 
 // SearchLimits is the flag "search-limits".
 //
 // How long a search may take.
 //
-// It is on for everybody.
+// It is on for everyone.
 var SearchLimits = flagstaff.NewBool("search-limits", false)
 
 // SearchLimitsData is part of the payloads of the flag "search-limits".

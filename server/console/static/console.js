@@ -151,7 +151,7 @@
     request.upload.onprogress = ({ loaded, total }) => {
       bar.max = total;
       bar.value = loaded;
-      out.value = loaded < total ? `${Math.floor((loaded / total) * 100)} % sent` : "Sent; it is being stored";
+      out.value = loaded < total ? `${Math.floor((loaded / total) * 100)}% sent` : "Sent; it is being stored";
     };
     request.onload = () => {
       if (request.responseURL !== form.action) {
@@ -308,7 +308,7 @@
     const out = $("[data-total=shares]");
     if (!out) return;
     const sum = all("[data-sum=shares]").reduce((n, el) => n + (Number(el.value) || 0), 0);
-    out.value = `${Math.round(sum * 100) / 100} % together` + (Math.abs(sum - 100) > 0.001 ? ", want 100 %" : "");
+    out.value = `${Math.round(sum * 100) / 100}% together` + (Math.abs(sum - 100) > 0.001 ? ", want 100%" : "");
   }
 
   // Keyboard.

@@ -1,0 +1,138 @@
+package words
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// fieldNames are the words for fields of a flag and members of its filters whose names do
+// not say it.
+var fieldNames = map[string]string{
+	"active":                         "state",
+	"evaluation_contexts_match_mode": "match of contexts", "evaluation_runtime": "runtime",
+	"bucketing_identifier": "bucket by", "ensure_experience_continuity": "experience continuity",
+	"is_remote_configuration": "remote configuration", "has_encrypted_payloads": "encrypted payloads",
+	"properties": "filters", "groups": "condition sets", "multivariate": "variants", "exclusion_percentage": "holdout percentage",
+	"aggregation_group_type_index": "group type", "group_type_index": "group type",
+	"feature_enrollment": "early access", "reverted_to": "back to version",
+}
+
+// parts are the lists of filters, by what one of their elements is called. Values are those of a
+// cohort's tree.
+var parts = map[string]string{"groups": "condition set", "properties": "filter", "variants": "variant", "values": "criterion"}
+
+// Place says where in a flag something is, such as "condition set 2, filter 1, value" for
+// filters/groups/1/properties/0/value.
+func Place(path string) string {
+	steps := strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "/"), "filters/"), "/")
+	var out []string
+	for i := 0; i < len(steps); i++ {
+		step, next := steps[i], ""
+		if i+1 < len(steps) {
+			next = steps[i+1]
+		}
+		n, err := strconv.Atoi(next)
+		switch {
+		case err == nil && parts[step] != "":
+			out = append(out, parts[step]+" "+strconv.Itoa(n+1))
+			i++
+		case step == "multivariate" && next == "variants", step == "properties" && next == "values":
+		case step == "payloads" && next != "":
+			out = append(out, "payload of "+next)
+			i++
+		case step == "rollout_percentage" && slices.Contains(steps, "variants"):
+			out = append(out, "weight")
+		case fieldNames[step] != "":
+			out = append(out, fieldNames[step])
+		default:
+			out = append(out, strings.ReplaceAll(step, "_", " "))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// Value says the JSON value at a place of a flag, "" for nothing. JSON that was cut is
+// returned as it is.
+func (n *Names) Value(path, value string) string {
+	raw := json.RawMessage(value)
+	if value == "" || !json.Valid(raw) {
+		return value
+	}
+	steps := strings.Split(path, "/")
+	last, list := steps[len(steps)-1], ""
+	if _, err := strconv.Atoi(last); err == nil && len(steps) > 1 {
+		list = steps[len(steps)-2]
+	}
+	switch {
+	case path == "active" && value == "true":
+		return "on"
+	case path == "active":
+		return "off"
+	case last == "rollout_percentage", last == "exclusion_percentage":
+		return value + "%"
+	case last == "operator":
+		if o, ok := flags.OperatorNamed(Text(raw)); ok {
+			return o.Words
+		}
+	case parts[list] != "":
+		if text := n.part(list, raw); text != "" {
+			return text
+		}
+	case parts[last] != "":
+		var elements []json.RawMessage
+		_ = json.Unmarshal(raw, &elements)
+		all := make([]string, len(elements))
+		for i := range elements {
+			all[i] = n.part(last, elements[i])
+		}
+		if len(all) > 0 && !slices.Contains(all, "") {
+			return strings.Join(all, joints[last])
+		}
+	}
+	switch {
+	case value == "true":
+		return "yes"
+	case value == "false":
+		return "no"
+	case value[0] == '[':
+		var texts []string
+		if json.Unmarshal(raw, &texts) == nil {
+			return strings.Join(texts, ", ")
+		}
+	}
+	return Text(raw)
+}
+
+// joints are what stands between the elements of the lists of filters.
+var joints = map[string]string{"groups": "; ", "properties": " and ", "variants": ", "}
+
+// part says an element of a list of filters, "" if there are no words for it.
+func (n *Names) part(list string, raw json.RawMessage) string {
+	if raw = json.RawMessage(strings.TrimSpace(string(raw))); len(raw) == 0 || raw[0] != '{' {
+		return ""
+	}
+	switch list {
+	case "groups":
+		if f := n.Read(wrap(`{"groups":[`, raw, `]}`)); len(f.Groups) == 1 {
+			return n.Condition(&f.Groups[0], flags.ByPerson)
+		}
+	case "properties":
+		if f := n.Read(wrap(`{"groups":[{"properties":[`, raw, `]}]}`)); len(f.Groups) == 1 && len(f.Groups[0].Properties) == 1 {
+			return n.Filter(&f.Groups[0].Properties[0])
+		}
+	case "variants":
+		f := n.Read(wrap(`{"multivariate":{"variants":[`, raw, `]}}`))
+		if f.Multivariate != nil && len(f.Multivariate.Variants) == 1 {
+			return variant(&f.Multivariate.Variants[0])
+		}
+	}
+	return ""
+}
+
+func wrap(before string, raw json.RawMessage, after string) json.RawMessage {
+	return slices.Concat(json.RawMessage(before), raw, json.RawMessage(after))
+}

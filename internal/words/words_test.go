@@ -1,0 +1,167 @@
+package words_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
+)
+
+// TestOperators: each operator has words of its own among those for one kind of filter
+// (evaluation.md §4.2), and a filter says them, with a value if it takes one.
+func TestOperators(t *testing.T) {
+	values := map[flags.Operand]string{
+		flags.OperandAny: `["pro","team"]`, flags.OperandNone: `null`, flags.OperandText: `"pro"`, flags.OperandTexts: `["pro","team"]`,
+		flags.OperandNumber: `5`, flags.OperandRange: `[1,5]`, flags.OperandDate: `"-7d"`, flags.OperandVersion: `"1.2"`,
+		flags.OperandPattern: `"^a"`, flags.OperandCohort: `3`, flags.OperandFlagValue: `true`,
+	}
+	says := map[flags.Operand]string{
+		flags.OperandAny: " pro or team", flags.OperandNone: "", flags.OperandText: " pro", flags.OperandTexts: " pro or team",
+		flags.OperandNumber: " 5", flags.OperandRange: " 1 and 5", flags.OperandDate: " 7 days ago", flags.OperandVersion: " 1.2",
+		flags.OperandPattern: " ^a", flags.OperandCohort: " Beta", flags.OperandFlagValue: " true",
+	}
+	names := words.NewNames()
+	names.Cohorts["3"] = "Beta"
+	seen := make(map[string]string)
+	for o := range flags.Operators() {
+		f := flags.Filter{Key: "plan", Operator: o.Name, Value: json.RawMessage(values[o.Operand])}
+		before := "plan "
+		switch o.For {
+		case flags.CohortFilter:
+			f.Key, f.Type, before = "id", "cohort", ""
+		case flags.FlagFilter:
+			f.Type, before = "flag", "flag plan "
+		}
+		got, want := names.Filter(&f), before+o.Words+says[o.Operand]
+		if o.Words == "" || got != want {
+			t.Errorf("a filter with operator %s, whose words are %q: %q, want %q", o.Name, o.Words, got, want)
+		}
+		if other := seen[got]; other != "" {
+			t.Errorf("%s and %s are both said as %q", other, o.Name, got)
+		}
+		seen[got] = o.Name
+		if got := names.Value("filters/groups/0/properties/0/operator", `"`+o.Name+`"`); got != o.Words {
+			t.Errorf("a change to the operator %s is said as %q, want %q", o.Name, got, o.Words)
+		}
+	}
+}
+
+func TestAudience(t *testing.T) {
+	for filters, want := range map[string]string{
+		`{}`:                                    "no one: it has no condition sets",
+		`{"groups":[{}]}`:                       "everyone",
+		`{"groups":[{"rollout_percentage":0}]}`: "no one",
+		`{"groups":[{"rollout_percentage":0}],"feature_enrollment":true}`:                                                       "everyone who has enrolled",
+		`{"groups":[{"rollout_percentage":2.5}]}`:                                                                               "2.5% of everyone",
+		`{"groups":[{}],"holdout":{"id":1,"exclusion_percentage":10}}`:                                                          "everyone; but 10% are held out",
+		`{"groups":[{"aggregation_group_type_index":1}]}`:                                                                       "each group type 1",
+		`{"groups":[{"rollout_percentage":5}],"aggregation_group_type_index":0}`:                                                "5% of company groups",
+		`{"groups":[{"aggregation_group_type_index":null}],"aggregation_group_type_index":0}`:                                   "everyone",
+		`{"groups":[{"variant":"test"},{"rollout_percentage":5}]}`:                                                              "everyone (always test); 5% of everyone",
+		`{"groups":[{},{},{},{}]}`:                                                                                              "everyone; everyone; everyone; and more",
+		where(`{"key":"id","type":"cohort","value":3}`):                                                                         "everyone where in cohort 3",
+		where(`{"key":"id","type":"cohort","value":4,"cohort_name":"Beta","operator":"not_in"}`):                                "everyone where not in Beta",
+		where(`{"key":"a","operator":"is_not_set"},{"key":"b","type":"group","operator":"min","value":5,"group_type_index":0}`): "everyone where a is not set and company b ≥ 5",
+		where(`{"key":"a","value":["x","","y ",1,null]}`):                                                                       `everyone where a is x or "" or "y " or 2 more`,
+		where(`{"key":"9","type":"flag","operator":"flag_evaluates_to","value":"test"}`):                                        "everyone where flag base is test",
+		where(`{"key":"a","operator":"almost","value":1}`):                                                                      "everyone where a almost 1",
+		where(`7`):     "no one: the filters cannot be read",
+		`{"groups":7}`: "no one: the filters cannot be read",
+		`7`:            "no one: the filters cannot be read",
+		``:             "no one: the filters cannot be read",
+	} {
+		names := words.NewNames()
+		names.GroupTypes["0"], names.Flags["9"] = "company", "base"
+		if got := names.Audience(names.Read(json.RawMessage(filters))); got != want {
+			t.Errorf("%s: %q, want %q", filters, got, want)
+		}
+	}
+}
+
+func where(filters string) string { return `{"groups":[{"properties":[` + filters + `]}]}` }
+
+// TestPlace: people count from 1.
+func TestPlace(t *testing.T) {
+	for path, want := range map[string]string{
+		"active": "state", "name": "name", "filters/properties/values/0/value": "criterion 1, value", "tags": "tags", "bucketing_identifier": "bucket by",
+		"filters/groups/1/properties/0/value":                "condition set 2, filter 1, value",
+		"/filters/groups/1/properties/0":                     "condition set 2, filter 1",
+		"groups/0/rollout_percentage":                        "condition set 1, rollout percentage",
+		"filters/multivariate/variants/2/rollout_percentage": "variant 3, weight",
+		"multivariate/variants/0/name":                       "variant 1, name",
+		"filters/payloads/true":                              "payload of true",
+		"filters/groups":                                     "condition sets",
+		"filters/holdout/exclusion_percentage":               "holdout, holdout percentage",
+		"filters/something_new":                              "something new",
+	} {
+		if got := words.Place(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestValue(t *testing.T) {
+	for _, tt := range []struct{ path, value, want string }{
+		{"active", "true", "on"},
+		{"active", "false", "off"},
+		{"archived", "true", "yes"},
+		{"filters/groups/0/rollout_percentage", "12.5", "12.5%"},
+		{"filters/groups/0/properties/0/operator", `"gte"`, "≥"},
+		{"filters/groups/0/properties/0/operator", `"almost"`, "almost"},
+		{"filters/groups/0/properties/0", `{"key":"plan","value":"pro"}`, "plan is pro"},
+		{"filters/groups/0/properties", `[{"key":"plan","value":"pro"},{"key":"a","operator":"is_set"}]`, "plan is pro and a is set"},
+		{"filters/groups", `[{},{"rollout_percentage":5}]`, "everyone; 5% of everyone"},
+		{"filters/groups", `[7]`, "[7]"},
+		{"filters/multivariate/variants/0", `{"key":"blue","rollout_percentage":25}`, "blue 25%"},
+		{"tags", `["a","b"]`, "a, b"},
+		{"name", `"cut …`, `"cut …`},
+		{"name", "", ""},
+	} {
+		if got := words.NewNames().Value(tt.path, tt.value); got != tt.want {
+			t.Errorf("%s of %s: %q, want %q", tt.value, tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestCohort(t *testing.T) {
+	const plan = `{"key":"plan","type":"person","value":"pro"}`
+	for tree, want := range map[string]string{
+		`{}`: "no one",
+		group("AND", plan, `{"key":"id","type":"cohort","value":3}`):                 "plan is pro and in cohort 3",
+		group("OR", plan, `{"key":"id","type":"cohort","value":3,"negation":true}`):  "plan is pro or not in cohort 3",
+		group("AND", `{"key":"plan","type":"person","value":"pro","negation":true}`): "not (plan is pro)",
+		group("AND", `{"key":"x","type":"behavioral","value":"performed_event"}`):    "a criterion on what a person did",
+	} {
+		if got := words.NewNames().Cohort(json.RawMessage(tree)); got != want {
+			t.Errorf("%s: %q, want %q", tree, got, want)
+		}
+	}
+	nested := `{"properties":{"type":"OR","values":[` + plan + `,{"type":"AND","values":[` + plan + `,{"key":"b","operator":"is_set","type":"person"}]}]}}`
+	if got, want := words.NewNames().Cohort(json.RawMessage(nested)), "plan is pro or (plan is pro and b is set)"; got != want {
+		t.Errorf("%s: %q, want %q", nested, got, want)
+	}
+}
+
+func group(kind string, values ...string) string {
+	return fmt.Sprintf(`{"properties":{"type":%q,"values":[%s]}}`, kind, strings.Join(values, ","))
+}
+
+// FuzzWords: no filters and no places panic, and each flag is for someone or for no one.
+func FuzzWords(f *testing.F) {
+	f.Add([]byte(where(`{"key":"a","type":"person","value":["x"]}`)), "filters/groups/0")
+	f.Add([]byte(`{"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}`), "filters/multivariate/variants")
+	f.Fuzz(func(t *testing.T, raw []byte, path string) {
+		names := words.NewNames()
+		filters := names.Read(raw)
+		if names.Audience(filters) == "" {
+			t.Errorf("%q is for no one, but the words do not say so", raw)
+		}
+		words.Variants(filters)
+		words.Place(path)
+		names.Value(path, string(raw))
+		names.Cohort(raw)
+	})
+}
