@@ -480,3 +480,65 @@ func (e *encoder) value(v jsonscan.Value) {
 		e.dst = append(e.dst, v...)
 	}
 }
+
+// The parts of filters marshal and unmarshal alone as they do within filters.
+
+// MarshalJSON writes all that the condition set has, Extra too.
+func (c Condition) MarshalJSON() ([]byte, error) {
+	e := encoder{full: true}
+	e.condition(&c)
+	return e.result(nil)
+}
+
+// UnmarshalJSON reads a condition set as [DecodeFilters] does.
+func (c *Condition) UnmarshalJSON(b []byte) error {
+	f, err := readPart(`{"groups":[`, b, `]}`)
+	if err == nil {
+		*c = f.Groups[0]
+	}
+	return err
+}
+
+// MarshalJSON writes all that the filter has, Extra too.
+func (f Filter) MarshalJSON() ([]byte, error) {
+	e := encoder{full: true}
+	e.filter(&f)
+	return e.result(nil)
+}
+
+// UnmarshalJSON reads a filter as [DecodeFilters] does.
+func (f *Filter) UnmarshalJSON(b []byte) error {
+	filters, err := readPart(`{"groups":[{"properties":[`, b, `]}]}`)
+	if err == nil {
+		*f = filters.Groups[0].Properties[0]
+	}
+	return err
+}
+
+// MarshalJSON writes all that the variant has, Extra too.
+func (v Variant) MarshalJSON() ([]byte, error) {
+	e := encoder{full: true}
+	e.variant(&v)
+	return e.result(nil)
+}
+
+// UnmarshalJSON reads a variant as [DecodeFilters] does.
+func (v *Variant) UnmarshalJSON(b []byte) error {
+	f, err := readPart(`{"multivariate":{"variants":[`, b, `]}}`)
+	if err == nil {
+		*v = f.Multivariate.Variants[0]
+	}
+	return err
+}
+
+// readPart reads filters with one part.
+func readPart(before string, part []byte, after string) (Filters, error) {
+	f, err := DecodeFilters(append(append([]byte(before), part...), after...), "")
+	if f.fault == nil && !(len(f.Groups) == 1 && (len(f.Groups[0].Properties) == 1 || before == `{"groups":[`) || f.Multivariate != nil && len(f.Multivariate.Variants) == 1) {
+		return f, fmt.Errorf("flags: %w", wrongType(jsonscan.Value(part), "an object"))
+	}
+	if f.fault != nil {
+		return f, err
+	}
+	return f, nil // an error of one filter is its own, and a doubt is for who judges it
+}

@@ -236,7 +236,7 @@ func TestApplyRefuses(t *testing.T) {
 			`/flags/9 flag alone: it depends on the flag "base", which the file does not have`,
 			`/flags/10 flag lost: it needs the cohort with the id 98, which was not imported`,
 			`/flags/11 flag : it has no key`,
-			`/flags/12/filters/groups/0/rollout flag x: groups/0/rollout: is no member of a condition set`,
+			`/flags/12/filters/groups/0/rollout flag x: groups/0/rollout: unknown member, write rollout_percentage`,
 			`/flags/13/filters/payloads flag y: payloads: `,
 		}},
 		{"a flag that others need", `[{"key":"base","active":false,` + any + `}]`, []string{`/0 flag base: it cannot be switched off: other active flags depend on it: top`}},

@@ -241,7 +241,7 @@ func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	}
-	filters := withEnrollment(flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(0.0)}}}, isReleased(f))
+	filters := withEnrollment(flags.Filters{Groups: []flags.Condition{{Properties: []flags.Filter{}, RolloutPercentage: new(0.0)}}}, isReleased(f))
 	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(filters)}
 	return w.createFlag(ctx, patch)
 }

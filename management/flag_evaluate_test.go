@@ -110,7 +110,7 @@ func TestExplanationText(t *testing.T) {
 	v := must(w.explain("k", `{"distinct_id":"u1","person_properties":{"plan":"free"}}`))(t)
 	in := must(flags.Compile(must(w.definitions())(t), flags.CompileOptions{}))(t)
 	want := must(in.Explain("k", &flags.Request{DistinctID: "u1", PersonProperties: map[string]any{"plan": "free"}}))(t)
-	if diff := cmp.Diff(want.String(), v.String(), same); diff != "" || !strings.Contains(v.String(), "condition set 0") {
+	if diff := cmp.Diff(want.String(), v.String(), same); diff != "" || !strings.Contains(v.String(), "condition set 1") {
 		t.Errorf("text (-want +got)\n%s", diff)
 	}
 }
@@ -138,7 +138,7 @@ func TestExplanationForm(t *testing.T) {
 	if drawn >= 0.4 {
 		variant = "b"
 	}
-	want := `{"key":"k","value":"` + variant + `","result":` + encode(t, v.Result) + `,"hidden":"","why":"condition set 0 is the first that matched",` +
+	want := `{"key":"k","value":"` + variant + `","result":` + encode(t, v.Result) + `,"hidden":"","why":"condition set 1 is the first that matched",` +
 		`"dependencies":[{"key":"base","value":"true","note":""}],"enrollment":null,` +
 		`"holdout":{"subject":"u1","bucket":` + bucket(v.Holdout.Bucket) + `,"hashed":true,"threshold":0.01,"in":false},"conditions":[` +
 		`{"index":0,"outcome":"condition_match","matched":true,"aggregation":"person","subject":"u1","properties":[` +

@@ -24,7 +24,7 @@ func TestRuling86FlagsWithoutConditionSets(t *testing.T) {
 		{"no condition sets", `,"filters":{"groups":[]}`, `{"groups":[]}`},
 		{
 			"variants without condition sets", `,"filters":{"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
-			`{"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"},"groups":[]}`,
+			`{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
 		},
 		{"remote configuration without filters", `,"is_remote_configuration":true`, everybody},
 		{"remote configuration with empty filters", `,"is_remote_configuration":true,"filters":{}`, everybody},

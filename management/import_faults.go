@@ -107,9 +107,6 @@ func complete(f *flags.Filter) {
 
 // treeOf returns the tree of a cohort of the file, as wholeFilters does.
 func (i *importer) treeOf(c *importedCohort) (*flags.CohortNode, error) {
-	if fault := i.file.cohortFaults[c.ID]; fault != nil {
-		return nil, invalid("", "invalid_input", "%s", fault)
-	}
 	var tree *flags.CohortNode
 	var err error
 	if rawjson.Empty(c.Filters) {

@@ -230,7 +230,7 @@ func TestImportAgain(t *testing.T) {
 	}, again, same); diff != "" {
 		t.Errorf("second report (-want +got)\n%s", diff)
 	}
-	if got, want := shown(w.seeFlag("1").Filters), `{"groups":[{"variant":null,"properties":[{"key":"id","type":"cohort","value":2,"label":"l","cohort_name":"Acme"}],"rollout_percentage":100}]}`; got != want {
+	if got, want := shown(w.seeFlag("1").Filters), `{"groups":[{"properties":[{"key":"id","value":2,"type":"cohort","cohort_name":"Acme","label":"l"}],"rollout_percentage":100,"variant":null}]}`; got != want {
 		t.Errorf("imported filters are shown as %s, want %s", got, want)
 	}
 }

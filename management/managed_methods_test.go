@@ -141,7 +141,7 @@ func managedMethods() []method {
 		},
 		{
 			name: "UndoImport", scope: "feature_flag:write", also: "cohort:write", kind: ofProject,
-			log: []string{"FeatureFlag deleted by ada in nothing", "Cohort deleted by ada in nothing"}, once: "conflict conflict",
+			log: []string{"Cohort deleted by ada in nothing", "FeatureFlag deleted by ada in nothing"}, once: "conflict conflict",
 			first: func(c *callable) {
 				document := []byte(`{"flags":[{"key":"brought","filters":{"groups":[{}]}}],"cohorts":[{"id":1,"name":"Listed","is_static":true}]}`)
 				made := must(c.ImportDefinitions(c.t.Context(), c.as(c.ada), c.web, document, management.ImportOptions{}))(c.t).Made

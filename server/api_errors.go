@@ -120,7 +120,7 @@ func envelope(typ string, e *management.Error, problems ...management.Definition
 		Detail   string                         `json:"detail"`
 		Attr     *string                        `json:"attr"`
 		Problems []management.DefinitionProblem `json:"problems,omitempty"`
-	}{typ, e.Code, e.Detail, nil, problems}
+	}{typ, e.Code, e.Text(), nil, problems}
 	if e.Attr != "" {
 		v.Attr = &e.Attr
 	}

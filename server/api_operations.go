@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 type (
@@ -57,26 +58,29 @@ func changeWith[P, T any](status int, f func(*apiRequest, P) (T, error)) operati
 		if err := a.decode(&patch); err != nil {
 			return err
 		}
-		if p, ok := any(&patch).(withBody); ok {
-			lenient, err := a.asked("lenient")
-			if err != nil {
-				return err
-			}
-			document := []byte(a.document)
-			if a.members.key != "" || a.members.password != "" {
-				document = withoutMembers(a.document, credentials)
-			}
-			p.SetBody(document, lenient)
+		if err := a.checkMembers(&patch); err != nil {
+			return err
 		}
 		v, err := f(a, patch)
 		return a.answer(status, v, err)
 	}
 }
 
-// withBody is a patch of a definition, whose unknown members are refused
-// (management.md §13.5).
-type withBody interface {
-	SetBody(raw []byte, lenient bool)
+// checkMembers refuses members of the body that nothing knows (management.md §13.5), if it
+// is that of a definition, which patch was decoded from.
+func (a *apiRequest) checkMembers(patch any) error {
+	lenient, err := a.asked("lenient")
+	if err != nil {
+		return err
+	}
+	document := []byte(a.document)
+	if a.members.key != "" || a.members.password != "" {
+		document = withoutMembers(a.document, credentials)
+	}
+	if p, ok := patch.(*survey.Patch); ok {
+		return survey.CheckBody(p, document, lenient)
+	}
+	return management.CheckBody(patch, document, lenient)
 }
 
 // remove answers without content.

@@ -119,11 +119,11 @@ func saveName(q *request) error {
 		v.FirstName, v.LastName = first, last
 		switch e.Attr {
 		case "first_name":
-			v.FirstNameError = e.Detail
+			v.FirstNameError = e.Text()
 		case "last_name":
-			v.LastNameError = e.Detail
+			v.LastNameError = e.Text()
 		default:
-			v.Notice = e.Detail
+			v.Notice = e.Text()
 		}
 	})
 	if me == nil {
@@ -142,9 +142,9 @@ func changeAddress(q *request) error {
 	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
 		v.Email = email
 		if e.Attr == "current_password" {
-			v.AddressPasswordError = e.Detail
+			v.AddressPasswordError = e.Text()
 		} else {
-			v.EmailError = e.Detail
+			v.EmailError = e.Text()
 		}
 	})
 	if me == nil {
@@ -167,7 +167,7 @@ func keepAddress(q *request) error {
 func verifyAddress(q *request) error {
 	err := q.c.Service.RequestEmailVerification(q.Context(), q.by, management.EmailRequest{UUID: optional.Of(q.by.User.UUID.String())})
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
 	}
 	if err != nil {
 		return err
@@ -185,11 +185,11 @@ func changePassword(q *request) error {
 	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
 		switch e.Attr {
 		case "current_password":
-			v.CurrentError = e.Detail
+			v.CurrentError = e.Text()
 		case "password":
-			v.NewError = e.Detail
+			v.NewError = e.Text()
 		default:
-			v.Notice = e.Detail
+			v.Notice = e.Text()
 		}
 	})
 	if me == nil {
@@ -242,7 +242,7 @@ type secondFactorView struct {
 func setUpSecondFactor(q *request) error {
 	setup, err := q.c.Service.StartTwoFactor(q.Context(), q.by, "@me")
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
 	}
 	if err != nil {
 		return err
@@ -323,7 +323,7 @@ func confirmSecondFactor(q *request) error {
 			setup.Secret, _, _ = strings.Cut(rest, "&")
 			return q.scan(http.StatusUnprocessableEntity, setup, "That is not the code that the authenticator shows now. Are its clock and the server's right?")
 		}
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
 	}
 	if err != nil {
 		return err
@@ -340,7 +340,7 @@ func newBackupCodes(q *request) error {
 func (q *request) newCodes(title, text string) error {
 	codes, err := q.c.Service.NewBackupCodes(q.Context(), q.by, "@me")
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
 	}
 	if err != nil {
 		return err
@@ -365,7 +365,7 @@ func turnSecondFactorOff(q *request) error {
 	second, err := q.c.Service.VerifySecondFactor(q.Context(), q.by.User.UUID, q.PostForm.Get("code"))
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrThrottled) {
 		q.sayWhen(e)
-		return q.secondFactorOff(http.StatusTooManyRequests, e.Detail)
+		return q.secondFactorOff(http.StatusTooManyRequests, e.Text())
 	}
 	switch {
 	case errors.Is(err, management.ErrNotFound): // it is off

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -98,7 +99,7 @@ func nodeOf(raw json.RawMessage, depth int, left *int) (n nodeForm, ok bool) {
 	o := readObject(string(raw))
 	list := listOf(o)
 	if list == "" {
-		n = nodeForm{Raw: string(raw), Filter: filterOf(raw)}
+		n = nodeForm{Raw: string(raw), Filter: filterOf(filterIn(raw))}
 		n.Other = !slices.Contains([]string{"person", "person_metadata", "cohort"}, n.Filter.Kind)
 		return n, true
 	}
@@ -119,7 +120,7 @@ func (n *nodeForm) raw() json.RawMessage {
 	case n.Other:
 		return json.RawMessage(n.Raw)
 	case !n.Group:
-		return must(json.Marshal(n.Filter.object()))
+		return must(json.Marshal(n.Filter.filter()))
 	}
 	o := readObject(n.Raw)
 	list := listOf(o)
@@ -196,38 +197,38 @@ func readNode(v url.Values, name string, depth int, left *int) nodeForm {
 func (form *cohortForm) refuse(e *management.Error) {
 	switch {
 	case e.Attr == "filters" && form.AsJSON:
-		form.fail("json", "%s", e.Detail)
+		form.fail("json", "%s", e.Text())
 	case e.Attr == "filters":
-		field, detail := nodeField(e.Detail)
-		form.fail(field, "%s", detail)
+		form.fail(nodeField(e.Path), "%s", e.Detail)
 	case slices.Contains([]string{"name", "description"}, e.Attr):
-		form.fail(e.Attr, "%s", e.Detail)
+		form.fail(e.Attr, "%s", e.Text())
 	default:
-		form.fail("", "%s", e.Detail)
+		form.fail("", "%s", e.Text())
 	}
 }
 
-// nodeField returns the name of the field that an error about filters is about, and the
-// message without the place.
-func nodeField(text string) (field, detail string) {
-	place, rest, found := strings.Cut(text, ": ")
-	steps := strings.Split(strings.TrimPrefix(place, "filters/"), "/")
-	if !found || steps[0] != "properties" {
-		return rootNode, text
-	}
+// nodeField returns the name of the field that an error about a place in filters is about.
+func nodeField(path []string) (field string) {
 	field = rootNode
-	for i := 1; i < len(steps); i++ {
+	for i := 1; i < len(path); i++ {
 		switch {
-		case slices.Contains([]string{"values", "AND", "OR"}, steps[i]) && i+1 < len(steps) && isNumber(steps[i+1]):
+		case slices.Contains([]string{"values", "AND", "OR"}, path[i]) && i+1 < len(path) && isNumber(path[i+1]):
 			i++
-			field += "." + steps[i]
-		case steps[i] == "key", steps[i] == "operator", steps[i] == "value":
-			return field + "." + steps[i], rest
+			field += "." + path[i]
+		case path[i] == "key", path[i] == "operator", path[i] == "value":
+			return field + "." + path[i]
 		default:
-			return field, rest
+			return field
 		}
 	}
-	return field, rest
+	return field
+}
+
+// filterIn reads a filter of a tree.
+func filterIn(raw json.RawMessage) *flags.Filter {
+	f := new(flags.Filter)
+	_ = json.Unmarshal(raw, f) // what is not one has nothing
+	return f
 }
 
 // check notes what is missing or cannot be read.
@@ -301,8 +302,13 @@ func (form *cohortForm) patch() (p management.CohortPatch, ok bool) {
 	if err := json.Unmarshal(raw, &p); err != nil { // it was just made
 		panic(err)
 	}
-	p.SetBody(raw, !form.AsJSON)
-	return p, true
+	if !form.AsJSON {
+		return p, true
+	}
+	if e, ok := errors.AsType[*management.Error](management.CheckBody(&p, raw, false)); ok {
+		form.refuse(e)
+	}
+	return p, len(form.Errors) == 0
 }
 
 // node returns the node with a name, nil if there is none, and the group that it is in.

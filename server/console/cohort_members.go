@@ -46,7 +46,7 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 	v := &membersView{Removable: c.IsStatic, Action: q.cohortPath(c.ID), Page: page, Full: size == membersListed}
 	list, err := q.c.Service.ListCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), size, (page-1)*size)
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
-		v.Problem = e.Detail
+		v.Problem = e.Text()
 		return v, nil
 	}
 	if err != nil {
@@ -209,7 +209,7 @@ func (q *request) askUpload(c *management.CohortView, p *management.CohortPrevie
 func (q *request) refusedUpload(err error, c *management.CohortView, in *formUpload, notice string) error {
 	switch e, refused := errors.AsType[*management.Error](err); {
 	case refused && errors.Is(e, management.ErrInvalid):
-		return q.showMembersForm(c, in, e.Detail, notice)
+		return q.showMembersForm(c, in, e.Text(), notice)
 	case in.failed == nil:
 		if pageOf(err).status == http.StatusServiceUnavailable {
 			q.c.Log.ErrorContext(q.Context(), "members of a cohort were not added", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)

@@ -98,7 +98,7 @@ func (q *request) cohortEffect(c *management.CohortView, patch management.Cohort
 		case "not_available":
 			return &effectView{Asks: used, Unknown: "Who is in it is not known: no events are captured here."}, nil
 		case "behavioral_cohort_found":
-			return &effectView{Asks: used, Unknown: e.Detail}, nil
+			return &effectView{Asks: used, Unknown: e.Text()}, nil
 		}
 	}
 	if err != nil {

@@ -21,7 +21,6 @@ func (s *site) cohort(body string) *management.CohortView {
 	s.t.Helper()
 	var p management.CohortPatch
 	fatal(s.t, json.Unmarshal([]byte(body), &p))
-	p.SetBody([]byte(body), false)
 	c, err := s.service.CreateCohort(s.t.Context(), s.owner, "1", p)
 	fatal(s.t, err)
 	return c
@@ -40,7 +39,6 @@ func (s *site) changeCohort(id int64, body string) {
 	s.t.Helper()
 	var p management.CohortPatch
 	fatal(s.t, json.Unmarshal([]byte(body), &p))
-	p.SetBody([]byte(body), false)
 	_, err := s.service.UpdateCohort(s.t.Context(), s.owner, "1", strconv.FormatInt(id, 10), p)
 	fatal(s.t, err)
 }

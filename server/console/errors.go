@@ -59,7 +59,7 @@ func pageOf(err error) *pageError {
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		for _, row := range errorPages {
 			if errors.Is(e.Kind, row.kind) {
-				return &pageError{row.status, row.title, e.Detail, row.status == http.StatusUnauthorized}
+				return &pageError{row.status, row.title, e.Text(), row.status == http.StatusUnauthorized}
 			}
 		}
 	}

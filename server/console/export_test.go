@@ -1,22 +1,24 @@
 package console
 
 import (
+	"encoding/json"
 	"net/url"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
-// FormBody reads a form and returns the change that it stands for; ok is false if the form
+// FormBody reads a form and returns the filters that it stands for; ok is false if the form
 // has errors. verb and target are a button that is pressed before.
 func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
 	form := readFlagForm(v)
 	form.edit(verb, target)
 	page := &flagView{flagForm: form, offered: offered{words: words.NewNames()}}
 	page.fields()
-	if _, ok := form.patch(nil); !ok {
+	patch, ok := form.patch(nil)
+	if !ok {
 		return nil, false
 	}
-	return form.body(nil), true
+	return must(json.Marshal(patch.Filters.Value)), true
 }
 
 // OperatorNames returns the operators that a form offers for a kind of filter.

@@ -130,7 +130,6 @@ func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bo
 	if err := json.Unmarshal(raw, &p); err != nil { // it was just made
 		panic(err)
 	}
-	p.SetBody(raw, false)
 	return p, true
 }
 
@@ -140,7 +139,7 @@ func (form *featureForm) refuse(e *management.Error) {
 	if e.Attr == "" && form.Original == "" && form.Flag != "" {
 		field = "flag"
 	}
-	form.fail(field, "%s", e.Detail)
+	form.fail(field, "%s", e.Text())
 }
 
 func newFeature(q *request) error {
@@ -387,7 +386,7 @@ func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, 
 		shown.fail("person", "The person is gone.")
 		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
 	case refused && (errors.Is(refusal, management.ErrInvalid) || errors.Is(refusal, management.ErrConflict)):
-		shown.fail("person", "%s", refusal.Detail)
+		shown.fail("person", "%s", refusal.Text())
 		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
 	case err != nil:
 		return q.keepFeature(err, shown)
@@ -490,7 +489,7 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 	v := &enrollmentView{OptedOut: q.Form.Get("show") == "out", Action: path}
 	e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), v.OptedOut, membersShown, (page-1)*membersShown)
 	if refusal, ok := errors.AsType[*management.Error](err); ok {
-		v.Problem = refusal.Detail
+		v.Problem = refusal.Text()
 		return v, nil
 	}
 	if err != nil {

@@ -39,14 +39,12 @@ func newFilter(kind string) filterForm {
 }
 
 // filterOf returns the form of a filter.
-func filterOf(raw json.RawMessage) filterForm {
-	p := readObject(string(raw))
+func filterOf(p *flags.Filter) filterForm {
 	f := filterForm{
-		Raw: string(raw), Kind: text(p["type"]), Key: text(p["key"]), Operator: text(p["operator"]), Values: texts(p["value"]),
-		GroupType: text(p["group_type_index"]), Negated: string(p["negation"]) == "true",
+		Raw: string(must(json.Marshal(p))), Kind: cmp.Or(p.Type, "person"), Key: p.Key, Operator: p.Operator, Values: texts(p.Value), Negated: p.Negation,
 	}
-	if f.Kind == "" {
-		f.Kind = "person"
+	if p.GroupTypeIndex != nil {
+		f.GroupType = strconv.Itoa(*p.GroupTypeIndex)
 	}
 	if f.Operator == "" {
 		f.Operator = operatorOf(f.Kind, "").Name
@@ -84,44 +82,49 @@ func (f *filterForm) check(name string, fail func(field, format string, args ...
 // emptyValueKept reports whether a filter has had the empty text as its value, and has it
 // still.
 func emptyValueKept(f *filterForm) bool {
-	o := readObject(f.Raw)
-	return text(o["key"]) == f.Key && cmp.Or(text(o["operator"]), operatorOf(f.Kind, "").Name) == f.Operator && string(o["value"]) == `""`
+	was := f.was()
+	return was.Key == f.Key && cmp.Or(was.Operator, operatorOf(f.Kind, "").Name) == f.Operator && string(was.Value) == `""`
 }
 
-func (f *filterForm) object() object {
-	o := readObject(f.Raw)
-	delete(o, "cohort_name") // it is only shown
-	if text(o["key"]) != f.Key && (f.Was == "" || f.Key != f.Was) {
-		o["key"] = quoted(f.Key)
+// was returns the filter that the form was made from, an empty one if it is new.
+func (f *filterForm) was() (p flags.Filter) {
+	if f.Raw != newPart {
+		_ = json.Unmarshal([]byte(f.Raw), &p) // what is not one of ours has nothing
+	}
+	return p
+}
+
+// filter returns the filter that the form stands for.
+func (f *filterForm) filter() flags.Filter {
+	p := f.was()
+	before := p
+	p.CohortName = "" // it is only shown
+	if p.Key != f.Key && (f.Was == "" || f.Key != f.Was) {
+		p.Key = f.Key
 		if f.Kind == "flag" {
-			o["dependency_chain"] = must(json.Marshal([]string{f.Key})) // it is a key, and not an ID
+			p.DependencyChain = &[]string{f.Key} // it is a key, and not an ID
 		}
 	}
 	if f.Kind == "cohort" {
-		o["key"] = quoted("id")
+		p.Key = "id"
 	}
-	if text(o["type"]) != f.Kind && (f.Raw == newPart || f.Kind != "person") { // without a kind it is a person's
-		o["type"] = quoted(f.Kind)
+	if p.Type != f.Kind && (f.Raw == newPart || f.Kind != "person") { // without a kind it is a person's
+		p.Type = f.Kind
 	}
-	was := text(o["operator"])
-	if was == "" {
-		was = operatorOf(f.Kind, "").Name
-	}
+	was := cmp.Or(before.Operator, operatorOf(f.Kind, "").Name)
 	if was != f.Operator || f.Raw == newPart {
-		o["operator"] = quoted(f.Operator)
+		p.Operator = f.Operator
 	}
-	if f.Kind == "group" && isNumber(f.GroupType) {
-		o["group_type_index"] = json.RawMessage(f.GroupType)
+	if index, err := strconv.Atoi(f.GroupType); err == nil && f.Kind == "group" {
+		p.GroupTypeIndex = &index
 	}
-	if negated := string(o["negation"]) == "true"; negated != f.Negated {
-		o["negation"] = json.RawMessage(strconv.FormatBool(f.Negated))
-	}
+	p.Negation = f.Negated
 	takes := operatorOf(f.Kind, f.Operator).Operand
-	raw, same := o["value"], takes == operatorOf(f.Kind, was).Operand
-	if raw == nil || !same || takes != flags.OperandNone && !slices.Equal(texts(raw), f.Values) {
-		o["value"] = f.value(takes)
+	same := takes == operatorOf(f.Kind, was).Operand
+	if p.Value == nil || !same || takes != flags.OperandNone && !slices.Equal(texts(p.Value), f.Values) {
+		p.Value = f.value(takes)
 	}
-	return o
+	return p
 }
 
 // value returns the JSON of the values that were typed, in the form that an operator takes.
@@ -289,7 +292,7 @@ func (q *request) samples(v *offered) error {
 
 // filterView returns a filter with what its fields offer, and with the messages about it.
 func (v *offered) filterView(id string, f filterForm, errs map[string]string) filterView {
-	if key := v.words.Flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && text(readObject(f.Raw)["key"]) == f.Key {
+	if key := v.words.Flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && f.was().Key == f.Key {
 		f.Key, f.Was = key, key
 	}
 	out := filterView{

@@ -296,3 +296,12 @@ func fatal(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// shown returns filters as clients see them.
+func shown(f flags.Filters) string {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}

@@ -232,7 +232,7 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 
 // facts fills in what is known of a flag that exists.
 func (q *request) facts(v *flagView, f *management.FlagView, words *words.Names) error {
-	raw := words.Read(f.Filters)
+	raw := &f.Filters
 	v.On, v.Archived, v.Deleted = f.Active, f.Archived, f.Deleted
 	v.Switch, v.History = q.flagPath(f.ID)+"/switch", q.flagPath(f.ID)+"/history"
 	v.Reach, v.Shares = words.Audience(raw), variantBar(raw)
@@ -294,13 +294,8 @@ func (v *flagView) fields() {
 			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"], VariantError: v.Errors[id+".variant"],
 			Up: i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
 		}
-		given := map[string]any{"groups": []any{c.safeObject()}, "aggregation_group_type_index": json.RawMessage(nil)}
-		if isNumber(v.Aggregation) {
-			given["aggregation_group_type_index"] = json.RawMessage(v.Aggregation)
-		}
-		if f := v.words.Read(must(json.Marshal(given))); len(f.Groups) == 1 {
-			set.Words = v.words.Condition(&f.Groups[0], f.AggregationGroupTypeIndex)
-		}
+		said := c.condition()
+		set.Words = v.words.Condition(&said, aggregationOf(v.Aggregation))
 		if len(v.Variants) > 0 || c.Variant != "" {
 			set.VariantKeys = selected(variants, c.Variant)
 		}
@@ -316,16 +311,6 @@ func (v *flagView) fields() {
 		}
 		v.Sets = append(v.Sets, set)
 	}
-}
-
-// safeObject is object for a share that may be no number.
-func (c *conditionForm) safeObject() object {
-	if isShare(c.Share) {
-		return c.object()
-	}
-	other := *c
-	other.Share = "0"
-	return other.object()
 }
 
 // pretty returns JSON with a line for each member.

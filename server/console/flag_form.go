@@ -1,16 +1,17 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -103,49 +104,57 @@ func formOf(f *management.FlagView) *flagForm {
 		Tags: strings.Join(f.Tags, ", "), Contexts: strings.Join(f.Contexts, ", "), ContextMatch: f.ContextMatch,
 		Runtime: f.Runtime, Bucketing: f.Bucketing, Hash: f.BucketingHash, Continuity: f.Continuity, Remote: f.RemoteConfig, Encrypted: f.EncryptedPayloads,
 	}
-	form.setFilters(f.Filters)
+	form.setFilters(&f.Filters)
 	return form
 }
 
 // setFilters fills in the fields that stand for filters.
-func (form *flagForm) setFilters(raw json.RawMessage) {
-	form.Base = string(raw)
-	base := readObject(form.Base)
-	form.Aggregation = text(base["aggregation_group_type_index"])
-	form.EarlyExit = string(base["early_exit"]) == "true"
-	holdout := readObject(string(base["holdout"]))
-	form.HoldoutID, form.HoldoutShare = text(holdout["id"]), text(holdout["exclusion_percentage"])
-	payloads := readObject(string(base["payloads"]))
-	form.Payload = payloadText(payloads["true"])
-	form.Conditions, form.Variants = nil, nil
-	for _, raw := range readList(base["groups"]) {
-		form.Conditions = append(form.Conditions, conditionOf(raw))
+func (form *flagForm) setFilters(f *flags.Filters) {
+	form.Base = string(must(json.Marshal(f)))
+	form.Aggregation = ""
+	if index, ok := f.AggregationGroupTypeIndex.Index(); ok {
+		form.Aggregation = strconv.Itoa(index)
 	}
-	for _, raw := range readList(readObject(string(base["multivariate"]))["variants"]) {
-		v := readObject(string(raw))
-		key := text(v["key"])
-		form.Variants = append(form.Variants, variantForm{string(raw), key, text(v["name"]), text(v["rollout_percentage"]), payloadText(payloads[key])})
+	form.EarlyExit = f.EarlyExit != nil && *f.EarlyExit
+	form.HoldoutID, form.HoldoutShare = "", ""
+	if f.Holdout != nil {
+		form.HoldoutID, form.HoldoutShare = strconv.FormatInt(f.Holdout.ID, 10), decimal(f.Holdout.ExclusionPercentage)
+	}
+	form.Payload, _ = f.Payload("true")
+	form.Conditions, form.Variants = nil, nil
+	for i := range f.Groups {
+		form.Conditions = append(form.Conditions, conditionOf(&f.Groups[i]))
+	}
+	if f.Multivariate == nil {
+		return
+	}
+	for _, v := range f.Multivariate.Variants {
+		payload, _ := f.Payload(v.Key)
+		label := ""
+		if v.Name != nil {
+			label = *v.Name
+		}
+		form.Variants = append(form.Variants, variantForm{string(must(json.Marshal(v))), v.Key, label, decimal(v.RolloutPercentage), payload})
 	}
 }
 
-// payloadText returns a payload as it is typed: the JSON that a string holds.
-func payloadText(raw json.RawMessage) string { return text(raw) }
-
-func conditionOf(raw json.RawMessage) conditionForm {
-	o := readObject(string(raw))
-	c := conditionForm{Raw: string(raw), Description: text(o["description"]), Share: text(o["rollout_percentage"]), Variant: text(o["variant"])}
-	if c.Share == "" {
-		c.Share = "100"
+func conditionOf(c *flags.Condition) conditionForm {
+	form := conditionForm{Raw: string(must(json.Marshal(c))), Description: c.Description, Share: "100"}
+	if c.RolloutPercentage != nil {
+		form.Share = decimal(*c.RolloutPercentage)
 	}
-	if a, set := o["aggregation_group_type_index"]; set {
-		if c.Aggregation = text(a); c.Aggregation == "" {
-			c.Aggregation = "persons"
-		}
+	if c.Variant != nil {
+		form.Variant = *c.Variant
 	}
-	for _, raw := range readList(o["properties"]) {
-		c.Filters = append(c.Filters, filterOf(raw))
+	if index, ok := c.AggregationGroupTypeIndex.Index(); ok {
+		form.Aggregation = strconv.Itoa(index)
+	} else if c.AggregationGroupTypeIndex == flags.ByPerson {
+		form.Aggregation = "persons"
 	}
-	return c
+	for i := range c.Properties {
+		form.Filters = append(form.Filters, filterOf(&c.Properties[i]))
+	}
+	return form
 }
 
 // readFlagForm reads what a browser has sent.
@@ -191,7 +200,7 @@ func variantName(i int) string   { return "v" + strconv.Itoa(i) }
 func (form *flagForm) refuse(e *management.Error) {
 	field, detail := fieldOf(e, form.AsJSON)
 	if field == "json" {
-		detail = e.Detail
+		detail = e.Text()
 	}
 	form.fail(field, "%s", detail)
 }
@@ -205,16 +214,12 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 		"is_remote_configuration": "remote", "has_encrypted_payloads": "encrypted", "active": "active",
 	}
 	if e.Attr != "filters" {
-		return fields[e.Attr], e.Detail
+		return fields[e.Attr], e.Text()
 	}
 	if asJSON {
-		return "json", e.Detail
+		return "json", e.Text()
 	}
-	place, rest, found := strings.Cut(e.Detail, ": ")
-	if !found {
-		return "", e.Detail
-	}
-	steps := strings.Split(strings.TrimPrefix(place, "filters/"), "/")
+	steps := e.Path
 	at := func(i int) string {
 		if i < len(steps) {
 			return steps[i]
@@ -233,17 +238,17 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 	}
 	switch {
 	case at(0) == "groups" && at(2) == "properties" && at(3) != "":
-		return "c" + at(1) + ".f" + at(3) + member(4), rest
+		return "c" + at(1) + ".f" + at(3) + member(4), e.Detail
 	case at(0) == "groups" && at(1) != "":
-		return "c" + at(1) + member(2), rest
+		return "c" + at(1) + member(2), e.Detail
 	case at(0) == "multivariate" && at(2) != "":
-		return "v" + at(2) + member(3), rest
+		return "v" + at(2) + member(3), e.Detail
 	case at(0) == "payloads" && at(1) == "true":
-		return "payload", rest
+		return "payload", e.Detail
 	case at(0) == "holdout":
-		return "holdout_share", rest
+		return "holdout_share", e.Detail
 	}
-	return "", e.Detail
+	return "", e.Text()
 }
 
 // names reads a list of names with commas.
@@ -257,39 +262,16 @@ func names(s string) []string {
 	return out
 }
 
-// body returns the JSON of a change of a flag, or of a new one for nil, as the API takes
-// it, from a form without errors.
-func (form *flagForm) body(f *management.FlagView) []byte {
-	filters := form.filters()
-	if f != nil {
-		filters = withoutMissing(readObject(string(f.Filters)), filters)
-	}
-	nullable := func(s string) any {
-		if s == "" {
-			return nil
-		}
-		return s
-	}
-	v := map[string]any{
-		"key": form.Key, "name": form.Name, "filters": filters, "tags": names(form.Tags), "evaluation_contexts": names(form.Contexts),
-		"evaluation_contexts_match_mode": nullable(form.ContextMatch), "evaluation_runtime": nullable(form.Runtime), "bucketing_identifier": nullable(form.Bucketing),
-		"bucketing_hash": nullable(form.Hash), "ensure_experience_continuity": form.Continuity, "is_remote_configuration": form.Remote, "has_encrypted_payloads": form.Encrypted,
-	}
-	if f == nil {
-		v["active"] = form.Active
-	}
-	return must(json.Marshal(v))
-}
-
-// withoutMissing makes null what a change takes away: members that are not sent stay.
-func withoutMissing(before, after object) object {
-	out := maps.Clone(after)
-	for name := range before {
-		if _, kept := after[name]; !kept {
-			out[name] = json.RawMessage("null")
+// replacing returns the change of filters that makes them others: members that are not sent
+// stay, so that it has null for what is taken away.
+func replacing(before *flags.Filters, after flags.Filters) flags.Filters {
+	gone := make(object)
+	for name := range readObject(string(must(json.Marshal(before)))) {
+		if !after.Has(name) {
+			gone[name] = jsonNull
 		}
 	}
-	return out
+	return after.Merge(&flags.Filters{Extra: must(json.Marshal(gone))})
 }
 
 // patch returns the change of a flag that the form stands for, or a new flag for nil.
@@ -299,12 +281,22 @@ func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, 
 	if len(form.Errors) > 0 {
 		return p, false
 	}
-	raw := form.body(f)
-	if err := json.Unmarshal(raw, &p); err != nil { // it was just made
-		panic(err)
-	}
-	p.SetBody(raw, true)
+	filters := form.filters()
 	if f != nil {
+		filters = replacing(&f.Filters, filters)
+	}
+	nullable := func(s string) optional.Value[string] {
+		return optional.Value[string]{Set: true, Null: s == "", Value: s}
+	}
+	p.FlagPatch = management.FlagPatch{
+		Key: optional.Of(form.Key), Name: optional.Of(form.Name), Filters: optional.Of(filters),
+		Tags: optional.Of(json.RawMessage(must(json.Marshal(names(form.Tags))))), Contexts: optional.Of(json.RawMessage(must(json.Marshal(names(form.Contexts))))),
+		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime), Bucketing: nullable(form.Bucketing), BucketingHash: nullable(form.Hash),
+		Continuity: optional.Of(form.Continuity), RemoteConfig: optional.Of(form.Remote), EncryptedPayloads: optional.Of(form.Encrypted),
+	}
+	if f == nil {
+		p.Active = optional.Of(form.Active)
+	} else {
 		p.Version = optional.Of(form.Version)
 	}
 	return p, true
@@ -396,102 +388,119 @@ func checkObject(s string) error {
 	return nil
 }
 
-// filters returns the filters that the form stands for.
-func (form *flagForm) filters() object {
+// filters returns the filters that the form, which was checked, stands for.
+func (form *flagForm) filters() (f flags.Filters) {
 	if form.AsJSON {
-		return readObject(form.JSON)
+		_ = json.Unmarshal([]byte(form.JSON), &f)
+		return f
 	}
-	out := readObject(form.Base)
-	groups := make([]object, len(form.Conditions))
+	_ = json.Unmarshal([]byte(cmp.Or(form.Base, newPart)), &f) // what is not one of ours has nothing
+	f.Groups = make([]flags.Condition, len(form.Conditions))
 	for i := range form.Conditions {
-		groups[i] = form.Conditions[i].object()
+		f.Groups[i] = form.Conditions[i].condition()
 	}
-	out["groups"] = must(json.Marshal(groups))
-	set := func(name string, raw json.RawMessage, there bool) {
-		if there {
-			out[name] = raw
-		} else {
-			delete(out, name)
-		}
+	if by := aggregationOf(form.Aggregation); by != flags.Inherited || f.AggregationGroupTypeIndex != flags.ByPerson { // as null says, too
+		f.AggregationGroupTypeIndex = by
 	}
-	set("aggregation_group_type_index", json.RawMessage(form.Aggregation), isNumber(form.Aggregation))
-	if form.EarlyExit || text(out["early_exit"]) != "" {
-		set("early_exit", json.RawMessage(strconv.FormatBool(form.EarlyExit)), true)
+	if form.EarlyExit || f.EarlyExit != nil {
+		f.EarlyExit = &form.EarlyExit
 	}
-	if holdout := readObject(string(out["holdout"])); form.HoldoutID != "" {
-		holdout["id"], holdout["exclusion_percentage"] = json.RawMessage(form.HoldoutID), json.RawMessage(form.HoldoutShare)
-		set("holdout", must(json.Marshal(holdout)), true)
+	if form.HoldoutID == "" {
+		f.Holdout = nil
 	} else {
-		set("holdout", nil, false)
+		h := flags.Holdout{}
+		if f.Holdout != nil {
+			h = *f.Holdout
+		}
+		h.ID, _ = strconv.ParseInt(form.HoldoutID, 10, 64)
+		h.ExclusionPercentage = percentage(form.HoldoutShare)
+		f.Holdout = &h
 	}
-	form.setVariants(out)
-	return out
+	form.setVariants(&f)
+	return f
+}
+
+// aggregationOf reads the field that says which groups, or persons, to bucket by.
+func aggregationOf(field string) flags.Aggregation {
+	if field == "persons" {
+		return flags.ByPerson
+	}
+	if index, err := strconv.Atoi(field); err == nil && index >= 0 && index <= flags.MaxGroupTypeIndex {
+		return flags.ByGroup(index)
+	}
+	return flags.Inherited
+}
+
+// percentage reads a percentage, and 0 for what is none.
+func percentage(s string) float64 {
+	if !isShare(s) {
+		return 0
+	}
+	x, _ := strconv.ParseFloat(s, 64)
+	return x
 }
 
 // setVariants replaces variants and payloads.
-func (form *flagForm) setVariants(out object) {
-	before := readObject(string(out["payloads"]))
-	payloads := make(object)
-	payload := func(key, typed string, raw json.RawMessage) {
-		switch {
-		case typed == "":
-		case payloadText(raw) == typed:
-			payloads[key] = raw
-		default:
-			payloads[key] = quoted(typed)
-		}
+func (form *flagForm) setVariants(f *flags.Filters) {
+	before := *f
+	f.Payloads = nil
+	if before.Payloads != nil {
+		f.Payloads = make(map[string]json.RawMessage)
 	}
-	variants := make([]object, len(form.Variants))
-	for i, v := range form.Variants {
-		o := readObject(v.Raw)
-		was := text(o["key"])
-		o["key"], o["rollout_percentage"] = quoted(v.Key), json.RawMessage(v.Share)
-		if v.Label != "" || text(o["name"]) != "" {
-			o["name"] = quoted(v.Label)
+	payload := func(key, typed, was string) {
+		switch old, ok := before.Payload(was); {
+		case typed == "":
+		case ok && old == typed:
+			f.Payloads[key] = before.Payloads[was]
+		default:
+			f.SetPayload(key, typed)
 		}
-		variants[i] = o
-		payload(v.Key, v.Payload, before[was])
 	}
 	if len(form.Variants) == 0 {
-		payload("true", form.Payload, before["true"])
-		delete(out, "multivariate")
-	} else {
-		multivariate := readObject(string(out["multivariate"]))
-		multivariate["variants"] = must(json.Marshal(variants))
-		out["multivariate"] = must(json.Marshal(multivariate))
+		f.Multivariate = nil
+		payload("true", form.Payload, "true")
+		return
 	}
-	if len(payloads) > 0 || out["payloads"] != nil {
-		out["payloads"] = must(json.Marshal(payloads))
+	m := flags.Multivariate{}
+	if before.Multivariate != nil {
+		m = *before.Multivariate
 	}
+	m.Variants = make([]flags.Variant, len(form.Variants))
+	for i := range form.Variants {
+		v := form.Variants[i]
+		var w flags.Variant
+		if v.Raw != newPart {
+			_ = json.Unmarshal([]byte(v.Raw), &w)
+		}
+		payload(v.Key, v.Payload, w.Key)
+		w.Key, w.RolloutPercentage = v.Key, percentage(v.Share)
+		if v.Label != "" || w.Name != nil {
+			w.Name = &v.Label
+		}
+		m.Variants[i] = w
+	}
+	f.Multivariate = &m
 }
 
-func (c *conditionForm) object() object {
-	o := readObject(c.Raw)
-	if text(o["rollout_percentage"]) != "" || c.Share != "100" { // null is 100 as well
-		o["rollout_percentage"] = json.RawMessage(c.Share)
+// condition returns the condition set that the form stands for.
+func (form *conditionForm) condition() flags.Condition {
+	var c flags.Condition
+	_ = json.Unmarshal([]byte(form.Raw), &c)
+	if c.RolloutPercentage != nil || form.Share != "100" { // null is 100 as well
+		c.RolloutPercentage = new(percentage(form.Share))
 	}
-	if c.Variant != "" {
-		o["variant"] = quoted(c.Variant)
+	if form.Variant != "" {
+		c.Variant = &form.Variant
 	} else {
-		delete(o, "variant")
+		c.Variant = nil
 	}
-	if c.Description != "" || text(o["description"]) != "" {
-		o["description"] = quoted(c.Description)
+	c.Description = form.Description
+	c.AggregationGroupTypeIndex = aggregationOf(form.Aggregation)
+	c.Properties = make([]flags.Filter, len(form.Filters))
+	for i := range form.Filters {
+		c.Properties[i] = form.Filters[i].filter()
 	}
-	switch {
-	case c.Aggregation == "persons":
-		o["aggregation_group_type_index"] = json.RawMessage("null")
-	case isNumber(c.Aggregation):
-		o["aggregation_group_type_index"] = json.RawMessage(c.Aggregation)
-	default:
-		delete(o, "aggregation_group_type_index")
-	}
-	properties := make([]object, len(c.Filters))
-	for i := range c.Filters {
-		properties[i] = c.Filters[i].object()
-	}
-	o["properties"] = must(json.Marshal(properties))
-	return o
+	return c
 }
 
 // edit does what a button of the form says, which changes only the form: a verb and the
@@ -542,8 +551,10 @@ func (form *flagForm) edit(verb, target string) {
 			form.fail("json", "%v", err)
 			return
 		}
+		form.AsJSON = true
+		f := form.filters()
 		form.AsJSON = false
-		form.setFilters(json.RawMessage(form.JSON))
+		form.setFilters(&f)
 	}
 }
 

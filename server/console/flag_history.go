@@ -115,7 +115,7 @@ func revertFlag(q *request) error {
 			patch := management.RevertPatch{Version: optional.Of(to), CurrentVersion: optional.Of(current)}
 			return q.c.Service.RevertFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch)
 		},
-		refused: func(e *management.Error) error { return q.showHistory(http.StatusUnprocessableEntity, e.Detail) },
+		refused: func(e *management.Error) error { return q.showHistory(http.StatusUnprocessableEntity, e.Text()) },
 		done:    func(now *management.FlagView) error { return q.done(q.flagPath(f.ID), "reverted", flagUndo(f, now)) },
 	}
 	return q.change(f, a)

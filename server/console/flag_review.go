@@ -197,7 +197,7 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 			filters = f.Filters
 		}
 	}
-	if aboutGroups(words.Read(filters)) {
+	if aboutGroups(&filters) {
 		v.Caveat = groupCaveat
 		v.Asks = v.Asks || f == nil || slices.ContainsFunc(p.Definition, decides)
 	}
@@ -375,7 +375,7 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 		patch.ID = optional.Of(f.ID)
 		effect, err := q.effect(patch, f)
 		if e, refused := errors.AsType[*management.Error](err); refused {
-			v.MineErr = e.Detail
+			v.MineErr = e.Text()
 		} else if err != nil {
 			return q.keepFlag(err, form)
 		} else {

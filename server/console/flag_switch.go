@@ -144,7 +144,7 @@ func switchFlag(q *request) error {
 	a.hidden = []hidden{{"to", verb}, {"from", q.Form.Get("from")}, {"back", q.Form.Get("back")}}
 	a.done = func(now *management.FlagView) error { return q.done(q.switchedTo(f), verb, flagUndo(f, now)) }
 	a.refused = func(e *management.Error) error {
-		return q.confirm(http.StatusUnprocessableEntity, a.title, &confirmView{Cancel: a.cancel, Refusal: e.Detail})
+		return q.confirm(http.StatusUnprocessableEntity, a.title, &confirmView{Cancel: a.cancel, Refusal: e.Text()})
 	}
 	return q.change(f, a)
 }

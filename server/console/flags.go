@@ -344,7 +344,7 @@ func (q *request) vocabulary(list []*management.FlagView) (*words.Names, error) 
 	var ids []json.RawMessage
 	groups := false
 	for _, f := range list {
-		filters := v.Read(f.Filters)
+		filters := &f.Filters
 		groups = groups || aboutGroups(filters)
 		for _, p := range filters.All() {
 			groups = groups || p.Type == "group"
@@ -385,7 +385,7 @@ func (q *request) flagPath(id int64) string {
 }
 
 func (q *request) flagRow(f *management.FlagView, words *words.Names, problems []string, back string) flagRow {
-	filters := words.Read(f.Filters)
+	filters := &f.Filters
 	url := q.flagPath(f.ID)
 	row := flagRow{
 		Key: f.Key, Name: f.Name, URL: url, SwitchURL: url + "/switch", Back: back,

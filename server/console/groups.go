@@ -166,7 +166,7 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, er
 	}
 	about := make(map[string]bool)
 	for _, f := range list.Items {
-		if looksAt(new(words.Names).Read(f.Filters), g.GroupTypeIndex) {
+		if looksAt(&f.Filters, g.GroupTypeIndex) {
 			about[f.Key] = true
 		}
 	}

@@ -223,7 +223,7 @@ func (q *request) importInto(run runID, document []byte) error {
 	if err != nil {
 		failure = pageOf(err).title + "."
 		if e, ok := errors.AsType[*management.Error](err); ok {
-			failure = e.Detail
+			failure = e.Text()
 		}
 		return err
 	}
@@ -240,7 +240,7 @@ func (q *request) importRefused(err error, form *importForm) error {
 	e, ok := errors.AsType[*management.Error](err)
 	switch {
 	case ok && (errors.Is(e, management.ErrInvalid) || errors.Is(e, management.ErrConflict)):
-		reason := e.Detail
+		reason := e.Text()
 		if e.Attr != "" {
 			reason = "The member " + e.Attr + ": " + reason
 		}

@@ -77,13 +77,13 @@ func (q *request) acceptInvitation() error {
 			v.FirstName, v.LastName = first, last
 			switch e.Attr {
 			case "first_name":
-				v.FirstNameError = e.Detail
+				v.FirstNameError = e.Text()
 			case "last_name":
-				v.LastNameError = e.Detail
+				v.LastNameError = e.Text()
 			case "password":
-				v.PasswordError = e.Detail
+				v.PasswordError = e.Text()
 			default:
-				v.Error = e.Detail
+				v.Error = e.Text()
 			}
 		})
 	}

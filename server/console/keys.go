@@ -187,13 +187,13 @@ func createKey(q *request) error {
 		v := new(keysView)
 		switch {
 		case e.Attr == "label":
-			v.LabelError = e.Detail
+			v.LabelError = e.Text()
 		case e.Attr == "scopes" && len(scopes) == 0:
 			v.ScopeError = "Choose something that the key may do."
 		case e.Attr != "":
-			v.ScopeError = e.Detail
+			v.ScopeError = e.Text()
 		default:
-			v.Notice = e.Detail
+			v.Notice = e.Text()
 		}
 		return q.keys(pageOf(e).status, v)
 	}

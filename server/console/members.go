@@ -141,13 +141,13 @@ func inviteMember(q *request) error {
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) && !errors.Is(e, management.ErrNotFound) {
 		switch e.Attr {
 		case "target_email":
-			v.EmailError = e.Detail
+			v.EmailError = e.Text()
 		case "first_name":
-			v.FirstNameError = e.Detail
+			v.FirstNameError = e.Text()
 		case "level":
-			v.LevelError = e.Detail
+			v.LevelError = e.Text()
 		default:
-			v.Notice = e.Detail
+			v.Notice = e.Text()
 		}
 		return q.members(pageOf(e).status, v)
 	}
@@ -207,7 +207,7 @@ func changeLevel(q *request) error {
 	}
 	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), m.User.UUID.String(), management.MemberPatch{Level: optional.Of(level)})
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
-		return q.members(http.StatusUnprocessableEntity, &memberListView{Notice: memberName(m) + " stays " + levelWords[m.Level] + ": " + e.Detail})
+		return q.members(http.StatusUnprocessableEntity, &memberListView{Notice: memberName(m) + " stays " + levelWords[m.Level] + ": " + e.Text()})
 	}
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (q *request) removal(status int, refusal string) error {
 func removeMember(q *request) error {
 	err := q.c.Service.RemoveMember(q.Context(), q.by, q.at.Organization.ID.String(), q.PathValue("user"))
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
-		return q.removal(http.StatusUnprocessableEntity, e.Detail)
+		return q.removal(http.StatusUnprocessableEntity, e.Text())
 	}
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (p personsQuery) filters() (list string, field, wrong string) {
 		}
 		return "", "", ""
 	}
-	f := filterForm{Raw: `{"type":"person"}`, Kind: "person", Key: p.Property, Operator: p.Operator, Values: []string{p.Value}}
+	f := filterForm{Raw: newPart, Kind: "person", Key: p.Property, Operator: p.Operator, Values: []string{p.Value}}
 	switch takes := operatorOf(f.Kind, f.Operator).Operand; {
 	case takes == flags.OperandRange, takes == flags.OperandTexts:
 		f.Values = names(p.Value)
@@ -81,7 +81,7 @@ func (p personsQuery) filters() (list string, field, wrong string) {
 	case takes != flags.OperandNone && p.Value == "":
 		return "", "value", "A value is missing."
 	}
-	return string(must(json.Marshal([]object{f.object()}))), "", ""
+	return string(must(json.Marshal([]flags.Filter{f.filter()}))), "", ""
 }
 
 func operatorChoices(chosen string) []optionGroup {
@@ -124,7 +124,7 @@ func listPersons(q *request) error {
 		if field == "" {
 			return errNoPage // the place in the list was made up
 		}
-		v.Errors[field] = e.Detail
+		v.Errors[field] = e.Text()
 		q.render(http.StatusUnprocessableEntity, "persons", v)
 		return nil
 	}

@@ -147,7 +147,7 @@ func (q *request) keepProperty(err error, f *propertyForm, c propertyChange) err
 	e, ok := errors.AsType[*management.Error](err)
 	switch {
 	case ok && errors.Is(e, management.ErrInvalid):
-		f.Errors[map[bool]string{true: "name", false: "value"}[e.Attr == "key" || e.Attr == "$unset"]] = e.Detail
+		f.Errors[map[bool]string{true: "name", false: "value"}[e.Attr == "key" || e.Attr == "$unset"]] = e.Text()
 		return c.show(http.StatusUnprocessableEntity, f)
 	case ok, pageOf(err).status != http.StatusServiceUnavailable:
 		return err

@@ -131,7 +131,6 @@ func (s *site) hostile() {
 			"multivariate":{"variants":[{"key":"a","name":%[2]s,"rollout_percentage":100}]},"payloads":{"a":{%[2]s:%[2]s}}}}`, i, quoted(t, v))
 		var f management.FlagPatch
 		fatal(t, json.Unmarshal(body, &f))
-		f.SetBody(body, false)
 		made, err := s.service.CreateFlag(ctx, s.owner, "1", f)
 		if err != nil {
 			t.Fatalf("flag %s: %v", body, err)
@@ -141,14 +140,12 @@ func (s *site) hostile() {
 		body = fmt.Appendf(nil, `{"name":%[1]s,"description":%[1]s,"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[{"key":%[1]s,"type":"person","operator":"exact","value":[%[1]s]}]}]}}}`, quoted(t, v))
 		var c management.CohortPatch
 		fatal(t, json.Unmarshal(body, &c))
-		c.SetBody(body, false)
 		_, err = s.service.CreateCohort(ctx, s.owner, "1", c)
 		fatal(t, err)
 
 		body = fmt.Appendf(nil, `{"name":%[1]s,"description":%[1]s,"stage":"beta"}`, quoted(t, v))
 		var e management.EarlyAccessPatch
 		fatal(t, json.Unmarshal(body, &e))
-		e.SetBody(body, false)
 		_, err = s.service.CreateEarlyAccessFeature(ctx, s.owner, "1", e)
 		if _, refused := errors.AsType[*management.Error](err); !refused {
 			fatal(t, err)

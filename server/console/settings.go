@@ -328,10 +328,9 @@ func saveSettings(q *request) error {
 	if err := json.Unmarshal(body, &patch); err != nil {
 		return err
 	}
-	patch.SetBody(body, false)
 	_, err = q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) && e.Attr != "" {
-		return q.settings(http.StatusUnprocessableEntity, project, typed, map[string]string{e.Attr: e.Detail})
+		return q.settings(http.StatusUnprocessableEntity, project, typed, map[string]string{e.Attr: e.Text()})
 	}
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func signIn(q *request) error {
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		q.sayWhen(e)
 		v := q.signInView()
-		v.Error = e.Detail
+		v.Error = e.Text()
 		q.render(statusOf(e, http.StatusUnauthorized), "signin", v)
 		return nil
 	}
@@ -130,7 +130,7 @@ func confirmCode(q *request) error {
 			return q.redirect(q.c.Prefix + "/signin")
 		}
 		q.sayWhen(e)
-		return q.askCode(statusOf(e, http.StatusUnauthorized), e.Detail)
+		return q.askCode(statusOf(e, http.StatusUnauthorized), e.Text())
 	}
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func join(q *request) error {
 	}
 	o, err := q.c.Service.UseSignInLink(q.Context(), q.PathValue("token"), chosen, q.c.client(q.Request))
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "password" {
-		return q.showJoin(http.StatusUnprocessableEntity, e.Detail)
+		return q.showJoin(http.StatusUnprocessableEntity, e.Text())
 	}
 	if isToken(err) {
 		return q.acceptInvitation()
@@ -238,7 +238,7 @@ func forgot(q *request) error {
 	err := q.c.Service.RequestPasswordReset(q.Context(), management.PasswordResetRequest{Email: optional.Of(q.PostFormValue("email"))})
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		q.sayWhen(e)
-		return q.showForgot(statusOf(e, http.StatusUnprocessableEntity), false, e.Detail)
+		return q.showForgot(statusOf(e, http.StatusUnprocessableEntity), false, e.Text())
 	}
 	if err != nil {
 		return err
@@ -269,7 +269,7 @@ func (q *request) showReset(status int, refusal string) error {
 func resetPassword(q *request) error {
 	err := q.c.Service.ResetPassword(q.Context(), q.PathValue("token"), management.ChosenPassword{Password: optional.Of(q.PostForm.Get("password"))})
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "password" {
-		return q.showReset(http.StatusUnprocessableEntity, e.Detail)
+		return q.showReset(http.StatusUnprocessableEntity, e.Text())
 	}
 	if err != nil {
 		return linkError(err)

@@ -195,6 +195,9 @@ func (q *request) saveSurvey(v *survey.View, form *surveyForm, launch bool) erro
 	}
 	changes := form.changes()
 	patch, err := surveyPatch(changes, v == nil)
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		return q.surveyRefused(e, v, form)
+	}
 	if err != nil {
 		form.fail("", "The survey cannot be read: %v", err)
 		return q.showSurveyForm(http.StatusUnprocessableEntity, v, form, "")
@@ -470,7 +473,7 @@ func surveyReach(form *surveyForm, words *words.Names) string {
 	case "flag":
 		reach = "everybody for whom the flag " + cmp.Or(words.Flags[text(form.Doc["targeting_flag_id"])], text(form.Doc["targeting_flag_id"])) + " is on"
 	case "filters":
-		reach = words.Audience(words.Read(form.Doc["targeting_flag_filters"]))
+		reach = words.Audience(form.targeting())
 	}
 	if linked := form.Doc["linked_flag_id"]; !isEmptyJSON(linked) {
 		reach += ", with the flag " + cmp.Or(words.Flags[text(linked)], text(linked))
@@ -594,7 +597,7 @@ func (q *request) changeSurvey(v *survey.View, patch survey.Patch) error {
 // acted leads back to a survey after an action, or shows why the Service has refused it.
 func (q *request) acted(err error, v *survey.View, done string) error {
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
-		return q.showSurveyForm(http.StatusUnprocessableEntity, v, surveyFormOf(v), e.Detail)
+		return q.showSurveyForm(http.StatusUnprocessableEntity, v, surveyFormOf(v), e.Text())
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
@@ -57,7 +58,7 @@ func surveyDoc(v *survey.View) object {
 	}
 	if f := v.TargetingFlag; f != nil {
 		if strings.HasPrefix(f.Key, surveyFlagPrefix) {
-			out["targeting_flag_filters"] = f.Filters
+			out["targeting_flag_filters"] = must(json.Marshal(f.Filters))
 		} else {
 			out["targeting_flag_id"] = json.RawMessage(strconv.FormatInt(f.ID, 10))
 		}
@@ -77,7 +78,7 @@ func (form *surveyForm) setDoc(doc object) {
 	switch {
 	case !isEmptyJSON(doc["targeting_flag_filters"]):
 		form.Target = "filters"
-		form.Filters.setFilters(doc["targeting_flag_filters"])
+		form.Filters.setFilters(form.targeting())
 	case !isEmptyJSON(doc["targeting_flag_id"]):
 		form.Target = "flag"
 	default:
@@ -398,13 +399,19 @@ func (form *surveyForm) complete() {
 
 // filters returns the filters of the targeting, with the condition sets of the form.
 func (form *surveyForm) filters() json.RawMessage {
-	out := readObject(string(form.Doc["targeting_flag_filters"]))
-	groups := make([]object, len(form.Filters.Conditions))
-	for i := range groups {
-		groups[i] = form.Filters.Conditions[i].object()
+	out := form.targeting()
+	out.Groups = make([]flags.Condition, len(form.Filters.Conditions))
+	for i := range out.Groups {
+		out.Groups[i] = form.Filters.Conditions[i].condition()
 	}
-	out["groups"] = jsonList(groups)
 	return must(json.Marshal(out))
+}
+
+// targeting returns the filters of the targeting in the document.
+func (form *surveyForm) targeting() *flags.Filters {
+	f := new(flags.Filters)
+	_ = json.Unmarshal(form.Doc["targeting_flag_filters"], f) // what is not one has nothing
+	return f
 }
 
 // changes returns the members of the survey that differ from what they were.
@@ -464,8 +471,7 @@ func surveyPatch(changes object, isNew bool) (p survey.Patch, err error) {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return p, err
 	}
-	p.SetBody(raw, false)
-	return p, nil
+	return p, survey.CheckBody(&p, raw, false)
 }
 
 // refuse notes what the Service says against the form.
@@ -479,9 +485,9 @@ func (form *surveyForm) refuse(err *management.Error) {
 func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 	if form.AsJSON {
 		if e.Attr != "" {
-			return "json", e.Attr + ": " + e.Detail
+			return "json", e.Attr + ": " + e.Text()
 		}
-		return "json", e.Detail
+		return "json", e.Text()
 	}
 	switch {
 	case e.Code == "unique":
@@ -502,11 +508,11 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 		return name, rest
 	case e.Attr == "targeting_flag_filters":
 		inner := *e
-		inner.Attr, inner.Detail = "filters", "filters/"+strings.TrimPrefix(strings.TrimPrefix(e.Detail, "targeting_flag_filters/"), "filters/")
+		inner.Attr = "filters"
 		if field, rest := fieldOf(&inner, false); field != "" {
 			return field, rest
 		}
-		return "target", e.Detail
+		return "target", e.Text()
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "targeting_flag_filters"):
 		return "target", "These conditions would ask everyone: give every condition a filter or a share below 100, or ask everyone."
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "conditions.linkedFlagVariant"):

@@ -108,7 +108,7 @@ func undoChange(q *request) error {
 		return errUndo
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
-		return &pageError{http.StatusUnprocessableEntity, "This cannot be undone", "Nothing was changed. " + e.Detail, false}
+		return &pageError{http.StatusUnprocessableEntity, "This cannot be undone", "Nothing was changed. " + e.Text(), false}
 	}
 	if err != nil {
 		return err
@@ -221,14 +221,8 @@ func valuesBefore(e *management.ActivityView, settable []string) (object, error)
 }
 
 // decodePatch makes a patch of the API of an object.
-func decodePatch[P any, T interface {
-	*P
-	SetBody(raw []byte, lenient bool)
-}](body object) (P, error) {
-	var p P
-	raw := must(json.Marshal(body))
-	err := json.Unmarshal(raw, &p)
-	T(&p).SetBody(raw, true)
+func decodePatch[P any](body object) (p P, err error) {
+	err = json.Unmarshal(must(json.Marshal(body)), &p)
 	return p, err
 }
 
@@ -306,7 +300,7 @@ func undoImport(q *request, u undo) (string, undo, error) {
 	}
 	err = q.c.Service.UndoImport(q.Context(), q.by, q.ref, made)
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrConflict) {
-		return "", undo{}, &pageError{http.StatusConflict, errUndo.title, "Nothing was changed. " + e.Detail, false}
+		return "", undo{}, &pageError{http.StatusConflict, errUndo.title, "Nothing was changed. " + e.Text(), false}
 	}
 	to := q.projectPath("/import")
 	if err == nil && q.c.imports.undone(q.at.Project.ID, u.Item, q.c.Now()) {

@@ -145,7 +145,7 @@ func why(q *request) error {
 		err = q.whyAll(v)
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) {
-		v.Errors[map[bool]string{true: "flag", false: "person"}[v.Flag != ""]] = e.Detail
+		v.Errors[map[bool]string{true: "flag", false: "person"}[v.Flag != ""]] = e.Text()
 		if errors.Is(e, management.ErrNotFound) && v.Flag != "" {
 			v.Errors["flag"] = "There is no flag with the key " + shorten(v.Flag, 80) + "."
 		}

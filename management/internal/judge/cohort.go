@@ -70,6 +70,7 @@ func (w *World) judgeCohort(tree *flags.CohortNode, id int64) error {
 	if err := checkNode(tree); err != nil {
 		return within("properties", err)
 	}
+	_ = eachNode(tree, keepKnown) // which has no errors
 	if err := w.checkTree(tree, id); err != nil {
 		return within("properties", err)
 	}

@@ -75,6 +75,7 @@ func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 		return nil, within("version", refuseAs(codeVersion, "is reserved and cannot be set"))
 	}
 	f.ReadLegacy(s.Key)
+	_ = eachPart(f, keepKnown) // which has no errors
 	variants, err := checkVariants(f.Multivariate)
 	if err != nil {
 		return nil, within("multivariate", within("variants", err))
@@ -310,7 +311,7 @@ func checkPayloads(f *flags.Filters, variants map[string]bool) error {
 // (management.md §13.3).
 func forceRollout(f *flags.Filters) {
 	if len(f.Groups) == 0 {
-		f.Groups = []flags.Condition{{}}
+		f.Groups = []flags.Condition{{Properties: []flags.Filter{}}}
 	}
 	for i := range f.Groups {
 		if p := f.Groups[i].RolloutPercentage; p == nil || *p == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Mode says what becomes of members that nothing knows (evaluation.md §1.8).
@@ -53,59 +54,14 @@ func (m Mode) CheckMembers(s *members.Shape, body []byte) error {
 	return err
 }
 
-// extra checks what a part of filters keeps beside its fields. What stands for another
-// member package flags does not understand, so that Lenient has nothing left to refuse.
-func (m Mode) extra(s *members.Shape, extra json.RawMessage) error {
-	if m == Lenient {
-		return nil
-	}
-	return m.CheckObject(s, jsonscan.Value(extra))
-}
-
 // CheckFilters returns an [*Error] about the first member of filters that nothing knows,
-// or nil.
+// or nil. What stands for another member package flags does not understand, so that Lenient
+// has nothing left to refuse.
 func (m Mode) CheckFilters(f *flags.Filters) error {
-	if f.Version != 0 {
-		return nil // another language, which is refused as such
+	if f.Version != 0 || m == Lenient {
+		return nil // another language is refused as such
 	}
-	return about("filters", m.filters(f))
-}
-
-func (m Mode) filters(f *flags.Filters) error {
-	if err := m.extra(members.Filters, f.Extra); err != nil {
-		return err
-	}
-	for i := range f.Groups {
-		if err := m.condition(&f.Groups[i]); err != nil {
-			return within("groups", within(i, err))
-		}
-	}
-	if f.Multivariate != nil {
-		if err := m.extra(members.Multivariate, f.Multivariate.Extra); err != nil {
-			return within("multivariate", err)
-		}
-		for i := range f.Multivariate.Variants {
-			if err := m.extra(members.Variant, f.Multivariate.Variants[i].Extra); err != nil {
-				return within("multivariate", within("variants", within(i, err)))
-			}
-		}
-	}
-	if f.Holdout == nil {
-		return nil
-	}
-	return within("holdout", m.extra(members.Holdout, f.Holdout.Extra))
-}
-
-func (m Mode) condition(c *flags.Condition) error {
-	if err := m.extra(members.Condition, c.Extra); err != nil {
-		return err
-	}
-	for i := range c.Properties {
-		if err := m.extra(members.Filter, c.Properties[i].Extra); err != nil {
-			return within("properties", within(i, err))
-		}
-	}
-	return nil
+	return about("filters", eachPart(f, m.checkPart))
 }
 
 // CheckTree is CheckFilters for the filters of a cohort, in JSON. Criteria on what somebody
@@ -115,26 +71,91 @@ func (m Mode) CheckTree(filters json.RawMessage) error {
 		return about("filters", err)
 	}
 	tree, err := flags.DecodeCohort(filters, 0)
-	if err != nil || tree == nil {
+	if err != nil || tree == nil || m == Lenient {
 		return nil
 	}
-	return about("filters", within("properties", m.node(tree)))
+	return about("filters", within("properties", eachNode(tree, m.checkPart)))
 }
 
-func (m Mode) node(n *flags.CohortNode) error {
+func (m Mode) checkPart(s *members.Shape, extra *json.RawMessage) error {
+	return m.CheckObject(s, jsonscan.Value(*extra))
+}
+
+// keepKnown drops what nothing knows from a part that is to be stored: a client that asks for
+// that may send it, and would be refused with it the next time.
+func keepKnown(s *members.Shape, extra *json.RawMessage) error {
+	known := []byte{'{'}
+	for o := jsonscan.Value(*extra).Object(); o.Next(); {
+		if !s.Knows(o.Name()) {
+			continue
+		}
+		if len(known) > len(`{`) {
+			known = append(known, ',')
+		}
+		known = append(append(text.AppendQuoted(known, string(o.Name())), ':'), o.Value()...)
+	}
+	if *extra = nil; len(known) > len(`{`) {
+		*extra = append(known, '}')
+	}
+	return nil
+}
+
+// A visitor looks at what a part of filters has beside its fields.
+type visitor func(s *members.Shape, extra *json.RawMessage) error
+
+// eachPart calls visit for each part of filters that has something beside its fields, until
+// there is an error, to which it adds where the part is.
+func eachPart(f *flags.Filters, visit visitor) error {
+	if err := visit.part(members.Filters, &f.Extra); err != nil {
+		return err
+	}
+	for i := range f.Groups {
+		c := &f.Groups[i]
+		err := visit.part(members.Condition, &c.Extra)
+		for j := 0; j < len(c.Properties) && err == nil; j++ {
+			err = within("properties", within(j, visit.part(members.Filter, &c.Properties[j].Extra)))
+		}
+		if err != nil {
+			return within("groups", within(i, err))
+		}
+	}
+	if m := f.Multivariate; m != nil {
+		err := visit.part(members.Multivariate, &m.Extra)
+		for i := 0; i < len(m.Variants) && err == nil; i++ {
+			err = within("variants", within(i, visit.part(members.Variant, &m.Variants[i].Extra)))
+		}
+		if err != nil {
+			return within("multivariate", err)
+		}
+	}
+	if f.Holdout == nil {
+		return nil
+	}
+	return within("holdout", visit.part(members.Holdout, &f.Holdout.Extra))
+}
+
+// eachNode is eachPart for a tree.
+func eachNode(n *flags.CohortNode, visit visitor) error {
 	switch {
 	case n.Leaf != nil && n.Leaf.Kind() == flags.UnknownFilter:
 		return nil
 	case n.Leaf != nil:
-		return m.extra(members.Filter, n.Leaf.Extra)
+		return visit.part(members.Filter, &n.Leaf.Extra)
 	}
-	if err := m.extra(members.Node, n.Extra); err != nil {
+	if err := visit.part(members.Node, &n.Extra); err != nil {
 		return err
 	}
 	for i := range n.Values {
-		if err := m.node(&n.Values[i]); err != nil {
+		if err := eachNode(&n.Values[i], visit); err != nil {
 			return within("values", within(i, err))
 		}
 	}
 	return nil
+}
+
+func (visit visitor) part(s *members.Shape, extra *json.RawMessage) error {
+	if *extra == nil {
+		return nil
+	}
+	return visit(s, extra)
 }

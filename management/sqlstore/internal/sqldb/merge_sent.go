@@ -12,8 +12,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// Until version 17 of the schema, what clients have sent beside what filters say was in a
-// column of its own, filters_sent. Version 18 moves it into the filters, which keep it now.
+// Until version 18 of the schema, what clients have sent beside what filters say was in a
+// column of its own, filters_sent. Version 19 moves it into the filters, which keep it now.
 
 // sentTables have filters, and the columns that name a row.
 var sentTables = []struct {
@@ -49,7 +49,7 @@ func mergeSent(d *Dialect) *goose.Migration {
 		}
 		return nil
 	}
-	return goose.NewGoMigration(18, &goose.GoFunc{RunTx: up}, &goose.GoFunc{RunTx: down})
+	return goose.NewGoMigration(19, &goose.GoFunc{RunTx: up}, &goose.GoFunc{RunTx: down})
 }
 
 // moveRows moves what was sent of some rows, and reports whether there may be more.

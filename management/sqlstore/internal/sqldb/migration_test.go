@@ -192,7 +192,7 @@ func TestUpgradeSent(t *testing.T) {
 		if err := db.CreateCohort(ctx, &c); err != nil {
 			t.Fatal(err)
 		}
-		d.migrate(t, 17)
+		d.migrate(t, 18)
 		quoted := func(s string) string {
 			if s == "" {
 				return "NULL"

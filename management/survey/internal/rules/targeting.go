@@ -36,7 +36,7 @@ func SamplingFilters(percentage float64) flags.Filters {
 // share returns a condition set for a share of the people who have some properties.
 // It pins no variant, in the way in which the public system says so.
 func share(percentage float64, properties ...flags.Filter) flags.Condition {
-	return flags.Condition{Properties: properties, RolloutPercentage: &percentage, Variant: new("")}
+	return flags.Condition{Properties: append([]flags.Filter{}, properties...), RolloutPercentage: &percentage, Variant: new("")}
 }
 
 func isNotSet(key string) flags.Filter { return person(key, "is_not_set", "is_not_set") }
@@ -49,7 +49,7 @@ func person(key, value, operator string) flags.Filter {
 // group without properties whose percentage is 100 or missing (management.md
 // §9.6). A survey for everyone needs no filters.
 func TargetsEveryone(f *flags.Filters) bool {
-	return slices.ContainsFunc(f.Groups, func(g flags.Condition) bool {
+	return f.Err() == nil && slices.ContainsFunc(f.Groups, func(g flags.Condition) bool {
 		return len(g.Properties) == 0 && (g.RolloutPercentage == nil || *g.RolloutPercentage >= 100)
 	})
 }
