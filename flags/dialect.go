@@ -43,7 +43,7 @@ var (
 	flagGroup   = regexp.MustCompile(`^\(\?([imsxuU]*)(?:-([imsxU]+))?([:)])`)
 	asciiClass  = regexp.MustCompile(`^\[:(\^?)([a-z]+):\]`)
 	codePoint   = regexp.MustCompile(`^(?:\{([0-9A-Fa-f]{1,8})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))`)
-	property    = regexp.MustCompile(`^(?:\{(?:(?i:gc|general_?category|sc|script)([=:]|!=))?([A-Za-z0-9_ -]+)\}|([A-Z]))`)
+	namedClass  = regexp.MustCompile(`^(?:\{(?:(?i:gc|general_?category|sc|script)([=:]|!=))?([A-Za-z0-9_ -]+)\}|([A-Z]))`)
 )
 
 // A patternReader reads a pattern in the dialect of evaluation.md §4.6 and writes it for
@@ -315,7 +315,7 @@ func (r *patternReader) item() (item, error) {
 
 // property reads what is behind \p or \P.
 func (r *patternReader) property(negated bool) (item, error) {
-	m := r.match(property)
+	m := r.match(namedClass)
 	if m == nil {
 		return item{}, r.fault("a property of characters")
 	}

@@ -7,9 +7,9 @@ import (
 
 // Beyond these, a regular expression is faster than a list of texts, or smaller.
 const (
-	maxTexts     = 32   // alternatives
-	maxTextBytes = 1024 // of all of them
-	maxTextClass = 8    // characters of a class
+	simpleTexts = 32   // alternatives
+	simpleBytes = 1024 // of all of them
+	simpleClass = 8    // characters of a class
 )
 
 // In an expanded pattern these stand for what is not a text.
@@ -108,7 +108,7 @@ func expand(re *syntax.Regexp) (all []string) {
 	case syntax.OpCharClass:
 		for i := 0; i < len(re.Rune); i += 2 {
 			for c := re.Rune[i]; c <= re.Rune[i+1]; c++ {
-				if all = append(all, string(c)); len(all) > maxTextClass || strings.ContainsRune(marks, c) {
+				if all = append(all, string(c)); len(all) > simpleClass || strings.ContainsRune(marks, c) {
 					return nil
 				}
 			}
@@ -122,7 +122,7 @@ func bounded(texts []string) []string {
 	for _, s := range texts {
 		bytes += len(s)
 	}
-	if len(texts) > maxTexts || bytes > maxTextBytes {
+	if len(texts) > simpleTexts || bytes > simpleBytes {
 		return nil
 	}
 	return texts
