@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,7 +18,11 @@ const (
 	maxPatternOut     = 64 << 10 // bytes
 )
 
-var errPattern = errors.New("the pattern is invalid")
+var (
+	errPattern     = errors.New("the pattern is invalid")
+	errPatternDeep = fmt.Errorf("%w: more than %d groups are nested", errRegexTooLarge, maxPatternNesting)
+	errPatternLong = fmt.Errorf("%w: its classes are too long", errRegexTooLarge)
+)
 
 // What the short names of the dialect stand for, within brackets. wordClass is
 // Alphabetic, marks, decimal digits, connectors and Join_Control; spaceClass is White_Space.
@@ -28,22 +33,29 @@ const (
 	hexClass   = `0-9A-Fa-f`
 )
 
-var asciiClasses = map[string]string{
-	"alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": `\x{0}-\x{7f}`, "blank": `\x{9}\x{20}`, "cntrl": `\x{0}-\x{1f}\x{7f}`, "digit": "0-9", "graph": "!-~",
-	"lower": "a-z", "print": `\x{20}-~`, "punct": `!-\/:-@\x{5b}-\x{60}\x{7b}-~`, "space": `\x{9}-\x{d}\x{20}`, "upper": "A-Z", "word": "0-9A-Z_a-z", "xdigit": hexClass,
-}
+var (
+	shortClasses = map[rune]string{'d': digitClass, 'w': wordClass, 's': spaceClass, 'h': hexClass}
+	controls     = map[rune]rune{'a': '\a', 'e': 0x1b, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+	asciiClasses = map[string]string{
+		"alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": `\x{0}-\x{7f}`, "blank": `\x{9}\x{20}`, "cntrl": `\x{0}-\x{1f}\x{7f}`, "digit": "0-9", "graph": "!-~",
+		"lower": "a-z", "print": `\x{20}-~`, "punct": `!-\/:-@\x{5b}-\x{60}\x{7b}-~`, "space": `\x{9}-\x{d}\x{20}`, "upper": "A-Z", "word": "0-9A-Z_a-z", "xdigit": hexClass,
+	}
+)
 
+// The pieces of a pattern.
 var (
 	references  = regexp.MustCompile(`\\[1-9k]|\(\?\(|\(\?P=`)
-	repeatCount = regexp.MustCompile(`^\{([0-9]+)(,?)([0-9]*)\}`)
+	sign        = regexp.MustCompile(`^(?:\\[Az]|[|^$.*+?])`)
+	wordBound   = regexp.MustCompile(`^\\[bB]`)
+	repeatCount = regexp.MustCompile(`^\{0*([0-9]{1,9})(?:(,)0*([0-9]{0,9}))?\}`)
 	oddCount    = regexp.MustCompile(`^\{[ \t]*[0-9,][0-9, \t]*\}`)
+	reference   = regexp.MustCompile(`^(?:\\([1-9][0-9]*)|\(\?P=([_\pL][_\pL\pN]*)\)|\\k<([_\pL][_\pL\pN]*)>)`)
 	namedGroup  = regexp.MustCompile(`^\(\?P?<([_\pL][_.\[\]\pL\pN]*)>`)
-	namedRef    = regexp.MustCompile(`^(?:\(\?P=([_\pL][_\pL\pN]*)\)|\\k<([_\pL][_\pL\pN]*)>)`)
-	lookAround  = regexp.MustCompile(`^\(\?(?:[=!>]|<[=!]|\([0-9]+\))`)
-	flagGroup   = regexp.MustCompile(`^\(\?([imsxuU]*)(?:-([imsxU]+))?([:)])`)
+	otherGroup  = regexp.MustCompile(`^\((?:\?(?:[=!>]|<[=!]|\([0-9]+\)))?`)
+	flagGroup   = regexp.MustCompile(`^\(\?(?:([imsxuU]+)|([imsxuU]*)-([imsxU]+))?([:)])`)
 	asciiClass  = regexp.MustCompile(`^\[:(\^?)([a-z]+):\]`)
-	codePoint   = regexp.MustCompile(`^(?:\{([0-9A-Fa-f]{1,8})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))`)
-	namedClass  = regexp.MustCompile(`^(?:\{(?:(?i:gc|general_?category|sc|script)([=:]|!=))?([A-Za-z0-9_ -]+)\}|([A-Z]))`)
+	codePoint   = regexp.MustCompile(`^(?:[xuU]\{([0-9A-Fa-f]{1,8})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))`)
+	namedClass  = regexp.MustCompile(`^[pP](?:\{(?:(?i:gc|general_?category|sc|script)([=:]|!=))?([A-Za-z0-9_ -]+)\}|([A-Z]))`)
 )
 
 // A patternReader reads a pattern in the dialect of evaluation.md §4.6 and writes it for
@@ -51,14 +63,14 @@ var (
 // alike, or package regexp refuses it; but for the boundaries of words.
 type patternReader struct {
 	rest     string
-	out      strings.Builder
-	verbose  []bool          // the flag x, for each group that is open
-	names    map[string]bool // of groups
-	captures bool            // whether groups may be referred to
-	boundary bool            // whether it has \b or \B
+	m        []string // groups of what was matched last
+	verbose  []bool   // the flag x, for each group that is open
+	names    []string // of groups
+	captures bool     // whether groups may be referred to
+	boundary bool     // whether it has \b or \B
 }
 
-func (r *patternReader) fault(what string) error { return fmt.Errorf("%w: %s", errPattern, what) }
+func fault(what string) error { return fmt.Errorf("%w: %s", errPattern, what) }
 
 // take passes over a text if it follows.
 func (r *patternReader) take(s string) (ok bool) {
@@ -73,13 +85,12 @@ func (r *patternReader) next() rune {
 	return c
 }
 
-// match passes over what an expression matches and returns its groups.
-func (r *patternReader) match(re *regexp.Regexp) []string {
-	m := re.FindStringSubmatch(r.rest)
-	if m != nil {
-		r.rest = r.rest[len(m[0]):]
+// match passes over what an expression matches, and keeps its groups.
+func (r *patternReader) match(re *regexp.Regexp) bool {
+	if r.m = re.FindStringSubmatch(r.rest); r.m != nil {
+		r.rest = r.rest[len(r.m[0]):]
 	}
-	return m
+	return r.m != nil
 }
 
 // skipBlanks passes over white space and comments, if they mean nothing.
@@ -98,232 +109,160 @@ func (r *patternReader) skipBlanks() {
 // readPattern reads a pattern. boundary says that \b and \B in what is written are those
 // of the dialect, which package regexp knows for texts of ASCII only.
 func readPattern(pattern string) (written string, boundary bool, err error) {
-	r := patternReader{rest: pattern, verbose: []bool{false}, names: map[string]bool{}, captures: references.MatchString(pattern)}
-	for r.skipBlanks(); r.rest != "" && err == nil; r.skipBlanks() {
-		err = r.piece()
-		switch {
+	r := patternReader{rest: pattern, verbose: []bool{false}, captures: references.MatchString(pattern)}
+	var out strings.Builder
+	for r.skipBlanks(); r.rest != ""; r.skipBlanks() {
+		s, err := r.piece()
+		switch out.WriteString(s); {
 		case err != nil:
+			return "", false, err
 		case len(r.verbose) > maxPatternNesting:
-			err = fmt.Errorf("%w: more than %d groups are nested", errRegexTooLarge, maxPatternNesting)
-		case r.out.Len() > maxPatternOut:
-			err = fmt.Errorf("%w: its classes are too long", errRegexTooLarge)
+			return "", false, errPatternDeep
+		case out.Len() > maxPatternOut:
+			return "", false, errPatternLong
 		}
 	}
-	return r.out.String(), r.boundary, err
+	return out.String(), r.boundary, nil
 }
 
 // piece reads a piece of a pattern outside of classes.
-func (r *patternReader) piece() error {
-	switch c := r.next(); c {
-	case '[':
-		s, err := r.class(len(r.verbose))
-		r.out.WriteString(s)
-		return err
-	case '\\':
-		return r.escape()
-	case '(':
-		r.rest = "(" + r.rest
-		return r.group()
-	case ')':
-		if len(r.verbose) == 1 {
-			return r.fault("unexpected )")
-		}
-		r.verbose = r.verbose[:len(r.verbose)-1]
-		r.out.WriteByte(')')
-	case '{':
-		r.rest = "{" + r.rest
-		if m := r.match(repeatCount); m != nil {
-			low, err1 := strconv.Atoi(m[1])
-			high, err2 := strconv.Atoi("0" + m[3])
-			if err1 != nil || err2 != nil || m[2] == "" && m[3] != "" {
-				return r.fault("a count of repetitions")
-			}
-			r.out.WriteString("{" + strconv.Itoa(low) + m[2])
-			if m[3] != "" {
-				r.out.WriteString(strconv.Itoa(high))
-			}
-			r.out.WriteByte('}')
-			return nil
-		}
-		if oddCount.MatchString(r.rest) {
-			return r.fault("a repetition that is not {n}, {n,} or {n,m}")
-		}
-		r.next()
-		r.out.WriteString(literal('{'))
-	case '|', '^', '$', '.', '*', '+', '?':
-		r.out.WriteRune(c)
-	default:
-		r.out.WriteString(literal(c))
+func (r *patternReader) piece() (string, error) {
+	if c := r.rest[0]; c >= utf8.RuneSelf || isAlphanumeric(c) {
+		return literal(r.next()), nil
 	}
-	return nil
-}
-
-// literal writes a character that stands for itself, for within brackets and outside.
-func literal(c rune) string {
-	if c < utf8.RuneSelf && isAlphanumeric(byte(c)) || c >= utf8.RuneSelf && unicode.IsPrint(c) {
-		return string(c)
-	}
-	return fmt.Sprintf(`\x{%x}`, c)
-}
-
-func isAlphanumeric(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-// group reads the beginning of a group, or what looks like one.
-func (r *patternReader) group() error {
 	verbose := r.verbose[len(r.verbose)-1]
-	if m := r.match(namedRef); m != nil {
-		r.out.WriteString(`\k<` + m[1] + `>`)
-		return nil
-	}
-	open := "(?:"
-	if !strings.HasPrefix(r.rest, "(?") {
-		r.take("(")
-		if r.captures {
-			open = "("
+	open := ""
+	switch {
+	case r.match(sign):
+		return r.m[0], nil
+	case r.take("["):
+		return r.class(len(r.verbose))
+	case r.take(")"):
+		if r.verbose = r.verbose[:len(r.verbose)-1]; len(r.verbose) == 0 {
+			return "", fault("unexpected )")
 		}
-	} else if m := r.match(lookAround); m != nil {
-		open = m[0]
-	} else if m := r.match(namedGroup); m != nil {
-		if r.names[m[1]] {
-			return r.fault("two groups of one name")
+		return ")", nil
+	case r.match(repeatCount):
+		return "{" + r.m[1] + r.m[2] + r.m[3] + "}", nil
+	case oddCount.MatchString(r.rest):
+		return "", fault("a repetition that is not {n}, {n,} or {n,m}")
+	case r.match(wordBound):
+		r.boundary = true
+		if s := r.m[0]; !strings.HasPrefix(r.rest, "{") || repeatCount.MatchString(r.rest) {
+			return s, nil
 		}
-		r.names[m[1]] = true
-		if r.captures {
-			open = "(?<" + m[1] + ">"
+		return "", fault(`\b{`)
+	case r.match(reference):
+		if n := r.m[1]; n != "" {
+			return `(?=)\` + n, nil // package regexp reads \12 as a character
 		}
-	} else if m := r.match(flagGroup); m != nil {
-		on, off := m[1], m[2]
+		return `\k<` + r.m[2] + r.m[3] + `>`, nil
+	case r.take(`\`):
+		i, err := r.item()
+		return i.expression(), err
+	case r.match(namedGroup):
+		if open = "(?<" + r.m[1] + ">"; slices.Contains(r.names, r.m[1]) {
+			return "", fault("two groups of one name")
+		}
+		r.names = append(r.names, r.m[1])
+	case r.match(flagGroup):
+		on, off, end := r.m[1]+r.m[2], r.m[3], r.m[4]
 		for _, f := range on + off {
 			if strings.Count(on+off, string(f)) > 1 {
-				return r.fault("a flag that comes twice")
+				return "", fault("a flag that comes twice")
 			}
 		}
 		verbose = (verbose || strings.Contains(on, "x")) && !strings.Contains(off, "x")
 		// Unicode is on, and which of several matches is found does not matter.
 		drop := strings.NewReplacer("x", "", "u", "", "U", "")
-		open = "(?" + drop.Replace(on)
-		if off = drop.Replace(off); off != "" {
-			open += "-" + off
+		if open = "(?" + drop.Replace(on); drop.Replace(off) != "" {
+			open += "-" + drop.Replace(off)
 		}
-		if m[3] == ")" {
-			if on+m[2] == "" {
-				return r.fault("flags are missing")
-			}
-			r.verbose[len(r.verbose)-1] = verbose
-			if open == "(?" {
-				open = "(?:"
-			}
-			r.out.WriteString(open + ")")
-			if r.skipBlanks(); r.rest != "" && strings.Contains("*+?", r.rest[:1]) || repeatCount.MatchString(r.rest) {
-				return r.fault("nothing to repeat")
-			}
-			return nil
+		if end == ":" {
+			r.verbose = append(r.verbose, verbose)
+			return open + ":", nil
 		}
-		open += ":"
-	} else {
-		return r.fault("an unknown kind of group")
+		r.verbose[len(r.verbose)-1] = verbose
+		r.skipBlanks()
+		if on+off == "" || r.rest != "" && strings.Contains("*+?", r.rest[:1]) || repeatCount.MatchString(r.rest) {
+			return "", fault("flags that are missing or repeated")
+		}
+		if open == "(?" {
+			open += ":"
+		}
+		return open + ")", nil
+	case r.match(otherGroup):
+		if open = r.m[0]; strings.HasPrefix(r.rest, "?") {
+			return "", fault("an unknown kind of group")
+		}
+	default:
+		return literal(r.next()), nil
 	}
-	r.verbose = append(r.verbose, verbose)
-	r.out.WriteString(open)
-	return nil
+	if r.verbose = append(r.verbose, verbose); !r.captures && (open == "(" || strings.HasSuffix(open, ">") && open != "(?>") {
+		open = "(?:"
+	}
+	return open, nil
 }
 
-// escape reads what is behind a backslash, outside of classes.
-func (r *patternReader) escape() error {
-	r.rest = `\` + r.rest
-	if m := r.match(namedRef); m != nil {
-		r.out.WriteString(`\k<` + m[2] + `>`)
-		return nil
+// literal writes a character that stands for itself, within brackets and outside.
+func literal(c rune) string {
+	if c < utf8.RuneSelf && isAlphanumeric(byte(c)) || c >= utf8.RuneSelf && unicode.IsPrint(c) {
+		return string(c)
 	}
-	r.take(`\`)
-	c, _ := utf8.DecodeRuneInString(r.rest)
-	switch {
-	case c == 'A', c == 'z':
-		r.out.WriteString(`\` + string(r.next()))
-		return nil
-	case c == 'b', c == 'B':
-		r.out.WriteString(`\` + string(r.next()))
-		if strings.HasPrefix(r.rest, "{") && !repeatCount.MatchString(r.rest) {
-			return r.fault(`\b{`)
-		}
-		r.boundary = true
-		return nil
-	case '1' <= c && c <= '9':
-		n := len(r.rest) - len(strings.TrimLeft(r.rest, "0123456789"))
-		// Package regexp reads \12 otherwise, but nothing refers to an unnamed group.
-		r.out.WriteString(`(?=)\` + r.rest[:n])
-		r.rest = r.rest[n:]
-		return nil
-	}
-	i, err := r.item()
-	if err != nil {
-		return err
-	}
-	r.out.WriteString(i.expression())
-	return nil
+	return `\x{` + strconv.FormatInt(int64(c), 16) + `}`
 }
+
+func isAlphanumeric(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // An item is a part of a class, as it stands within brackets.
 type item struct {
-	text     string
-	negated  bool
-	char     rune
-	isAClass bool
+	text    string
+	negated bool
+	char    rune // -1: the item is not a single character
 }
 
+func charItem(c rune) item { return item{text: literal(c), char: c} }
+
+// expression writes the item for outside of brackets.
 func (i item) expression() string {
 	switch {
 	case i.negated:
 		return "[^" + i.text + "]"
-	case i.isAClass:
+	case i.char < 0:
 		return "[" + i.text + "]"
 	}
 	return i.text
 }
 
-func charItem(c rune) item { return item{text: literal(c), char: c} }
-
 // item reads what is behind a backslash and stands for a character or for several.
 func (r *patternReader) item() (item, error) {
+	switch {
+	case r.match(codePoint):
+		if n, err := strconv.ParseUint(strings.Join(r.m[1:], ""), 16, 31); err == nil && utf8.ValidRune(rune(n)) {
+			return charItem(rune(n)), nil
+		}
+		return item{}, fault("a number that is not a character")
+	case r.match(namedClass):
+		name := r.m[2] + r.m[3]
+		text, ok := properties()[foldProperty(name)]
+		if !ok {
+			return item{}, fault(fmt.Sprintf("an unknown property %q", name))
+		}
+		return item{text: text, negated: (r.m[0][0] == 'P') != (r.m[1] == "!="), char: -1}, nil
+	}
 	before := r.rest
 	c := r.next()
 	lower := unicode.ToLower(c)
-	if s, ok := map[rune]string{'d': digitClass, 'w': wordClass, 's': spaceClass, 'h': hexClass}[lower]; ok {
-		return item{text: s, negated: c != lower, isAClass: true}, nil
+	if s, ok := shortClasses[lower]; ok {
+		return item{text: s, negated: c != lower, char: -1}, nil
 	}
-	if s, ok := map[rune]rune{'a': '\a', 'e': 0x1b, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}[c]; ok {
-		return charItem(s), nil
+	if control, ok := controls[c]; ok {
+		return charItem(control), nil
 	}
-	switch {
-	case lower == 'p':
-		return r.property(c == 'P')
-	case c == 'x', lower == 'u':
-		if !strings.HasPrefix(r.rest, "{") {
-			r.rest = before
-		}
-		if m := r.match(codePoint); m != nil {
-			if n, err := strconv.ParseUint(strings.Join(m[1:], ""), 16, 32); err == nil && n <= unicode.MaxRune && utf8.ValidRune(rune(n)) {
-				return charItem(rune(n)), nil
-			}
-		}
-		return item{}, r.fault("a number that is not a character")
-	case before == "" || c >= utf8.RuneSelf || isAlphanumeric(byte(c)) || c == '<' || c == '>':
-		return item{}, r.fault(fmt.Sprintf(`an unknown escape \%.1s`, before))
+	if before == "" || c >= utf8.RuneSelf || isAlphanumeric(byte(c)) || c == '<' || c == '>' {
+		return item{}, fault(fmt.Sprintf(`an unknown escape \%.1s`, before))
 	}
 	return charItem(c), nil
-}
-
-// property reads what is behind \p or \P.
-func (r *patternReader) property(negated bool) (item, error) {
-	m := r.match(namedClass)
-	if m == nil {
-		return item{}, r.fault("a property of characters")
-	}
-	text, ok := properties()[foldProperty(m[2]+m[3])]
-	if !ok {
-		return item{}, r.fault(fmt.Sprintf("an unknown property %q", m[2]+m[3]))
-	}
-	return item{text: text, negated: negated != (m[1] == "!="), isAClass: true}, nil
 }
 
 // foldProperty returns a name without what spellings differ in.
@@ -355,85 +294,90 @@ var properties = sync.OnceValue(func() map[string]string {
 	return all
 })
 
+// A classBuilder collects the items of a class up to the next operator.
+type classBuilder struct {
+	plain    string   // what can stand within brackets
+	others   []string // expressions for one character
+	left, op string   // what comes before
+}
+
+// combine returns an expression for what was collected.
+func (b *classBuilder) combine() string {
+	all := b.others
+	if b.plain != "" {
+		all = append(all, "["+b.plain+"]")
+	}
+	s := `[^\x{0}-\x{10ffff}]`
+	if len(all) == 1 {
+		s = all[0]
+	} else if len(all) > 1 {
+		s = "(?:" + strings.Join(all, "|") + ")"
+	}
+	switch b.op {
+	case "&&":
+		return "(?:(?=" + b.left + ")" + s + ")"
+	case "--":
+		return "(?:(?!" + s + ")" + b.left + ")"
+	case "~~":
+		return "(?:(?!" + s + ")" + b.left + "|(?!" + b.left + ")" + s + ")"
+	}
+	return s
+}
+
 // class reads a class behind its opening bracket.
 func (r *patternReader) class(depth int) (string, error) {
 	if depth > maxPatternNesting {
-		return "", fmt.Errorf("%w: more than %d groups are nested", errRegexTooLarge, maxPatternNesting)
+		return "", errPatternDeep
 	}
 	r.skipBlanks()
 	negated := r.take("^")
-	var (
-		plain    string   // what can stand within brackets
-		others   []string // expressions for one character
-		left, op string
-	)
-	combined := func() string {
-		s := "[" + plain + "]"
-		switch {
-		case plain == "" && len(others) == 0:
-			s = `[^\x{0}-\x{10ffff}]`
-		case plain == "":
-			s = "(?:" + strings.Join(others, "|") + ")"
-		case len(others) > 0:
-			s = "(?:" + s + "|" + strings.Join(others, "|") + ")"
-		}
-		plain, others = "", nil
-		switch op {
-		case "&&":
-			return "(?:(?=" + left + ")" + s + ")"
-		case "--":
-			return "(?:(?!" + s + ")" + left + ")"
-		case "~~":
-			return "(?:(?!" + s + ")" + left + "|(?!" + left + ")" + s + ")"
-		}
-		return s
-	}
+	var b classBuilder
 	for r.skipBlanks(); r.take("-"); r.skipBlanks() {
-		plain += literal('-')
+		b.plain += literal('-')
 	}
-	if plain == "" && r.take("]") {
-		plain = literal(']')
+	if b.plain == "" && r.take("]") {
+		b.plain = literal(']')
 	}
 	for {
 		r.skipBlanks()
-		if len(left) > maxPatternOut || len(others) > 0 && len(others[len(others)-1]) > maxPatternOut {
-			return "", fmt.Errorf("%w: its classes are too long", errRegexTooLarge)
-		}
+		other, i := "", item{}
+		var err error
+		m := asciiClass.FindStringSubmatch(r.rest)
 		switch {
 		case r.rest == "":
-			return "", r.fault("missing ]")
+			return "", fault("missing ]")
 		case r.take("]"):
 			switch {
-			case negated && op == "" && len(others) == 0:
-				return "[^" + plain + "]", nil
-			case negated:
-				return "(?:(?!" + combined() + ")(?s:.))", nil
+			case !negated:
+				return b.combine(), nil
+			case b.op == "" && len(b.others) == 0:
+				return "[^" + b.plain + "]", nil
 			}
-			return combined(), nil
+			return "(?:(?!" + b.combine() + ")(?s:.))", nil
 		case strings.HasPrefix(r.rest, "&&"), strings.HasPrefix(r.rest, "--"), strings.HasPrefix(r.rest, "~~"):
-			left, op = combined(), r.rest[:2]
+			b = classBuilder{left: b.combine(), op: r.rest[:2]}
 			r.rest = r.rest[2:]
 			continue
-		}
-		i, s := item{}, ""
-		var err error
-		if m := asciiClass.FindStringSubmatch(r.rest); m != nil && asciiClasses[m[2]] != "" {
+		case m != nil && asciiClasses[m[2]] != "":
 			r.take(m[0])
 			i = item{text: asciiClasses[m[2]], negated: m[1] != ""}
-		} else if r.take("[") {
-			s, err = r.class(depth + 1)
-		} else {
+		case r.take("["):
+			other, err = r.class(depth + 1)
+		default:
 			i, err = r.span()
+		}
+		if i.negated {
+			other = i.expression()
 		}
 		switch {
 		case err != nil:
 			return "", err
-		case i.negated:
-			others = append(others, i.expression())
-		case s != "":
-			others = append(others, s)
+		case len(b.left)+len(other) > maxPatternOut:
+			return "", errPatternLong
+		case other != "":
+			b.others = append(b.others, other)
 		default:
-			plain += i.text
+			b.plain += i.text
 		}
 	}
 }
@@ -452,14 +396,13 @@ func (r *patternReader) span() (item, error) {
 	if err != nil || !r.take("-") {
 		return low, err
 	}
-	r.skipBlanks()
-	if strings.HasPrefix(r.rest, "]") || strings.HasPrefix(r.rest, "-") || r.rest == "" {
+	if r.skipBlanks(); r.rest == "" || strings.Contains("]-", r.rest[:1]) {
 		r.rest = before
 		return low, nil
 	}
 	high, err := one()
-	if err == nil && (low.isAClass || high.isAClass || low.char > high.char) {
-		err = r.fault("a range of characters")
+	if err == nil && (low.char < 0 || low.char > high.char) {
+		err = fault("a range of characters")
 	}
 	low.text += "-" + high.text
 	return low, err

@@ -316,7 +316,7 @@ func TestLongTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{10, 10_000, 100_000} {
+	for _, n := range []int{10, 10_000, 20_000} {
 		text := strings.Repeat("a.", 2) + strings.Repeat("b", n) + ".5é"
 		if !m.MatchString(text) || m.MatchString(text+"x") {
 			t.Errorf("a text of %d bytes is matched otherwise", len(text))
