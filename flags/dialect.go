@@ -37,8 +37,10 @@ var (
 	shortClasses = map[rune]string{'d': digitClass, 'w': wordClass, 's': spaceClass, 'h': hexClass}
 	controls     = map[rune]rune{'a': '\a', 'e': 0x1b, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
 	asciiClasses = map[string]string{
-		"alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": `\x{0}-\x{7f}`, "blank": `\x{9}\x{20}`, "cntrl": `\x{0}-\x{1f}\x{7f}`, "digit": "0-9", "graph": "!-~",
-		"lower": "a-z", "print": `\x{20}-~`, "punct": `!-\/:-@\x{5b}-\x{60}\x{7b}-~`, "space": `\x{9}-\x{d}\x{20}`, "upper": "A-Z", "word": "0-9A-Z_a-z", "xdigit": hexClass,
+		"alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": `\x{0}-\x{7f}`, "blank": `\x{9}\x{20}`,
+		"cntrl": `\x{0}-\x{1f}\x{7f}`, "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": `\x{20}-~`,
+		"punct": `!-\/:-@\x{5b}-\x{60}\x{7b}-~`, "space": `\x{9}-\x{d}\x{20}`,
+		"upper": "A-Z", "word": "0-9A-Z_a-z", "xdigit": hexClass,
 	}
 )
 

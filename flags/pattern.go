@@ -187,7 +187,10 @@ func (b *regexpBuilder) compileSlow(written string, source int) (re *regexp2.Reg
 	if err := b.spend(source*source + len(written)*bytesClassElement); err != nil {
 		return nil, err
 	}
-	if panicked := recoverPanic(func() { re, err = regexp2.Compile(written, regexp2.RE2, regexp2.OptionMaintainCaptureOrder()) }); panicked != nil {
+	panicked := recoverPanic(func() {
+		re, err = regexp2.Compile(written, regexp2.RE2, regexp2.OptionMaintainCaptureOrder())
+	})
+	if panicked != nil {
 		return nil, fmt.Errorf("%w: %w", errPattern, panicked)
 	}
 	if err != nil {
