@@ -29,9 +29,9 @@ type filter struct {
 type filterProblem string
 
 const (
-	problemKey      filterProblem = "key"      // a property filter has no string as key
-	problemType     filterProblem = "type"     // flags have no filters of this type
-	problemOperator filterProblem = "operator" // there is no such operator
+	problemKey      filterProblem = "key"       // a property filter has no string as key
+	problemType     filterProblem = "type"      // flags have no filters of this type
+	problemOperator filterProblem = "operator"  // there is no such operator
 	problemCohortID filterProblem = "cohort id" // only in leaves of cohorts
 )
 
