@@ -20,7 +20,9 @@ type CompileOptions struct {
 	// Regexp compiles the patterns of regex filters, as they are written. An error
 	// is a Problem, and the filter never matches. Nil means package regexp, and regexp2
 	// for patterns that package regexp cannot read, with a limit of time
-	// (evaluation.md §4.6).
+	// (evaluation.md §4.6). A goroutine of regexp2 keeps the time, up to a second
+	// longer than the last match; so a test in a bubble of testing/synctest must set
+	// Regexp if it matches such patterns.
 	Regexp func(pattern string) (Matcher, error)
 
 	// MaxBytes limits the rendered size of all results, in bytes. Zero means 256
