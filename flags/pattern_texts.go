@@ -34,12 +34,14 @@ type textSide struct {
 	anchored bool // it is all that stands on this side
 	line     bool // after any characters of one line
 	some     bool // and at least one
+	none     bool // nothing may stand there
 }
 
 // newTextPattern returns a Matcher without a regular expression for a parsed expression
 // that says no more than that a text contains, begins with, ends with or is one of a few
 // texts, as in "^(a|b)" and "@example[.]com$". ".*" and ".+" may stand at one end.
-func newTextPattern(re *syntax.Regexp) (m textPattern, ok bool) {
+func newTextPattern(re *syntax.Regexp) (Matcher, bool) {
+	var m textPattern
 	for _, s := range expand(re) {
 		var t patternText
 		s, t.before.anchored = strings.CutPrefix(s, markBegin)
@@ -53,12 +55,16 @@ func newTextPattern(re *syntax.Regexp) (m textPattern, ok bool) {
 		}
 		m = append(m, t)
 	}
+	if len(m) == 1 {
+		return &m[0], true
+	}
 	return m, m != nil
 }
 
 // fits reports whether the place of the text is known from the other side, if it must be.
 func (side *textSide) fits(other textSide) bool {
 	side.line = side.anchored && side.line
+	side.none = side.anchored && !side.line && !side.some
 	return !side.line && !side.some || other.anchored && !other.some && (side.line || !other.line)
 }
 
@@ -131,31 +137,29 @@ func bounded(texts []string) []string {
 // MatchString reports whether the text has one of the texts.
 func (m textPattern) MatchString(s string) bool {
 	for i := range m {
-		if m[i].matches(s) {
+		if m[i].MatchString(s) {
 			return true
 		}
 	}
 	return false
 }
 
-func (t *patternText) matches(s string) bool {
+// MatchString reports whether the text has this one.
+func (t *patternText) MatchString(s string) bool {
 	switch {
-	case t.before.plain() && t.after.plain():
+	case t.before.none && t.after.none:
 		return s == t.text
 	case t.before.line && t.after.line:
 		return strings.IndexByte(s, '\n') < 0 && strings.Contains(s, t.text)
-	case t.before.plain():
+	case t.before.none:
 		rest, ok := strings.CutPrefix(s, t.text)
 		return ok && t.after.allows(rest, 0)
-	case t.after.plain():
+	case t.after.none:
 		rest, ok := strings.CutSuffix(s, t.text)
 		return ok && t.before.allows(rest, len(rest)-1)
 	}
 	return strings.Contains(s, t.text)
 }
-
-// plain reports that nothing may stand on the side.
-func (side *textSide) plain() bool { return side.anchored && !side.line && !side.some }
 
 // allows reports whether a text may stand on the side. near is the place next to the text.
 func (side *textSide) allows(text string, near int) bool {
