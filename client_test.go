@@ -500,3 +500,31 @@ func TestUnknownFlag(t *testing.T) {
 		t.Errorf("JSON %s, %v", b, err)
 	}
 }
+
+// TestSlowPattern: a pattern whose matches are given up is logged once, and they are counted.
+func TestSlowPattern(t *testing.T) {
+	var log bytes.Buffer
+	definitions := &flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: "slow", Active: true, Filters: flags.Filters{
+		Groups: []flags.Condition{{Properties: []flags.Filter{{Key: "name", Operator: "regex", Value: json.RawMessage(`"^(?=(a|aa)+$)"`)}}}},
+	}}}}
+	c, err := flagstaff.Open(t.Context(), flagstaff.Config{Source: source.Static{Definitions: definitions}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	for range 2 {
+		if c.For(&flags.Request{PersonProperties: map[string]any{"name": strings.Repeat("a", 60) + "!"}}).Bool("slow", false) {
+			t.Error("the flag is on")
+		}
+	}
+	if n := strings.Count(log.String(), "matches of a pattern take too long"); n != 1 || !strings.Contains(log.String(), `pattern="^(?=(a|aa)+$)"`) {
+		t.Errorf("logged %d times, want once: %s", n, log.String())
+	}
+	status := c.Status()
+	if text := status.String(); status.PatternTimeouts != 2 || !strings.Contains(text, "2 matches of patterns took too long") {
+		t.Errorf("%d matches; the status says %s", status.PatternTimeouts, text)
+	}
+	if b, err := json.Marshal(status); err != nil || !strings.Contains(string(b), `"pattern_timeouts":2`) {
+		t.Errorf("JSON %s, %v", b, err)
+	}
+}

@@ -76,8 +76,6 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 		result = true
 	case aspectUseless:
 		return no
-	case aspectBroken:
-		return broken
 	case aspectText:
 		result = c.hasText(in.lower(p))
 	case aspectTruth:

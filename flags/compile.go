@@ -18,9 +18,11 @@ type CompileOptions struct {
 	TimeZone *time.Location
 
 	// Regexp compiles the patterns of regex filters, as they are written. An error
-	// is a Problem, and the filter never matches. Nil means package regexp, to which
-	// patterns are translated, and which knows neither look-around nor back-references
-	// (evaluation.md §4.6).
+	// is a Problem, and the filter never matches. Nil means package regexp, and regexp2
+	// for patterns that package regexp cannot read, with a limit of time
+	// (evaluation.md §4.6). A goroutine of regexp2 keeps the time, up to a second
+	// longer than the last match; so a test in a bubble of testing/synctest must set
+	// Regexp if it matches such patterns.
 	Regexp func(pattern string) (Matcher, error)
 
 	// MaxBytes limits the rendered size of all results, in bytes. Zero means 256
@@ -89,6 +91,12 @@ func newCompiler(d *Definitions, o CompileOptions) *compiler {
 		},
 	}
 	c.s.self = c.s
+	if o.Previous != nil && o.Previous.timeouts != nil {
+		c.s.timeouts = o.Previous.timeouts
+	} else {
+		c.s.timeouts = new(patternTimeouts)
+	}
+	c.regexps.timeouts = c.s.timeouts
 	if c.maxBytes <= 0 {
 		c.maxBytes = defaultMaxBytes
 	}

@@ -12,8 +12,6 @@ func cohortFailure(c failCode) string {
 		return "it, or a cohort that it refers to, does not exist"
 	case failCohortCycle:
 		return "it refers to itself"
-	case failFlagData:
-		return "it has a pattern that is not supported"
 	default:
 		return "its tree cannot be understood"
 	}
@@ -63,7 +61,7 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 			fault.Hint = "flags that need the cohort fail"
 			c.add(Error, fault)
 			b.code = failCohortData
-		} else if b.code = c.compilePatterns(src.Properties, src.pathOfTree(id), b); b.code == 0 {
+		} else {
 			compiled.root, b.code = c.compileNode(src.Properties, src.pathOfTree(id), b, depth)
 			if compiled.root.isEmpty() {
 				compiled.root.kind = nodeNever // not everybody (evaluation.md §5.3)
@@ -113,24 +111,6 @@ func checkTree(n *CohortNode, at *path, depth int) *DefinitionError {
 		}
 	}
 	return nil
-}
-
-// compilePatterns compiles the regular expressions of a tree first: one that cannot
-// be compiled here spoils the cohort before any cohort that it refers to can.
-func (c *compiler) compilePatterns(n *CohortNode, at *path, b *cohortBuild) failCode {
-	if n.Leaf == nil {
-		for i := range n.Values {
-			if code := c.compilePatterns(&n.Values[i], &path{up: &path{up: at, name: "values"}, n: i}, b); code != 0 {
-				return code
-			}
-		}
-		return 0
-	}
-	if o := operatorOf[n.Leaf.Operator]; o == nil || o.Operand != OperandPattern || !n.Leaf.readsPerson() {
-		return 0
-	}
-	_, code := c.compileLeaf(n.Leaf, at, b, 0)
-	return code
 }
 
 // readsPerson reports whether the filter compares a property of the person. As a

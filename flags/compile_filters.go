@@ -2,12 +2,10 @@ package flags
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/pattern"
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -348,14 +346,14 @@ func (p *filterBuild) compileRegex() (uint32, failCode) {
 	source, _ := text.Str(p.value)
 	at := &path{up: p.at, name: "value"}
 	m, err := p.regexps.compilePattern(source, p.o.Regexp)
-	if errors.Is(err, pattern.ErrUnsupported) {
-		p.problem(Error, at, p.value, "flags that reach the filter fail; rewrite the pattern, or plug an engine in with CompileOptions.Regexp", "%w", err)
-		id, _ := p.addOperatorCheck(opNoEngine, func() check { return check{fail: failFlagData} })
-		return id, failFlagData
-	}
 	if err != nil {
 		p.problem(Error, at, p.value, "the filter matches no property that is set; correct the pattern", "%w", err)
 		return p.addOperatorCheck(opUseless, func() check { return check{} })
+	}
+	if m, ok := m.(*pattern); ok && m.slow != nil {
+		p.problem(Note, at, p.value, "where texts are long, or come from strangers, write the pattern without it",
+			"the pattern has look-around, a reference, \\b or another thing that is matched slowly; a match of more than %v is given up and is none",
+			patternTime)
 	}
 	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &compiledOperand{matcher: m}} })
 }

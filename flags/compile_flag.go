@@ -88,7 +88,7 @@ func (c *compiler) canFail(f *compiledFlag) bool {
 	}
 	for i := range f.conditions {
 		for _, id := range f.conditions[i].checks {
-			if op := c.s.checks[id].op; ops[op].fails || op == opFlag {
+			if op := c.s.checks[id].op; op == opFail || op == opFlag {
 				return true
 			}
 		}

@@ -35,6 +35,8 @@ type Snapshot struct {
 
 	memos *atomic.Pointer[memo] // of AppendRendered, the latest first
 
+	timeouts *patternTimeouts // shared with the Snapshots that this one was compiled from
+
 	checks  []check
 	cohorts []compiledCohort
 	zone    *time.Location
@@ -208,7 +210,7 @@ type check struct {
 	aspect  aspect // of op
 	negated bool
 	missing bool     // the result when the property is not set
-	fail    failCode // of opFail and opNoEngine
+	fail    failCode // of opFail
 	slot    int32    // of the property; for opCohort a cohort, for opFlag a flag
 	truthy  bool
 	num     float64

@@ -51,7 +51,7 @@ func (s *Snapshot) constant(f *compiledFlag) (d decision, ok bool) {
 // canBreak reports whether a filter of a condition set can make its flag fail.
 func (s *Snapshot) canBreak(c *compiledCondition) bool {
 	for _, id := range c.checks {
-		if ops[s.checks[id].op].fails {
+		if s.checks[id].op == opFail {
 			return true
 		}
 	}

@@ -38,7 +38,7 @@ func TestConstant(t *testing.T) {
 		`"groups":[{"variant":"a","rollout_percentage":50},{}]` + whole:                                 "",
 		`"groups":[{"variant":"b","rollout_percentage":50},{}]` + whole:                                 "b 1",
 		`"groups":[{"variant":"a","rollout_percentage":0},{}]` + whole:                                  "", // who has no ID has a
-		`"groups":[{"properties":[{"key":"x","type":"person","value":"(?=a)","operator":"regex"}]},{}]`: "", // fails
+		`"groups":[{"properties":[{"key":"x","type":"person","value":"(?=a)","operator":"regex"}]},{}]`: "true 1",
 		`"groups":[{"properties":[{"key":"x","type":"no","value":1}]},{}]`:                              "", // fails
 		`"groups":[{}],"aggregation_group_type_index":0`:                                                "", // without a group it is off
 		`"groups":[{"aggregation_group_type_index":0},{"aggregation_group_type_index":null}]`:           "true 1",

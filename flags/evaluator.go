@@ -19,6 +19,7 @@ type Evaluator struct {
 	changed chan struct{} // closed by the next Swap; nil: nobody watches
 
 	unknown missedKeys
+	slow    slowMatches
 }
 
 // Swap replaces the snapshot and returns the old one, on which evaluations that
@@ -30,6 +31,7 @@ func (e *Evaluator) Swap(s *Snapshot) (old *Snapshot) {
 	old = e.current.Swap(s)
 	e.swapped = time.Now()
 	e.forget(s)
+	e.slow.swap(old, s)
 	if e.changed != nil {
 		close(e.changed)
 		e.changed = nil

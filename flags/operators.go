@@ -240,7 +240,7 @@ var operandNames = [...]string{
 	OperandRange:     "a list of two numbers, the smaller one first",
 	OperandDate:      `the text of a date such as "2024-06-01" or "2024-06-01T12:00:00Z", or of a span before now such as "-7d" with the unit h, d, w, m or y`,
 	OperandVersion:   `the text of a version such as "1.2.3"; for semver_wildcard also "1.*"`,
-	OperandPattern:   fmt.Sprintf("a regular expression without look-around and back-references, of at most %d bytes", served.MaxPattern),
+	OperandPattern:   fmt.Sprintf("a regular expression of at most %d bytes", served.MaxPattern),
 	OperandCohort:    "the ID of a cohort",
 	OperandFlagValue: "true, false or the key of a variant",
 }
@@ -370,8 +370,7 @@ const (
 	opSemverLT
 	opSemverLTE
 	opSemverRange
-	opUseless  // a value that matches no property that is set, negated or not
-	opNoEngine // a pattern that fails the flag with check.fail if the property is set
+	opUseless // a value that matches no property that is set, negated or not
 )
 
 // An aspect is what of a property an op looks at.
@@ -381,7 +380,6 @@ const (
 	aspectNone    aspect = iota // it looks at no property
 	aspectSet                   // whether it is there
 	aspectUseless               // as aspectSet, and nothing matches
-	aspectBroken                // as aspectSet, and the flag fails
 	aspectText                  // text in lower case
 	aspectASCII                 // text in which A to Z are in lower case
 	aspectTruth
@@ -396,10 +394,9 @@ var ops = [...]struct {
 	aspect aspect
 	quick  bool // quick.go knows it
 	parses bool // it reads texts as dates or versions
-	fails  bool // it makes its flag fail
 }{
 	opNever:       {aspect: aspectNone},
-	opFail:        {aspect: aspectNone, fails: true},
+	opFail:        {aspect: aspectNone},
 	opCohort:      {aspect: aspectNone},
 	opCohortNever: {aspect: aspectNone},
 	opFlag:        {aspect: aspectNone},
@@ -428,7 +425,6 @@ var ops = [...]struct {
 	opSemverLTE:   {aspect: aspectVersion, quick: true, parses: true},
 	opSemverRange: {aspect: aspectVersion, quick: true, parses: true},
 	opUseless:     {aspect: aspectUseless, quick: true},
-	opNoEngine:    {aspect: aspectBroken, fails: true},
 }
 
 // Operators iterates over all operators in the order of evaluation.md §4.2.

@@ -3,10 +3,9 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"strings"
-
-	"github.com/flagstaff-go/flagstaff/flags/internal/pattern"
 )
 
 // Limits of regular expressions. To match a pattern costs its whole program for
@@ -28,6 +27,7 @@ var errRegexTooLarge = fmt.Errorf("%w: regular expression", ErrTooLarge)
 type regexpBuilder struct {
 	done map[string]regexpResult
 	regexpBudget
+	timeouts *patternTimeouts
 }
 
 // A regexpBudget is what all patterns together need so far.
@@ -72,34 +72,47 @@ func (b *regexpBuilder) compileNewPattern(source string, engine func(string) (Ma
 		}
 		return guardedMatcher{m}, nil
 	}
-	t, err := pattern.Translate(source, maxRegexpsText-b.text)
-	if b.text += len(t.Expression) + t.Work; errors.Is(err, pattern.ErrTooLarge) || b.text > maxRegexpsText {
+	written, boundary, err := readPattern(source)
+	if err != nil {
+		return nil, err
+	}
+	if b.text += len(written); b.text > maxRegexpsText {
 		b.exceeded = true
 		return nil, fmt.Errorf("%w: all patterns together have more than %d MiB, classes written out", errRegexTooLarge, maxRegexpsText>>20)
 	}
-	if err != nil {
-		return nil, err
+	p := &pattern{source: source, timeouts: b.timeouts}
+	parsed, err := syntax.Parse(written, syntax.Perl)
+	if err == nil {
+		instructions, elements := regexpCost(parsed)
+		if instructions > maxProgram {
+			return nil, fmt.Errorf("%w: it compiles to more than %d instructions", errRegexTooLarge, maxProgram)
+		}
+		if err := b.spend(instructions*bytesInstruction + elements*bytesClassElement); err != nil {
+			return nil, err
+		}
+		if t, ok := newTextPattern(parsed); ok {
+			return t, nil
+		}
+		if p.re, err = regexp.Compile(written); err != nil {
+			return nil, err
+		}
+		p.instructions = instructions
 	}
-	parsed, err := t.Parse()
-	if err != nil {
-		return nil, err
+	if p.re == nil || boundary {
+		if p.slow, err = b.compileSlow(written, len(source)); err != nil {
+			return nil, err
+		}
 	}
-	instructions, elements := regexpCost(parsed)
-	if instructions > maxProgram {
-		return nil, fmt.Errorf("%w: it compiles to more than %d instructions", errRegexTooLarge, maxProgram)
-	}
-	cost := instructions*bytesInstruction + elements*bytesClassElement
-	if t.Boundary {
-		cost *= 2 // there are two programs
-	}
-	if b.memory += cost; b.memory > maxRegexpsMemory {
+	return p, nil
+}
+
+// spend takes memory out of what all patterns may have.
+func (b *regexpBuilder) spend(bytes int) error {
+	if b.memory += bytes; b.memory > maxRegexpsMemory {
 		b.exceeded = true
-		return nil, fmt.Errorf("%w: all patterns together need more than %d MiB", errRegexTooLarge, maxRegexpsMemory>>20)
+		return fmt.Errorf("%w: all patterns together need more than %d MiB", errRegexTooLarge, maxRegexpsMemory>>20)
 	}
-	if m, ok := pattern.Simple(parsed); ok {
-		return m, nil
-	}
-	return t.Compile()
+	return nil
 }
 
 // A guardedMatcher keeps a panic of a caller's engine from leaving an evaluation.

@@ -55,7 +55,7 @@ func TestRulings(t *testing.T) {
 		{"Ruling 41 inactive target that is broken", dependent(broken), nil, time.Time{}, flags.ErrorFlagData},
 
 		// evaluation.md §4.6: neither operator matches a property that is set by an invalid
-		// pattern, and look-around fails the flag.
+		// pattern.
 		{"Ruling 42 invalid pattern", filter("regex", `"("`), p("("), time.Time{}, unmatched},
 		{"Ruling 42 invalid pattern, negated", filter("not_regex", `"("`), p("x"), time.Time{}, unmatched},
 		{"Ruling 42 pattern", filter("not_regex", `"a"`), p("x"), time.Time{}, matched},

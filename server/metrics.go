@@ -170,6 +170,8 @@ var (
 		"Flags in the definitions of a project, inactive ones included.", []string{"project"}, nil)
 	descProblems = prometheus.NewDesc("flagstaff_definitions_problems",
 		"Problems in the definitions of a project, by severity.", []string{"project", "severity"}, nil)
+	descTimeouts = prometheus.NewDesc("flagstaff_pattern_timeouts_total",
+		"Matches of patterns in the filters of a project that were given up.", []string{"project"}, nil)
 	descLoaded = prometheus.NewDesc("flagstaff_definitions_loaded",
 		"1 if a project has definitions, 0 if there are none yet.", []string{"project"}, nil)
 	descAge = prometheus.NewDesc("flagstaff_definitions_age_seconds",
@@ -182,6 +184,7 @@ var (
 func (definitions) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descFlags
 	ch <- descProblems
+	ch <- descTimeouts
 	ch <- descLoaded
 	ch <- descAge
 	ch <- descOrigin
@@ -209,6 +212,7 @@ func (d definitions) Collect(ch chan<- prometheus.Metric) {
 				gauge(descOrigin, 1, origin)
 			}
 		}
+		ch <- prometheus.MustNewConstMetric(descTimeouts, prometheus.CounterValue, float64(p.Flags.PatternTimeouts()), project)
 		s := p.snapshot()
 		if s == nil {
 			gauge(descLoaded, 0)

@@ -31,7 +31,9 @@ func TestMetrics(t *testing.T) {
 		e := new(flags.Evaluator)
 		e.Swap(compileText(t, `{"flags":[
 			{"id":1,"key":"bad","active":true,"filters":{"groups":[{"properties":[{"key":"a","type":"person","operator":"nonsense","value":1}]}]}},
-			{"id":2,"key":"off","active":false,"filters":{"groups":[]}}]}`))
+			{"id":2,"key":"off","active":false,"filters":{"groups":[]}},
+			{"id":3,"key":"slow","active":true,"filters":{"groups":[{"properties":[{"key":"a","type":"person","operator":"regex","value":"^(?=(a|aa)+$)"}]}]}}]}`))
+		e.Bool("slow", &flags.Request{PersonProperties: map[string]any{"a": strings.Repeat("a", 60) + "!"}}, false)
 		p := &server.Project{ID: 8, Flags: e, Checked: func() time.Time { return checked }, Origin: func() string { return "file" }}
 		r.Set("a", p)
 		r.Set("b", p)                                                                        // a second key of the same
@@ -63,9 +65,10 @@ func TestMetrics(t *testing.T) {
 		`flagstaff_flags_evaluated_total ` + strconv.Itoa(2*n),
 		`flagstaff_quota_limited_total 1`,
 		`flagstaff_store_failures_total{store="person"} 2`,
-		`flagstaff_definitions_flags{project="8"} 2`,
+		`flagstaff_definitions_flags{project="8"} 3`,
 		`flagstaff_definitions_problems{project="8",severity="error"} 1`,
 		`flagstaff_definitions_problems{project="8",severity="warning"} 0`,
+		`flagstaff_pattern_timeouts_total{project="8"} 1`,
 		`flagstaff_definitions_loaded{project="8"} 1`,
 		`flagstaff_definitions_loaded{project="9"} 0`,
 		`flagstaff_definitions_age_seconds{project="8"} 36`, // and something

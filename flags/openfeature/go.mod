@@ -10,6 +10,7 @@ require (
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	go.uber.org/mock v0.6.0 // indirect
 )

@@ -152,6 +152,9 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	l.closing, l.close = context.WithCancelCause(context.Background())
 	if e != nil {
 		e.OnUnknown(l.logUnknown)
+		e.OnPatternTimeout(func(pattern string) {
+			l.config.Log.Warn("matches of a pattern take too long, and count as none", "pattern", pattern)
+		})
 	}
 	return l
 }
@@ -556,6 +559,7 @@ func (l *Loader) Status() Status {
 	status := l.status
 	status.Following = l.follower.Load().isOpen()
 	status.Unknown = l.evaluator.Unknown()
+	status.PatternTimeouts = l.evaluator.PatternTimeouts()
 	if l.asker != nil {
 		status.Asks = l.asker.status()
 	}

@@ -62,6 +62,9 @@ type Status struct {
 
 	// Unknown counts the evaluations of flags that do not exist.
 	Unknown flags.UnknownKeys
+
+	// PatternTimeouts counts the matches of patterns that were given up.
+	PatternTimeouts uint64
 }
 
 // MarshalJSON writes the status as an object. Members that say nothing are left out,
@@ -94,9 +97,10 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Problems   []flags.Problem `json:"problems"`
 		Kept       []kept          `json:"kept,omitempty"`
 		Unknown    *unknown        `json:"unknown_keys,omitempty"`
+		Timeouts   uint64          `json:"pattern_timeouts,omitempty"`
 		Asks       *asks           `json:"asks,omitempty"`
 	}{
-		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil, nil, nil,
+		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil, nil, s.PatternTimeouts, nil,
 	}
 	if len(s.Unknown.Keys) > 0 || s.Unknown.Other > 0 {
 		out.Unknown = (*unknown)(&s.Unknown)
@@ -144,6 +148,9 @@ func (s Status) String() string {
 		if a.Err != nil {
 			fmt.Fprintf(&b, ": %v", a.Err)
 		}
+	}
+	if s.PatternTimeouts > 0 {
+		fmt.Fprintf(&b, "\n%d matches of patterns took too long", s.PatternTimeouts)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Unknown.Keys)) {
 		fmt.Fprintf(&b, "\nno flag %q, asked for %d times", key, s.Unknown.Keys[key])

@@ -137,15 +137,5 @@ func inlinable(fl *flags.Filter) bool {
 		return false
 	}
 	o, ok := fl.Comparison()
-	if !ok || o.For != flags.PropertyFilter {
-		return false
-	}
-	return o.Operand != flags.OperandPattern || compiles(fl)
-}
-
-// compiles reports whether the pattern of a filter can be compiled.
-func compiles(fl *flags.Filter) bool {
-	filters := flags.Filters{Groups: []flags.Condition{{Properties: []flags.Filter{*fl}}}}
-	s, err := flags.Compile(&flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: "k", Active: true, Filters: filters}}}, flags.CompileOptions{})
-	return err == nil && !slices.ContainsFunc(s.Problems(), func(p flags.Problem) bool { return p.Severity == flags.Error })
+	return ok && o.For == flags.PropertyFilter
 }

@@ -302,11 +302,6 @@ func (d *Document) resolveCohort(id int64, path []int64) string {
 	case c.broken != nil:
 		return codeCohortParsing
 	}
-	for _, leaf := range c.root.leaves() {
-		if leaf.problem == problemRegex {
-			return codeFlagData // §5.5
-		}
-	}
 	path = append(slices.Clone(path), id)
 	for _, leaf := range c.root.leaves() {
 		if leaf.kind != typeCohort {

@@ -95,8 +95,7 @@ func (e *evaluation) checkFilters(f *flag, c condition) verdict {
 		}
 	}
 	for _, property := range propertyFilters {
-		_, present := e.lookUp(property, f.conditionAggregation(c))
-		if property.problem != "" && (present || property.problem != problemRegex) {
+		if property.problem != "" {
 			return verdict{failure: codeFlagData}
 		}
 		if !e.matchProperty(property, f.conditionAggregation(c)) {

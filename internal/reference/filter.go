@@ -29,10 +29,9 @@ type filter struct {
 type filterProblem string
 
 const (
-	problemKey      filterProblem = "key"      // a property filter has no string as key
-	problemType     filterProblem = "type"     // flags have no filters of this type
-	problemOperator filterProblem = "operator" // there is no such operator
-	problemRegex    filterProblem = "needs a backtracking regex engine"
+	problemKey      filterProblem = "key"       // a property filter has no string as key
+	problemType     filterProblem = "type"      // flags have no filters of this type
+	problemOperator filterProblem = "operator"  // there is no such operator
 	problemCohortID filterProblem = "cohort id" // only in leaves of cohorts
 )
 
@@ -82,11 +81,6 @@ func (f filter) findProblem() filterProblem {
 		}
 		if !knownOperator(f.operator) {
 			return problemOperator
-		}
-		if (f.operator == "regex" || f.operator == "not_regex") && f.value != nil {
-			if _, support := compileRegex(valueText(f.value)); support == regexUnsupported {
-				return problemRegex
-			}
 		}
 		return ""
 	case typeCohort, typeFlag:

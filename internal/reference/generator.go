@@ -401,7 +401,6 @@ func (g *Generator) failingCondition() string {
 		`{"key":"id","type":"cohort","value":null}`,
 		`{"key":"x","type":"person","operator":"nonsense","value":1}`,
 		`{"key":"x","type":"behavioral","value":"performed_event"}`,
-		`{"key":"x","type":"person","operator":"regex","value":"(?=a)b"}`,
 		`{"key":"id","type":"cohort","value":[1]}`)))
 }
 

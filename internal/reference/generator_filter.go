@@ -24,7 +24,7 @@ var boundaryPatterns = []string{
 	`"\\bÉ\\b"`, `"\\bpro\\b"`, `"\\Bo\\B"`, `"e\\b"`, `"\\w\\b\\W"`, `"(?i)\\bécole\\b"`, `"^[\\w--\\d]+$"`,
 }
 
-// patterns are regular expressions: supported, invalid and unsupported ones.
+// patterns are regular expressions, some of them invalid, see dotNet.
 var patterns = []string{
 	`"[a-z&&[^p]]"`, `"[^[a-p]r]"`, `"(?x) ^ p r # o"`,
 	`"^\\u{e9}"`, `"\\u00c9"`, `"\\p{Alphabetic}"`, `"^\\P{Lowercase}"`, `"(?i)[^k]"`, `"\\p{Script=Greek}"`, `"[[:upper:]]"`, `"a{02}"`, `"{"`, `"\\hr"`,
@@ -32,7 +32,7 @@ var patterns = []string{
 	`"^p"`, `"o$"`, `"^[a-z]+$"`, `"(?i)PRO"`, `"."`, `""`, `"\\.com$"`, `"^\\w+$"`, `"\\W"`, `"^\\d+(\\.\\d+)?$"`, `"\\s"`, `"^\\S+$"`,
 	`"[\\d]"`, `"[^\\w]"`, `"[\\W]"`, `"^[\\S]+$"`, `"[\\D]"`, `"\\bpro\\b"`, `"(?m)^break"`, `"a|b"`, `"^\\[.*\\]$"`, `"null|true"`, `4`, `1.5`, `["a"]`, `true`,
 	`"?*"`, `"("`, `"[a"`, `"a**"`, `"\\Z"`, `"a{2,1}"`,
-	`"(?=.*a)b"`, `"(a)\\1"`, `"a++"`,
+	`"(?=.*a)b"`, `"(a)\\1"`, `"a++"`, `"(?<!p)ro?"`, `"^(?!.*o$)"`, `"(.)(?=\\1)"`, `"(?>[a-z]+)o"`, `"(?<first>[a-z]).*\\k<first>"`,
 	`"pro"`, `"^(pro|free)$"`, `"^pro|ro$"`, `"^.*o$"`, `".+o$"`, `"^p.*$"`, `"^(?s:p.*)$"`, `"^.*k.*$"`, `"pro?f?"`, `"(a|line)\\n?"`, `"^$"`, `"^.*$"`, `"^[pP]r"`, `"\\.(com|org)$"`,
 }
 

@@ -78,11 +78,11 @@ func (c comparison) match(operator string, f, p any, present bool) bool {
 
 	// §4.6: with a property, an invalid pattern is false for both.
 	case "regex":
-		re, support := compileRegex(valueText(f))
-		return support == regexSupported && present && re.MatchString(valueText(p))
+		matched, _ := MatchPattern(valueText(f), valueText(p))
+		return present && matched
 	case "not_regex":
-		re, support := compileRegex(valueText(f))
-		return !present || support == regexSupported && !re.MatchString(valueText(p))
+		matched, valid := MatchPattern(valueText(f), valueText(p))
+		return !present || valid && !matched
 
 	case "gt", "gte", "lt", "lte":
 		return present && compareNumbers(operator, p, f)

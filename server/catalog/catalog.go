@@ -160,6 +160,9 @@ func (c *Catalog) readProjects(ctx context.Context) error {
 		if p == nil {
 			p = &project{flags: new(flags.Evaluator)}
 			p.flags.OnUnknown(func(u flags.UnknownKey) { c.logUnknown(record.ID, u) })
+			p.flags.OnPatternTimeout(func(pattern string) {
+				c.c.Log.Warn("matches of a pattern take too long, and count as none", "project", record.ID, "pattern", pattern)
+			})
 		}
 		record.IngestedEvent = p.record.IngestedEvent // its changes do not affect what is served
 		record.Updated = p.record.Updated

@@ -1,5 +1,0 @@
-//go:build !race
-
-package pattern_test
-
-const raceEnabled = false
