@@ -1080,6 +1080,10 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		case "negation":
 			p.name = "negation"
 			d.bool(&f.Negation, p, v)
+		case "cohort_name":
+			if d.out == nil {
+				f.CohortName = d.shown(v)
+			}
 		case "dependency_chain":
 			if v.Kind() == jsonscan.Array {
 				chain := []string{}

@@ -281,7 +281,7 @@ type Filter struct {
 	DependencyChain *[]string `json:"dependency_chain,omitempty"`
 
 	// CohortName is the name of the cohort, in filters that are made for people
-	// to see. Decode does not read it, since it is the cohort that has a name.
+	// to see: the normal form does not have it, since it is the cohort that has a name.
 	CohortName string `json:"cohort_name,omitempty"`
 
 	// Extra is as in [Filters]. The criterion of an [UnknownFilter] always has it.

@@ -410,7 +410,7 @@ func (e *encoder) filter(f *Filter) {
 		e.open("negation")
 		e.bool(true)
 	}
-	if f.CohortName != "" {
+	if f.CohortName != "" && e.full {
 		e.open("cohort_name")
 		e.text(f.CohortName)
 	}

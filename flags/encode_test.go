@@ -138,17 +138,20 @@ func TestNormalFormOfTrees(t *testing.T) {
 	}
 }
 
-// TestCohortNames: a name of a cohort is written but not read.
+// TestCohortNames: a name of a cohort is only shown.
 func TestCohortNames(t *testing.T) {
 	f := flags.Filters{Groups: []flags.Condition{{Properties: []flags.Filter{{Key: "id", Type: "cohort", Value: []byte("7"), CohortName: "Pros"}}}}}
 	want := oneSet(`{"key":"id","value":7,"type":"cohort","cohort_name":"Pros"}`)
-	got := appendFilters(t, &f)
-	if got != want {
-		t.Errorf("AppendFilters = %s, want %s", got, want)
+	shown, err := json.Marshal(f)
+	if string(shown) != want || err != nil {
+		t.Errorf("json.Marshal = %s, %v; want %s", shown, err, want)
 	}
-	again, err := flags.DecodeFilters([]byte(got), "")
-	if name := again.Groups[0].Properties[0].CohortName; name != "" || err != nil {
-		t.Errorf("DecodeFilters has the name %q, %v; want none", name, err)
+	again, err := flags.DecodeFilters(shown, "")
+	if name := again.Groups[0].Properties[0].CohortName; name != "Pros" || err != nil {
+		t.Errorf("DecodeFilters has the name %q, %v; want Pros", name, err)
+	}
+	if got := appendFilters(t, &again); got != oneSet(`{"key":"id","value":7,"type":"cohort"}`) {
+		t.Errorf("the normal form is %s", got)
 	}
 }
 
@@ -465,7 +468,6 @@ func renamed(v any) {
 				}
 			}
 		}
-		delete(v, "cohort_name")
 		if v["dependency_chain"] == nil {
 			delete(v, "dependency_chain")
 		}

@@ -204,7 +204,7 @@ func (p *program) tell(r *remote, f *management.FlagView, format string, args ..
 func (r *remote) filtersOf(ctx context.Context, views ...*management.FlagView) ([]*flags.Filters, *words.Names) {
 	list, wanted, names := make([]*flags.Filters, len(views)), []int64{}, words.NewNames()
 	for i, f := range views {
-		list[i] = names.Read(f.Filters)
+		list[i] = &f.Filters
 		for target := range list[i].Targets() {
 			if id, ok := target.ID(); ok {
 				wanted = append(wanted, id)

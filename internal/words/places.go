@@ -117,22 +117,20 @@ func (n *Names) part(list string, raw json.RawMessage) string {
 	}
 	switch list {
 	case "groups":
-		if f := n.Read(wrap(`{"groups":[`, raw, `]}`)); len(f.Groups) == 1 {
-			return n.Condition(&f.Groups[0], flags.ByPerson)
+		var c flags.Condition
+		if json.Unmarshal(raw, &c) == nil {
+			return n.Condition(&c, flags.ByPerson)
 		}
 	case "properties":
-		if f := n.Read(wrap(`{"groups":[{"properties":[`, raw, `]}]}`)); len(f.Groups) == 1 && len(f.Groups[0].Properties) == 1 {
-			return n.Filter(&f.Groups[0].Properties[0])
+		var f flags.Filter
+		if json.Unmarshal(raw, &f) == nil {
+			return n.Filter(&f)
 		}
 	case "variants":
-		f := n.Read(wrap(`{"multivariate":{"variants":[`, raw, `]}}`))
-		if f.Multivariate != nil && len(f.Multivariate.Variants) == 1 {
-			return variant(&f.Multivariate.Variants[0])
+		var v flags.Variant
+		if json.Unmarshal(raw, &v) == nil {
+			return variant(&v)
 		}
 	}
 	return ""
-}
-
-func wrap(before string, raw json.RawMessage, after string) json.RawMessage {
-	return slices.Concat(json.RawMessage(before), raw, json.RawMessage(after))
 }

@@ -39,32 +39,6 @@ func (n *Names) groupType(index int) string {
 	return cmp.Or(n.GroupTypes[s], "group type "+s)
 }
 
-// Read reads the filters of a flag as far as they can be said in words, and adds the names of
-// cohorts that they tell.
-func (n *Names) Read(raw json.RawMessage) *flags.Filters {
-	f, _ := flags.DecodeFilters(raw, "") // a filter that cannot be read has an error of its own
-	var told struct {
-		Groups []struct {
-			Properties []struct {
-				Value json.RawMessage `json:"value"`
-				Name  string          `json:"cohort_name"`
-			} `json:"properties"`
-		} `json:"groups"`
-	}
-	_ = json.Unmarshal(raw, &told) // most filters tell no names
-	for i := range told.Groups {
-		for _, p := range told.Groups[i].Properties {
-			if p.Name != "" {
-				if n.Cohorts == nil {
-					n.Cohorts = make(map[string]string)
-				}
-				n.Cohorts[Text(p.Value)] = p.Name
-			}
-		}
-	}
-	return &f
-}
-
 // Audience says for whom a flag is on that is switched on.
 func (n *Names) Audience(f *flags.Filters) string {
 	const maxTold = 3 // condition sets

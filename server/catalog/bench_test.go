@@ -2,13 +2,13 @@ package catalog_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -100,7 +100,7 @@ func BenchmarkChange(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		patch := management.FlagPatch{Filters: optional.Of(json.RawMessage(fmt.Sprintf(`{"groups":[{"properties":[],"rollout_percentage":%d}]}`, i%100)))}
+		patch := management.FlagPatch{Filters: optional.Of(flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(float64(i % 100))}}})}
 		if _, err := s.service.UpdateFlag(b.Context(), s.owner, "1", "5000", patch); err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
@@ -281,7 +282,7 @@ var collections = map[string]collection{
 		return makeIn(t, s.service, a, patch, (*management.Service).CreateEarlyAccessFeature).ID.String()
 	}},
 	"feature_flags": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
-		patch := management.FlagPatch{Key: optional.Of(name), Filters: optional.Of(json.RawMessage(`{"groups":[{}]}`))}
+		patch := management.FlagPatch{Key: optional.Of(name), Filters: optional.Of(flags.Filters{Groups: []flags.Condition{{}}})}
 		return fmt.Sprint(makeIn(t, s.service, a, patch, (*management.Service).CreateFlag).ID)
 	}},
 	"cohorts": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {

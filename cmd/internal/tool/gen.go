@@ -20,6 +20,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/gen"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
@@ -166,7 +167,8 @@ func describeRollouts(list []gen.Flag) {
 		case !f.Active:
 			f.Rollout = words.NoOne + ": it is switched off"
 		default:
-			f.Rollout = names.Audience(names.Read(f.Filters))
+			filters, _ := flags.DecodeFilters(f.Filters, f.Key) // what is wrong with them has an error of its own
+			f.Rollout = names.Audience(&filters)
 		}
 	}
 }

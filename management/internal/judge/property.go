@@ -32,6 +32,7 @@ var operatorNames = func() string {
 // a cohort's tree, whose type is one of types. What depends on other flags, on cohorts or
 // on the engine is judged later.
 func checkProperty(p *flags.Filter, types []string) error {
+	p.CohortName = "" // which is only shown
 	if !slices.Contains(types, p.Type) {
 		return within("type", unfitText(codeInvalid, p.Type, "one of "+strings.Join(types, ", ")))
 	}
