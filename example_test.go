@@ -218,8 +218,8 @@ func ExamplePerson_Explain() {
 	fmt.Print(trace)
 	// Output:
 	// new-checkout = false (No matching condition set)
-	//   condition set 0, by person: no_condition_match
-	//     person plan exact "pro", seen "free": no match
+	//   condition set 1, by person: no_condition_match
+	//     person plan is "pro", seen "free": no match
 	//   why: nothing matched; a mismatch ranks above a missing group, and of several the last one is reported
 }
 

@@ -142,7 +142,6 @@ func parseJSON(raw []byte) (jsonscan.Value, error) {
 	if len(raw) > MaxDocument {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxDocument)
 	}
-	const maxDepth = 64 // which leaves room around it in a document
 	v, err := jsonscan.Parse(raw, maxDepth)
 	if err != nil {
 		return nil, fmt.Errorf("not valid JSON: %w", err)
@@ -1119,8 +1118,6 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		}
 	case f.Type == "flag" || f.Type == "cohort":
 		// Without a usable key a dependency never matches; a cohort needs none.
-	case k == jsonscan.Number && f.Kind() == UnknownFilter:
-		f.Key = string(key)
 	case k == jsonscan.Number && d.out == nil: // as clients of the management API may send it
 		f.Key, _ = text.Str(key)
 	default:
@@ -1298,7 +1295,7 @@ func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
 		d.note(Warning, at, first, "it is ignored; use holdout", errors.New("holdout_groups does not name a variant holdout-<id>"))
 		return
 	}
-	f.Holdout = &Holdout{ID: id, ExclusionPercentage: min(max(pct, 0), 100)}
+	f.Holdout = &Holdout{ID: id, ExclusionPercentage: pct}
 	d.note(Note, at, nil, "replace it by holdout", errors.New("the legacy holdout_groups was converted"))
 }
 

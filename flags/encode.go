@@ -78,13 +78,13 @@ func (f *Filters) UnmarshalJSON(b []byte) error {
 // AppendCohort appends the filters of a cohort, {"properties": …} with a tree, in
 // their normal form, which [DecodeCohort] reads; {} for nil. The error, and what
 // DecodeCohort could not understand, are as in [AppendFilters].
-func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) { return appendCohort(dst, tree, false) }
+func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) { return encodeCohort(dst, tree, false) }
 
 // Encode returns the filters of a cohort as AppendCohort does, but with all that the tree
 // has, Extra too, for [DecodeCohort].
-func (n *CohortNode) Encode() ([]byte, error) { return appendCohort(nil, n, true) }
+func (n *CohortNode) Encode() ([]byte, error) { return encodeCohort(nil, n, true) }
 
-func appendCohort(dst []byte, tree *CohortNode, full bool) ([]byte, error) {
+func encodeCohort(dst []byte, tree *CohortNode, full bool) ([]byte, error) {
 	switch {
 	case tree == nil:
 		return append(dst, `{}`...), nil

@@ -255,8 +255,8 @@ func TestDecodeFiltersErrors(t *testing.T) {
 		{"another kind", `[]`, `flag "f" at /filters: must be an object, not an array: []`, `{"groups":[]}`},
 		{"the first of two", `{"groups":[{"rollout_percentage":"50"}],"multivariate":1,"early_exit":true}`, `flag "f" at /filters/groups/0/rollout_percentage: must be a number, not a string: "50"`, `{"groups":[{"properties":[]}],"early_exit":true}`},
 		{"a filter", oneSet(`{"key":"a","operator":5,"value":1},{"key":"b"}`), `flag "f" at /filters/groups/0/properties/0/operator: must be a string, not a number: 5`, oneSet(`{"key":"a","value":1},{"key":"b"}`)},
-		{"a key that is a number", oneSet(`{"key":12,"type":"person"}`), `flag "f" at /filters/groups/0/properties/0/key: must be a string, not a number: 12`, oneSet(`{"key":"","type":"person"}`)},
-		{"what is wrong as a whole comes first", `{"groups":[{"properties":[{"key":5}]},7]}`, `flag "f" at /filters/groups/1: must be an object, not a number: 7`, oneSet(`{"key":""}`)},
+		{"a key that is a list", oneSet(`{"key":[12],"type":"person"}`), `flag "f" at /filters/groups/0/properties/0/key: must be a string, not an array: [12]`, oneSet(`{"key":"","type":"person"}`)},
+		{"what is wrong as a whole comes first", `{"groups":[{"properties":[{"key":[]}]},7]}`, `flag "f" at /filters/groups/1: must be an object, not a number: 7`, oneSet(`{"key":""}`)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := flags.DecodeFilters([]byte(tt.raw), "f")
@@ -357,8 +357,11 @@ func checkModel(t testing.TB, g *reference.Generator, document []byte) {
 			continue
 		}
 		got, err := flags.DecodeFilters(r.Filters, key)
-		if bytes.Contains(r.Filters, []byte(`"version":null`)) {
-			continue // a client may send what a document must not have
+		if v, ok := decoded(r.Filters).(map[string]any); ok {
+			if version, sent := v["version"]; sent && version == nil {
+				understood = false
+				continue // a client may send what a document must not have
+			}
 		}
 		if (want.Filters.Err() == nil) != (got.Err() == nil) || cmp.Diff(restOf(&want.Filters), restOf(&got), withoutExtra) != "" {
 			t.Errorf("DecodeFilters(%s) and Decode differ (-Decode +DecodeFilters):\n%s", r.Filters, cmp.Diff(want.Filters, got, withoutExtra))

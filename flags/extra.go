@@ -181,6 +181,9 @@ func (e *encoder) rest(object json.RawMessage, but func(name string) bool) {
 // form away. Filters that cannot be understood are replaced as a whole if the change has
 // condition sets. The result shares memory with both.
 func (f *Filters) Merge(change *Filters) Filters {
+	if change == nil {
+		return *f
+	}
 	if f.source != nil && change.Has("groups") {
 		return *change
 	}

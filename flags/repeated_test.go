@@ -77,8 +77,8 @@ func TestRepeatedFilters(t *testing.T) {
 			{"key":"plan","type":"group","value":1,"group_type_index":0},
 			{"key":"b","type":"flag","value":true,"dependency_chain":["b"]},
 			{"key":"b","type":"flag","value":true,"dependency_chain":["b"]},
-			{"key":5},
-			{"key":5},
+			{"key":[5]},
+			{"key":[5]},
 			{"key":"is","operator":"is_set","typ":"person"},
 			{"key":"is","operator":"is_set","typ":"person"}
 		]}]}},

@@ -198,7 +198,7 @@ func TestResultFromJSON(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`[]`: "an array, want an object", `{"enabled":"yes"}`: "enabled is a JSON string, want bool", `{"reason":{"condition_index":1.5}}`: "reason.condition_index", `{`: "flags: result",
+		`[]`: "must be an object, not an array", `{"enabled":"yes"}`: "enabled is a JSON string, want bool", `{"reason":{"condition_index":1.5}}`: "reason.condition_index", `{`: "flags: result",
 	} {
 		var r flags.Result
 		if err := r.UnmarshalJSON([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
@@ -246,7 +246,7 @@ func TestRuling60StaticCohorts(t *testing.T) {
 		{"the same in another order", `"cohorts":{"3":{"type":"AND","values":[{"type":"AND","values":[]}]}},"static_cohorts":[3]`, true, true, false, false, "the cohort is among cohorts, too"},
 		{"a record as well", `"cohorts":[{"id":3,"is_static":true}],"static_cohorts":[3]`, true, true, false, false, ""},
 		{"text", `"static_cohorts":["3"]`, true, false, false, true, "a cohort's id must be an integer"},
-		{"no array", `"static_cohorts":{"3":true}`, true, false, false, true, "want an array of ids"},
+		{"no array", `"static_cohorts":{"3":true}`, true, false, false, true, "must be an array of ids"},
 		{"another spelling", `"staticCohorts":[3]`, true, false, false, true, "static_cohorts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestTimeZone(t *testing.T) {
 		{`null`, false, ""},
 		{`"Asia/Nowhere"`, false, "unknown time zone"},
 		{`"Local"`, false, "unknown time zone"},
-		{`9`, false, "want a string"},
+		{`9`, false, "must be a string"},
 	} {
 		s := compiled(t, `{"flags":[{"id":1,"key":"k","active":true,"filters":{"groups":[{"properties":[
 			{"key":"at","type":"person","operator":"is_date_after","value":"2025-06-01 08:00:00"}]}]}}],"timezone":`+tt.zone+`}`)

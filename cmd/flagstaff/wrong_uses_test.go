@@ -411,7 +411,7 @@ func TestWrongUses(t *testing.T) {
 		{sent{"GET", "/api/users/@me/", "phf_s3cret", ""}, `401 The personal API key in the Authorization header is not valid: this is a feature flag key (phf_…); the API wants a personal API key (phx_…).`},
 
 		// Definitions.
-		{checked(`{"flags":[{"id":1,"key":"a","active":"yes","filters":{"groups":[{}]}}]}`), `1:38: error: flag "a" at /active: wrong type: a string, want true or false: "yes"; the flag fails with flag_data_parsing_error until this is corrected`},
+		{checked(`{"flags":[{"id":1,"key":"a","active":"yes","filters":{"groups":[{}]}}]}`), `1:38: error: flag "a" at /active: must be true or false, not a string: "yes"; the flag fails with flag_data_parsing_error until this is corrected`},
 		{checked(`{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"equals","value":"pro"}]}]}}]}`), `1:120: error: flag "a" at /filters/groups/0/properties/0/operator: unknown operator: "equals"; did you mean exact? use one of exact, is_not, is_set, is_not_set, icontains, not_icontains, icontains_multi, not_icontains_multi, starts_with, not_starts_with, ends_with, not_ends_with, regex, not_regex, gt, gte, lt, lte, between, not_between, is_date_exact, is_date_before, is_date_after, semver_eq, semver_neq, semver_gt, semver_gte, semver_lt, semver_lte, semver_tilde, semver_caret, semver_wildcard`},
 		{checked(`{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{"share":50}]}}]}`), `1:73: error: flag "a" at /filters/groups/0/share: unknown member, write rollout_percentage: 50; the flag fails with flag_data_parsing_error until this is corrected`},
 		{checked(`{"flags":[{"id":1,"key":"a","active":true,"active":false,"filters":{"groups":[{}]}}]}`), `1:52: error: flag "a" at /active: the member is there more than once: false; the last one counts; remove the others`},
@@ -421,7 +421,7 @@ func TestWrongUses(t *testing.T) {
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"new-dashboard"}`}, `400 There is already a feature flag with this key.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"filters":{"groups":[{}]}}`}, `400 This field is required.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"a b"}`}, `400 Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "a b".`},
-		{sent{"POST", flagsPath, "phx_demo", `{"key":"new","filters":{"groups":[{"share":50}]}}`}, `400 groups/0/share: is no member of a condition set; did you mean rollout_percentage?`},
+		{sent{"POST", flagsPath, "phx_demo", `{"key":"new","filters":{"groups":[{"share":50}]}}`}, `400 groups/0/share: is not a member of a condition set; did you mean rollout_percentage?`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"new","filters":{"groups":[{"rollout_percentage":120}]}}`}, `400 groups/0/rollout_percentage: must be a number from 0 to 100, not 120`},
 		{sent{"GET", flagsPath + "?active=perhaps", "phx_demo", ""}, `400 active must be one of true, false, STALE, not "perhaps".`},
 	} {

@@ -577,11 +577,11 @@ func htmlInSurveys(t *testing.T, s *site) {
 	}
 }
 
-// regularExpressions are in the syntax of RE2, and no longer than 1000.
+// regularExpressions have at most 1000 bytes, and need not be in the syntax of RE2.
 func regularExpressions(t *testing.T, s *site) {
 	p := s.surveys(t)
 	for pattern, status := range map[string]int{
-		`^a+$`: 201, `(a+)+$`: 201, `(?=x)y`: 400, `(a)\1`: 400, `(`: 400, strings.Repeat("z", 1001): 400, strings.Repeat("z", 1000): 201,
+		`^a+$`: 201, `(a+)+$`: 201, `(?=x)y`: 201, `(a)\1`: 201, `(`: 400, strings.Repeat("z", 1001): 400, strings.Repeat("z", 1000): 201,
 	} {
 		r := p.call(t, "POST feature_flags/", members("key", newName(), "filters", where(property("email", "regex", pattern))))
 		if r.status != status {

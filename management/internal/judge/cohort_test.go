@@ -73,7 +73,7 @@ func TestCohortFiltersRefuses(t *testing.T) {
 		{"list", `[]`, 0, "must be an object, not an array: []"},
 		{"too large", tree(`{"key":"a","type":"person","value":"` + strings.Repeat("x", 256<<10) + `"}`), 0, "must have at most 262144 bytes, not "},
 		{"too large when stored", `{"properties":{"OR":[` + strings.Repeat(`{"AND":[]},`, 15_000) + `{"AND":[]}]}}`, 0, "must have at most 262144 bytes, not 405066"},
-		{"too deep", `{"properties":` + strings.Repeat(`{"type":"AND","values":[`, 32) + strings.Repeat(`]}`, 32) + `}`, 0, "not valid JSON: offset 781: nested deeper than 64 levels"},
+		{"too deep", `{"properties":` + strings.Repeat(`{"type":"AND","values":[`, 32) + strings.Repeat(`]}`, 32) + `}`, 0, "must be JSON of at most 64 levels"},
 		{"nothing", `{}`, 0, "properties: is required and must be " + root},
 		{"empty", `{"properties":{}}`, 0, "properties: is required and must be " + root},
 		{"properties", `{"properties":[]}`, 0, "properties: must be an object, not an array: []"},

@@ -1,29 +1,24 @@
 // Package judge judges the filters of flags and the trees of cohorts. It is pure: it
-// reads no storage. What it judges is the model of package flags.
+// reads no storage. What it judges is the model of package flags, which a client's JSON was
+// read into.
 //
 //	w := judge.NewWorld(definitions, zone)
-//	text, err := judge.Merge(before, &stored, sent, judge.Strict)
+//	err := judge.Strict.CheckFilters(&sent)
 //	…
-//	filters, err := judge.Read(text, key)
-//	…
+//	filters := stored.Merge(&sent)
 //	err = judge.Judge(&filters, judge.Subject{ID: id, Key: key}, w)
-//	…
-//	text = judge.Show(text, &filters, false)
 //
-// [Merge] applies a change to the text of filters. [Read] and [ReadCohort] read such a
-// text, and refuse types and forms that package flags would pass over; [Merge] and
-// ReadCohort refuse names that nothing knows. [Show] and [ShowCohort] return the text
-// that clients get back. [Judge], [JudgeAll] and [JudgeCohort] apply the rules, and
-// bring references into the form in which they are stored. What refers to what is told
-// by [Dependencies], [Dependents] and [CohortUsers]; [Variants] and [GroupBased]
+// A [Mode] refuses members that nothing knows. [Judge], [JudgeAll] and [JudgeCohort] apply the
+// rules, and bring references into the form in which they are stored. What refers to what is
+// told by [Dependencies], [Dependents] and [CohortUsers]; [Variants] and [GroupBased]
 // look at filters.
 //
 // # Errors
 //
-// What is refused is an [Error] about the field filters. Its detail begins with where
-// in the filters the fault is, shows the value, and says what is allowed:
+// What is refused is an [Error] about the field filters. Its path says where in the
+// filters the fault is; its detail shows the value, and says what is allowed:
 //
-//	groups/0/rollout_percentage: must be a number from 0 to 100, not "50"
+//	groups/0/rollout_percentage: must be a number from 0 to 100, not 120
 //
 // There is one error, the first that is found. Payloads are never shown. All other
 // errors are failures of the engine, such as package flags without SHA-1.
@@ -49,23 +44,16 @@
 //     not.
 //   - Texts must not contain NUL, which databases refuse, and numbers must fit into
 //     float64.
-//   - At most 256 KiB, as sent and as stored; 64 levels of nesting; 1000 condition
+//   - At most 256 KiB as stored; 64 levels of nesting; 1000 condition
 //     sets, each with 1000 properties; 500 variants.
 //
 // # How filters are stored
 //
-// In the normal form of package flags, where they mean to the engine what was sent.
-// Members that are null are left out, except an aggregation_group_type_index of a
-// condition set, where null means persons. min and max become gte and lte. Numbers as
-// keys become text. Payloads become texts that contain JSON. Ids of cohorts become
-// integers. A property of a group gets the group_type_index of its condition set. A
-// dependency is stored by the id of the flag, also if a client sent the flag's key.
-// super_groups and holdout_groups become feature_enrollment and holdout where they
-// mean the same (evaluation.md §3.3, §13.3).
-//
-// The description and the sort_key of a condition set, which the engine does not need,
-// are kept if they are text. A negation is kept if it is true: it counts in cohorts
-// only. All other members that decide nothing are kept in the text alone.
+// With all that was sent (management.md §13.5), but for this: min and max become gte and
+// lte. Numbers as keys become text. A property of a group gets the group_type_index of its
+// condition set. A dependency is stored by the id of the flag, also if a client sent the
+// flag's key. super_groups and holdout_groups get feature_enrollment and holdout beside them
+// where they mean the same (evaluation.md §3.3, §13.3). What nothing knows is dropped.
 //
 // # Cost
 //

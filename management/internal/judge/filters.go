@@ -75,6 +75,9 @@ func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 		return nil, within("version", refuseAs(codeVersion, "is reserved and cannot be set"))
 	}
 	f.ReadLegacy(s.Key)
+	if h := f.Holdout; h != nil && f.Has("holdout_groups") {
+		h.ExclusionPercentage = min(max(h.ExclusionPercentage, 0), 100) // which says the same
+	}
 	_ = eachPart(f, keepKnown) // which has no errors
 	variants, err := checkVariants(f.Multivariate)
 	if err != nil {
@@ -111,13 +114,19 @@ func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	return dependencies, checkSize(out)
 }
 
-// maxBytes is how many bytes the filters of one flag or cohort may have as they are stored
-// (management.md §15.2).
-const maxBytes = 256 << 10
+// Limits of the filters of one flag or cohort, as they are stored (management.md §15.2), and
+// of the JSON of a payload.
+const (
+	maxBytes = 256 << 10 // bytes
+	maxDepth = 64        // levels of nesting of JSON
+)
 
 func checkSize(stored []byte) error {
 	if n := len(stored); n > maxBytes {
 		return refuse("must have at most %d bytes, not %d", maxBytes, n)
+	}
+	if _, err := jsonscan.Parse(stored, maxDepth); err != nil {
+		return refuse("must be JSON of at most %d levels", maxDepth)
 	}
 	return nil
 }
@@ -282,9 +291,6 @@ func checkOwner(p *flags.Filter, aggregation flags.Aggregation) error {
 	return nil
 }
 
-// maxPayloadDepth is how deep the JSON of a payload may be nested.
-const maxPayloadDepth = 64
-
 // checkPayloads checks that payloads are JSON, which encrypted ones are not, and that
 // the flag has the values that they are for.
 func checkPayloads(f *flags.Filters, variants map[string]bool) error {
@@ -300,7 +306,7 @@ func checkPayloads(f *flags.Filters, variants map[string]bool) error {
 		if !variants[key] {
 			return refuse("%s, not %s", want, Quote(key))
 		}
-		if _, err := jsonscan.Parse([]byte(payload), maxPayloadDepth); err != nil {
+		if _, err := jsonscan.Parse([]byte(payload), maxDepth); err != nil {
 			return within(shorten(key), refuse("must be JSON, or text that contains JSON: text itself needs another pair of quotes"))
 		}
 	}

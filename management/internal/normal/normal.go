@@ -12,17 +12,17 @@ import (
 // what is no JSON, is shown as no filters.
 func Filters(f *flags.Filters) json.RawMessage {
 	b, err := flags.AppendFilters(nil, f)
-	return shown(f.Err(), b, err)
+	return valid(f.Err(), b, err)
 }
 
 // Shown returns filters with all that they have, as clients see them.
 func Shown(f *flags.Filters) json.RawMessage {
 	b, err := f.Encode()
-	return shown(f.Err(), b, err)
+	return valid(f.Err(), b, err)
 }
 
-// shown returns JSON, and {} for what is not, which only what cannot be understood may be.
-func shown(fault error, b []byte, err error) json.RawMessage {
+// valid returns JSON, and {} for what is not, which only what cannot be understood may be.
+func valid(fault error, b []byte, err error) json.RawMessage {
 	if err != nil || fault != nil && !json.Valid(b) {
 		return json.RawMessage("{}")
 	}
@@ -33,13 +33,13 @@ func shown(fault error, b []byte, err error) json.RawMessage {
 // Filters does.
 func Criteria(tree *flags.CohortNode) json.RawMessage {
 	b, err := flags.AppendCohort(nil, tree)
-	return shown((&flags.Cohort{Properties: tree}).Err(), b, err)
+	return valid((&flags.Cohort{Properties: tree}).Err(), b, err)
 }
 
 // ShownCriteria is Shown for the filters of a cohort.
 func ShownCriteria(tree *flags.CohortNode) json.RawMessage {
 	b, err := tree.Encode()
-	return shown((&flags.Cohort{Properties: tree}).Err(), b, err)
+	return valid((&flags.Cohort{Properties: tree}).Err(), b, err)
 }
 
 // LoggedFilters and LoggedCriteria are filters and trees for the activity log. Nil is

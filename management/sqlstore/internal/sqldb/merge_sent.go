@@ -49,7 +49,9 @@ func mergeSent(d *Dialect) *goose.Migration {
 		}
 		return nil
 	}
-	return goose.NewGoMigration(19, &goose.GoFunc{RunTx: up}, &goose.GoFunc{RunTx: down})
+	m := goose.NewGoMigration(19, &goose.GoFunc{RunTx: up}, &goose.GoFunc{RunTx: down})
+	m.Source = "0019_merge_sent.go"
+	return m
 }
 
 // moveRows moves what was sent of some rows, and reports whether there may be more.
