@@ -1118,8 +1118,11 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		}
 	case f.Type == "flag" || f.Type == "cohort":
 		// Without a usable key a dependency never matches; a cohort needs none.
-	case k == jsonscan.Number && d.out == nil: // as clients of the management API may send it
+	case k == jsonscan.Number:
 		f.Key, _ = text.Str(key)
+		if d.out != nil { // a client of the management API may send it
+			d.wrong(&path{up: at, name: "key"}, key, "a string")
+		}
 	default:
 		d.wrong(&path{up: at, name: "key"}, key, "a string")
 	}
