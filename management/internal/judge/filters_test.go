@@ -266,7 +266,7 @@ func TestFiltersRefuses(t *testing.T) {
 		{"look-around that does not end", compared("not_regex", `"(?=xy"`), `not "(?=xy": the pattern is invalid`},
 		{"back-reference to nothing", compared("regex", `"(a)\\2"`), `the pattern is invalid: reference to undefined group number 2`},
 		{"long pattern", compared("regex", `"`+strings.Repeat("x", 1001)+`"`), at + `value: must be a regular expression of at most 1000 bytes, not "xxx`},
-		{"pattern of a large program", compared("regex", `"` + strings.Repeat("a{900}", 12) + `"`), at + `value: must be a regular expression of at most`},
+		{"pattern of a large program", compared("regex", `"`+strings.Repeat("a{900}", 12)+`"`), at + `value: must be a regular expression of at most`},
 		{"number", compared("gt", `"x"`), at + `value: must be a number, or the text of one, not "x" (operator gt)`},
 		{"number of a list", compared("min", `[1]`), at + `value: must be a number, or the text of one, not [1] (operator gte)`},
 		{"numbers", compared("between", `[5,1]`), at + `value: must be a list of two numbers, the smaller one first, not [5,1] (operator between)`},

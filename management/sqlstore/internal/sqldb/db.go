@@ -94,7 +94,8 @@ func Inspect(ctx context.Context, pool *sql.DB, d Dialect) (_ *sqlstore.State, e
 	var pending []string
 	for _, source := range provider.ListSources() {
 		if source.Version > version {
-			pending = append(pending, strings.TrimSuffix(path.Base(source.Path), ".sql"))
+			name := path.Base(source.Path)
+			pending = append(pending, strings.TrimSuffix(name, path.Ext(name)))
 		}
 	}
 	state := &sqlstore.State{Version: version, Pending: pending}
