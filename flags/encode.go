@@ -78,7 +78,9 @@ func (f *Filters) UnmarshalJSON(b []byte) error {
 // AppendCohort appends the filters of a cohort, {"properties": …} with a tree, in
 // their normal form, which [DecodeCohort] reads; {} for nil. The error, and what
 // DecodeCohort could not understand, are as in [AppendFilters].
-func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) { return encodeCohort(dst, tree, false) }
+func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) {
+	return encodeCohort(dst, tree, false)
+}
 
 // Encode returns the filters of a cohort as AppendCohort does, but with all that the tree
 // has, Extra too, for [DecodeCohort].
