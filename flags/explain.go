@@ -42,85 +42,87 @@ type Trace struct {
 	Why string
 }
 
+// The parts of a Trace have the JSON of the management API's explanations.
+
 // A DependencyTrace is the value of a flag that another one depends on.
 type DependencyTrace struct {
-	Key string
+	Key string `json:"key"`
 
 	// Value is "true", "false" or a variant's key. Note adds why it is
 	// "false", or that the flag failed.
-	Value string
-	Note  string
+	Value string `json:"value"`
+	Note  string `json:"note"`
 }
 
 // A ConditionTrace is what happened to one condition set.
 type ConditionTrace struct {
-	Index int
+	Index int `json:"index"`
 
 	// Outcome is the reason code that the condition set contributed. It is
 	// "provisional" if the condition set passed only because a flag that it
 	// depends on failed, "error" if it failed the flag, and "not_reached" if
 	// evaluation ended before it.
-	Outcome string
-	Matched bool
+	Outcome string `json:"outcome"`
+	Matched bool   `json:"matched"`
 
 	// Aggregation is "person" or the name of a group type. Subject is the text
 	// that is hashed if there is anything to draw.
-	Aggregation string
-	Subject     string
+	Aggregation string `json:"aggregation"`
+	Subject     string `json:"subject"`
 
 	// Filters are in the order in which they are evaluated.
-	Filters []FilterTrace
+	Filters []FilterTrace `json:"properties"`
 
 	// Rollout is the draw of the rollout; nil if the filters did not match.
-	Rollout *BucketTrace
+	Rollout *BucketTrace `json:"rollout"`
 
 	// Variant is the draw of the variant; nil if there was none. Pinned is the
 	// key of the variant that the condition set pins, or "".
-	Variant *VariantTrace
-	Pinned  string
+	Variant *VariantTrace `json:"variant"`
+	Pinned  string        `json:"pinned_variant"`
 }
 
 // A FilterTrace is one comparison.
 type FilterTrace struct {
 	// Source is "person", "person_metadata", "group <type>", "cohort" or
 	// "flag"; Key is the property's name, the cohort's id or the flag's key.
-	Source string
-	Key    string
+	Source string `json:"source"`
+	Key    string `json:"key"`
 
-	Operator string
-	Value    string // the filter's JSON, shortened
+	Operator string `json:"operator"`
+	Value    string `json:"value"` // the filter's JSON, shortened
 
 	// Present says whether the property was set, and Seen is its JSON,
 	// shortened.
-	Present bool
-	Seen    string
+	Present bool   `json:"present"`
+	Seen    string `json:"seen"`
 
 	// Result is "match", "no match", "provisional", "error" or "not reached".
-	Result string
+	Result string `json:"result"`
 }
 
 // A BucketTrace is the draw of a rollout or a holdout: the subject is in if its
 // bucket is at most the threshold.
 type BucketTrace struct {
-	Subject   string
-	Bucket    float64
-	Hashed    bool // false: everyone is in, and nothing was hashed
-	Threshold float64
-	In        bool
+	Subject   string  `json:"subject"`
+	Bucket    float64 `json:"bucket"`
+	Hashed    bool    `json:"hashed"` // false: everyone is in, and nothing was hashed
+	Threshold float64 `json:"threshold"`
+	In        bool    `json:"in"`
 }
 
 // A VariantTrace is the draw of a variant: it falls to the first variant whose
 // bound is above the bucket.
 type VariantTrace struct {
-	Bucket  float64
-	Bounds  []VariantShare
-	Variant string // "" if the bucket lies beyond all bounds
+	Bucket  float64        `json:"bucket"`
+	Bounds  []VariantShare `json:"bounds"`
+	Variant string         `json:"variant"` // "" if the bucket lies beyond all bounds
 }
 
 // A VariantShare is where the share of a variant ends.
 type VariantShare struct {
-	Variant string
-	Below   float64
+	Variant string  `json:"variant"`
+	Below   float64 `json:"below"`
 }
 
 // Explain evaluates one flag as [Snapshot.Flag] does and tells how. If the request
@@ -183,7 +185,7 @@ func (in *Input) Explain(key string) (*Trace, error) {
 	}
 	if f.state == normal {
 		for n := range f.conditions {
-			t.Conditions = append(t.Conditions, ConditionTrace{Index: n, Outcome: "not_reached", Aggregation: in.aggregationName(f.conditions[n].aggregation)})
+			t.Conditions = append(t.Conditions, ConditionTrace{Index: n, Outcome: "not_reached", Filters: []FilterTrace{}, Aggregation: in.aggregationName(f.conditions[n].aggregation)})
 		}
 		in.trace = t
 		result = in.decide(f)
@@ -380,7 +382,7 @@ func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside b
 }
 
 func (in *Input) traceVariant(f *compiledFlag, bucket float64, value int32) {
-	t := &VariantTrace{Bucket: bucket, Variant: in.snap.values[value].variant}
+	t := &VariantTrace{Bucket: bucket, Bounds: []VariantShare{}, Variant: in.snap.values[value].variant}
 	for _, b := range f.variants {
 		t.Bounds = append(t.Bounds, VariantShare{in.snap.values[b.value].variant, b.below})
 	}

@@ -18,72 +18,18 @@ type FlagExplanation struct {
 	Result flags.Result `json:"result"`
 	Hidden string       `json:"hidden"`
 
-	Why          string                `json:"why"`
-	Dependencies []ExplainedDependency `json:"dependencies"`
-	Enrollment   *ExplainedFilter      `json:"enrollment"`
-	Holdout      *ExplainedDraw        `json:"holdout"`
-	Conditions   []ExplainedCondition  `json:"conditions"`
+	// See [flags.Trace].
+	Why          string                  `json:"why"`
+	Dependencies []flags.DependencyTrace `json:"dependencies"`
+	Enrollment   *flags.FilterTrace      `json:"enrollment"`
+	Holdout      *flags.BucketTrace      `json:"holdout"`
+	Conditions   []flags.ConditionTrace  `json:"conditions"`
 
 	trace *flags.Trace
 }
 
 // String returns the explanation as lines for people, see [flags.Trace.String].
 func (e *FlagExplanation) String() string { return e.trace.String() }
-
-// An ExplainedDependency is the value of a flag that another one depends on.
-type ExplainedDependency struct {
-	Key   string `json:"key"`
-	Value string `json:"value"` // true, false or a variant
-	Note  string `json:"note"`
-}
-
-// An ExplainedCondition is what happened to a condition set; see
-// [flags.ConditionTrace].
-type ExplainedCondition struct {
-	Index       int               `json:"index"`
-	Outcome     string            `json:"outcome"`
-	Matched     bool              `json:"matched"`
-	Aggregation string            `json:"aggregation"`
-	Subject     string            `json:"subject"`
-	Filters     []ExplainedFilter `json:"properties"`
-	Rollout     *ExplainedDraw    `json:"rollout"`
-	Variant     *ExplainedVariant `json:"variant"`
-	Pinned      string            `json:"pinned_variant"`
-}
-
-// An ExplainedFilter is one comparison; see [flags.FilterTrace].
-type ExplainedFilter struct {
-	Source   string `json:"source"`
-	Key      string `json:"key"`
-	Operator string `json:"operator"`
-	Value    string `json:"value"`
-	Present  bool   `json:"present"`
-	Seen     string `json:"seen"`
-	Result   string `json:"result"`
-}
-
-// An ExplainedDraw is whether a subject is in a rollout or a holdout; see
-// [flags.BucketTrace].
-type ExplainedDraw struct {
-	Subject   string  `json:"subject"`
-	Bucket    float64 `json:"bucket"`
-	Hashed    bool    `json:"hashed"`
-	Threshold float64 `json:"threshold"`
-	In        bool    `json:"in"`
-}
-
-// An ExplainedVariant is the draw of a variant; see [flags.VariantTrace].
-type ExplainedVariant struct {
-	Bucket  float64          `json:"bucket"`
-	Bounds  []ExplainedShare `json:"bounds"`
-	Variant string           `json:"variant"`
-}
-
-// An ExplainedShare is where the share of a variant ends.
-type ExplainedShare struct {
-	Variant string  `json:"variant"`
-	Below   float64 `json:"below"`
-}
 
 // ExplainFlag tells how a flag comes to its value, for the request that would be
 // the body of POST /flags (evaluation.md §8.1): distinct_id, which it must have,
@@ -132,31 +78,11 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 func explanationOf(t *flags.Trace) *FlagExplanation {
 	e := &FlagExplanation{
 		Key: t.Key, Value: t.Value(), Result: t.Result, Hidden: t.Hidden, Why: t.Why,
-		Dependencies: []ExplainedDependency{}, Enrollment: (*ExplainedFilter)(t.Enrollment), Holdout: (*ExplainedDraw)(t.Holdout),
-		Conditions: []ExplainedCondition{}, trace: t,
+		Dependencies: append([]flags.DependencyTrace{}, t.Dependencies...), Enrollment: t.Enrollment, Holdout: t.Holdout,
+		Conditions: append([]flags.ConditionTrace{}, t.Conditions...), trace: t,
 	}
 	if t.Failed {
 		e.Value = nil
-	}
-	for _, d := range t.Dependencies {
-		e.Dependencies = append(e.Dependencies, ExplainedDependency(d))
-	}
-	for i := range t.Conditions {
-		c := &t.Conditions[i]
-		conditions := ExplainedCondition{
-			Index: c.Index, Outcome: c.Outcome, Matched: c.Matched, Aggregation: c.Aggregation, Subject: c.Subject,
-			Filters: []ExplainedFilter{}, Rollout: (*ExplainedDraw)(c.Rollout), Pinned: c.Pinned,
-		}
-		for _, f := range c.Filters {
-			conditions.Filters = append(conditions.Filters, ExplainedFilter(f))
-		}
-		if v := c.Variant; v != nil {
-			conditions.Variant = &ExplainedVariant{Bucket: v.Bucket, Bounds: []ExplainedShare{}, Variant: v.Variant}
-			for _, b := range v.Bounds {
-				conditions.Variant.Bounds = append(conditions.Variant.Bounds, ExplainedShare(b))
-			}
-		}
-		e.Conditions = append(e.Conditions, conditions)
 	}
 	return e
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	shape "github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
@@ -128,9 +129,9 @@ var answerSchemas = map[string]any{
 	"FlagPreview": management.FlagPreview{}, "FlagTransition": management.FlagTransition{}, "ValueChange": management.ValueChange{},
 	"ChangedFlag": management.ChangedFlag{}, "FlagChange": management.FlagChange{}, "FlagVersion": management.FlagVersion{}, "BlastRadius": management.BlastRadius{},
 	"FlagEvaluation": management.FlagEvaluation{}, "EvaluationReason": management.FlagReason{}, "MyFlag": management.MyFlag{},
-	"FlagExplanation": management.FlagExplanation{}, "ExplainedDependency": management.ExplainedDependency{}, "ExplainedCondition": management.ExplainedCondition{},
-	"ExplainedFilter": management.ExplainedFilter{}, "ExplainedDraw": management.ExplainedDraw{}, "ExplainedVariant": management.ExplainedVariant{},
-	"ExplainedShare": management.ExplainedShare{},
+	"FlagExplanation": management.FlagExplanation{}, "ExplainedDependency": flags.DependencyTrace{}, "ExplainedCondition": flags.ConditionTrace{},
+	"ExplainedFilter": flags.FilterTrace{}, "ExplainedDraw": flags.BucketTrace{}, "ExplainedVariant": flags.VariantTrace{},
+	"ExplainedShare": flags.VariantShare{},
 
 	"Cohort": management.CohortView{}, "CohortPreview": management.CohortPreview{}, "MemberChange": management.MemberChange{}, "CohortUses": management.CohortUses{},
 	"CohortFlag": management.CohortFlag{}, "CohortName": management.CohortName{}, "CohortUpload": management.CohortUpload{},

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -75,7 +76,7 @@ type traceView struct {
 	On           bool
 	Why          string
 	Hidden       string
-	Dependencies []management.ExplainedDependency
+	Dependencies []flags.DependencyTrace
 	Enrollment   *stepView
 	Holdout      *scaleView
 	Sets         []setView
@@ -432,7 +433,7 @@ func traceOf(e *management.FlagExplanation) *traceView {
 	return t
 }
 
-func stepOf(f *management.ExplainedFilter) stepView {
+func stepOf(f *flags.FilterTrace) stepView {
 	s := stepView{f.Source, f.Key, operatorOf(sourceKind(f.Source), f.Operator).Words, strings.Join(texts(json.RawMessage(f.Value)), ", "), text(json.RawMessage(f.Seen)), f.Result, ""}
 	if !f.Present && f.Seen == "" {
 		s.Seen = "not set"
@@ -453,7 +454,7 @@ func sourceKind(source string) string {
 }
 
 // drawOf shows whether a draw was within a share.
-func drawOf(d *management.ExplainedDraw) *scaleView {
+func drawOf(d *flags.BucketTrace) *scaleView {
 	if d == nil {
 		return nil
 	}
@@ -484,7 +485,7 @@ func apart(a, b float64) (string, string) {
 }
 
 // variantScale shows which variant a draw falls to.
-func variantScale(v *management.ExplainedVariant) *scaleView {
+func variantScale(v *flags.VariantTrace) *scaleView {
 	s := &scaleView{Marker: decimal(v.Bucket * 100), Words: "The variant is drawn at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + "."}
 	parts, below := make([]float64, len(v.Bounds)), 0.0
 	for i, b := range v.Bounds {
