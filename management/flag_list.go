@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
-	"github.com/flagstaff-go/flagstaff/management/internal/finder"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -195,7 +195,7 @@ func flagSelector(q *FlagQuery, states *stateJudge) (func(*FeatureFlag) bool, er
 	if err != nil {
 		return nil, err
 	}
-	found := finder.New(q.Search)
+	found := containing(q.Search)
 	archived := cmp.Or(q.Archived, new(false))
 	hasOneOf := func(names, of []string) bool {
 		return slices.ContainsFunc(of, func(name string) bool { return slices.Contains(names, name) })
@@ -265,4 +265,11 @@ func flagOrder(name string) (func(a, b FeatureFlag) int, error) {
 		}
 		return cmp.Or(c, newest(&a, &b))
 	}, nil
+}
+
+// containing returns a function that reports whether a text contains what somebody looks for,
+// whatever the case of letters. A blank stands for a blank, - or _.
+func containing(search string) func(string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(search, "\uFFFD")), " ", "[ _-]")
+	return regexp.MustCompile("(?i)" + pattern).MatchString
 }

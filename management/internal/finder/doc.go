@@ -1,2 +1,0 @@
-// Package finder looks in texts for what users type.
-package finder
