@@ -232,7 +232,7 @@ func asPayload(key string, err error) error {
 func decodePayload(payload string, v any) error { return json.Unmarshal([]byte(payload), v) }
 
 // Payload returns the payload of a flag, and the fallback if there is none or if it is
-// no T. It reports the exposure. The first payload of a flag that is no T is logged.
+// no T. It reports the exposure. The first payload of a flag that is not a T is logged.
 func Payload[T any](p *Person, key string, fallback T) T {
 	var v T
 	err := p.Payload(key, &v)

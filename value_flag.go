@@ -19,7 +19,7 @@ type ValueFlag[T string | int64 | float64] struct {
 	fallback T
 }
 
-// NewValue declares a flag with its value while it is off, or has a value that is no T.
+// NewValue declares a flag with its value while it is off, or has a value that is not a T.
 func NewValue[T string | int64 | float64](key string, fallback T) *ValueFlag[T] {
 	f := &ValueFlag[T]{flags.Declare(key), fallback}
 	declare(f)
@@ -104,7 +104,7 @@ func valueOfVariant[T string | int64 | float64](key string) (v T, err error) {
 	return v, err
 }
 
-// valueOfPayload reads a payload. A payload that is no JSON is a text.
+// valueOfPayload reads a payload. A payload that is not JSON is a text.
 func valueOfPayload[T string | int64 | float64](payload string) (v T, err error) {
 	if payload == "" {
 		return v, errNoValue

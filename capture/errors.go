@@ -62,7 +62,7 @@ const (
 	codeKey      = "authentication_failed"
 )
 
-// notJSON refuses a request that is no JSON.
+// notJSON refuses a request that is not JSON.
 func notJSON(err error) error {
 	return &RequestError{ErrMalformed, codeParse, "", fmt.Sprintf("failed to parse request: invalid JSON: %v", err)}
 }

@@ -30,7 +30,7 @@ func IllegalID(id string) bool {
 	return len(id) <= maxIllegal && (illegalExact[id] || illegalFolded[strings.ToLower(id)])
 }
 
-// shared are IDs that are no mistake and still identify nobody (wire.md §2.9).
+// shared are IDs that are not a mistake and still identify nobody (wire.md §2.9).
 var shared = map[string]bool{
 	"system": true, "user": true, "backend": true, "server": true, "anonymous-user": true, "anonymous_user": true,
 	"00000000-0000-0000-0000-000000000000": true,

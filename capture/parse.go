@@ -266,7 +266,7 @@ type knownProperties struct {
 
 	noGeo   bool // $geoip_disable
 	exact   bool // $ignore_sent_at
-	badMode bool // $cookieless_mode is no boolean
+	badMode bool // $cookieless_mode is not a boolean
 	id      jsonscan.Value
 	key     []byte
 }

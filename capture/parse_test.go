@@ -63,7 +63,7 @@ func checkEvent(t testing.TB, e *capture.Event) {
 	}
 	p := e.Properties
 	if !json.Valid(p) || p[0] != '{' || p[len(p)-1] != '}' {
-		t.Errorf("properties %.300q are no JSON object", p)
+		t.Errorf("properties %.300q are not JSON object", p)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestParse(t *testing.T) {
 		{"batch whose token wins over those of events", `{"api_key":"k","batch":[{"event":"e","distinct_id":"1","token":"other"}]}`, "k", one("1", `{}`)},
 		{"batch without token whose events have one", `{"batch":[{"event":"e","distinct_id":"1","token":"k"}]}`, "k", one("1", `{}`)},
 		{"unknown envelope keys", `{"api_key":"k","x":{},"batch":[{"event":"e","distinct_id":"1"}],"event":"no"}`, "k", one("1", `{}`)},
-		{"batch is no array, so it is a single event", `{"api_key":"k","batch":{},"event":"e","distinct_id":"1"}`, "k", one("1", `{}`)},
+		{"batch is not an array, so it is a single event", `{"api_key":"k","batch":{},"event":"e","distinct_id":"1"}`, "k", one("1", `{}`)},
 		{"C12 array", `[{"event":"a","distinct_id":"1","token":"k"},{"event":"b","distinct_id":"2","properties":{"token":"k"}}]`, "k", []stored{{"a", "1", `{}`}, {"b", "2", `{"token":"k"}`}}},
 		{"C12 tokens agree but for blanks", `[{"event":"e","distinct_id":"1","token":" k"},{"event":"e","distinct_id":"1","api_key":"k\n"}]`, "k", append(one("1", `{}`), one("1", `{}`)...)},
 		{"white space around", " \n{\"api_key\":\"k\",\"event\":\"e\",\"distinct_id\":\"1\"}\t\r\n", "k", one("1", `{}`)},

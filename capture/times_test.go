@@ -124,7 +124,7 @@ func TestSentAt(t *testing.T) {
 }
 
 // TestParseTime covers the forms of wire.md §2.6 and §9 C52. want is empty for what
-// is no time.
+// is not a time.
 func TestParseTime(t *testing.T) {
 	const far = "100000-01-01T00:00:00Z" // stands for what is out of range
 	for _, tt := range []struct{ text, want string }{

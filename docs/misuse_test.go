@@ -164,7 +164,7 @@ func misuse(t *testing.T, name string, f reflect.Value) {
 		for of := range f.Type().Ins() {
 			v := reflect.Zero(of)
 			if v.Type() == reflect.TypeFor[context.Context]() {
-				v = reflect.ValueOf(ctx) // a nil context is no misuse of this library
+				v = reflect.ValueOf(ctx) // a nil context is not a misuse of this library
 			}
 			in = append(in, v)
 		}

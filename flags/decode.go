@@ -38,7 +38,7 @@ const (
 //
 // A flag that cannot be understood does not hurt the others: it is kept, and
 // fails with flag_data_parsing_error when it is evaluated. The error is not nil
-// if reading fails, the document is no JSON object with an array "flags", or it
+// if reading fails, the document is not JSON object with an array "flags", or it
 // exceeds a limit ([ErrTooLarge]): 64 MiB, 200 levels of nesting, 100,000 flags,
 // or 2,000,000 elements in all.
 //
@@ -153,7 +153,7 @@ func parseJSON(raw []byte) (jsonscan.Value, error) {
 // the wrong type as a fault of what is being read and go on, so that the key,
 // runtime and activity of a broken flag are still known.
 type decoder struct {
-	out      *Definitions     // nil if what is read is no document, so that nobody sees notes
+	out      *Definitions     // nil if what is read is not a document, so that nobody sees notes
 	doubt    *DefinitionError // the first note that is an error, without a document
 	elements int
 	flag     *Flag             // the flag being read, or nil
@@ -164,8 +164,8 @@ type decoder struct {
 	places   *places // where a DocumentReader has the places of flags, or nil
 
 	values      jsonscan.Map // of the flag being read
-	repeated    *textCache   // nil for what is no document
-	seen        seenFilters  // nil for what is no document
+	repeated    *textCache   // nil for what is not a document
+	seen        seenFilters  // nil for what is not a document
 	names       textSlab
 	raw         slab[byte]
 	groups      slab[Condition]

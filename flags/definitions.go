@@ -176,7 +176,7 @@ func (f *Filters) Clone() Filters {
 // Payload returns the payload of a variant, or of a flag without variants if the
 // key is "true", as text: the stored string, or the JSON that is stored as another
 // value without white space between its tokens (evaluation.md §3.8). ok is false if
-// there is none, or null, or what is no JSON.
+// there is none, or null, or what is not JSON.
 func (f *Filters) Payload(key string) (payload string, ok bool) {
 	return payloadText(f.Payloads[key])
 }

@@ -239,7 +239,7 @@ func TestDiffOfFailingFlags(t *testing.T) {
 	}
 }
 
-// TestDiffWithoutAnything: missing snapshots, subjects and requests are no flags,
+// TestDiffWithoutAnything: missing snapshots, subjects and requests are not flags,
 // none, and nobody in particular.
 func TestDiffWithoutAnything(t *testing.T) {
 	s := flagstest.Snapshot(t, flagstest.Flag("k").On())

@@ -26,7 +26,7 @@ import (
 // that have the same normal form say the same. Nil is written as filters without condition
 // sets.
 // The error, with which dst comes back as it was, says that there is something that
-// JSON does not have: a percentage that is not finite, or a value that is no JSON.
+// JSON does not have: a percentage that is not finite, or a value that is not JSON.
 // What Decode returns has neither.
 //
 // Filters that DecodeFilters could not understand are written as they were read,
@@ -459,7 +459,7 @@ func (e *encoder) node(n *CohortNode, depth int) {
 	e.close(n.Extra, n.has)
 }
 
-var errNoJSON = errors.New("it is no JSON, or nested too deep to be read again")
+var errNoJSON = errors.New("it is not JSON, or nested too deep to be read again")
 
 // value writes a value that was parsed. The engine tells 1 from 1.0, so numbers
 // stay as they are written; everything else becomes the same whichever way it is

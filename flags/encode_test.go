@@ -166,10 +166,10 @@ func TestAppendRefuses(t *testing.T) {
 	}{
 		{"not a number", condition(flags.Condition{RolloutPercentage: new(math.NaN())}), "a percentage must be a number that JSON has, not NaN"},
 		{"infinity", flags.Filters{Holdout: &flags.Holdout{ExclusionPercentage: math.Inf(-1)}}, "a percentage must be a number that JSON has, not -Inf"},
-		{"a value", condition(flags.Condition{Properties: []flags.Filter{{Key: "a", Value: []byte(`{"x":`)}}}), `value of the filter on "a": it is no JSON`},
-		{"an empty value", condition(flags.Condition{Properties: []flags.Filter{{Key: "a", Value: []byte{}}}}), `value of the filter on "a": it is no JSON`},
-		{"a deep value", condition(flags.Condition{Properties: []flags.Filter{{Key: "a", Value: []byte(deep)}}}), `value of the filter on "a": it is no JSON, or nested too deep`},
-		{"a payload", flags.Filters{Payloads: map[string]json.RawMessage{"true": []byte("x")}}, `payload of "true": it is no JSON`},
+		{"a value", condition(flags.Condition{Properties: []flags.Filter{{Key: "a", Value: []byte(`{"x":`)}}}), `value of the filter on "a": it is not JSON`},
+		{"an empty value", condition(flags.Condition{Properties: []flags.Filter{{Key: "a", Value: []byte{}}}}), `value of the filter on "a": it is not JSON`},
+		{"a deep value", condition(flags.Condition{Properties: []flags.Filter{{Key: "a", Value: []byte(deep)}}}), `value of the filter on "a": it is not JSON, or nested too deep`},
+		{"a payload", flags.Filters{Payloads: map[string]json.RawMessage{"true": []byte("x")}}, `payload of "true": it is not JSON`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := flags.AppendFilters([]byte("before"), &tt.filters)

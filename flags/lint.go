@@ -13,7 +13,7 @@ import (
 // out. What a server refuses although it works as its author meant is a note: the characters
 // of names, and a look from persons at groups or from groups at persons.
 
-// hintServed says what becomes of what is no fault here.
+// hintServed says what becomes of what is not a fault here.
 const hintServed = "it works from a file; a server does not take it"
 
 // lintFlag reports what works in a flag, but hardly as its author meant.

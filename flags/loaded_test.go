@@ -72,7 +72,7 @@ func TestLoadedNext(t *testing.T) {
 		{"what it depends on is switched off", []string{doc("", flagOf(1, "a", everyone), flagOf(2, "b", afterA)), doc("", `{"id":1,"key":"a"}`, flagOf(2, "b", afterA))}, "a=off b=off", ""},
 		{"another flag stays changed", []string{doc("", flagOf(1, "a", everyone), flagOf(2, "b", everyone)), doc("", flagOf(1, "a", `[]`), flagOf(2, "b", `{"groups":[]}`))}, "a=on b=off", "a/filters"},
 		{"a key that is none", []string{doc("", flagOf(1, "a", everyone), flagOf(2, "b", everyone)), doc("", `{"id":1,"key":7,"active":true}`, flagOf(2, "b", everyone))}, "a=on b=on", "a"},
-		{"a flag that is no object", []string{doc("", flagOf(1, "a", everyone)), doc("", `"a"`)}, "a=on", "a"},
+		{"a flag that is not an object", []string{doc("", flagOf(1, "a", everyone)), doc("", `"a"`)}, "a=on", "a"},
 		{"a key that was none before", []string{doc("", flagOf(1, "a", everyone), `7`), doc("", `7`)}, "", ""},
 		{"a cohort", []string{doc(`"cohorts":{"5":`+cohort+`},`, flagOf(1, "a", member)), doc(`"cohorts":{"5":{"type":"XOR","values":[]}},`, flagOf(1, "a", member))}, "a=on", "a/filters/groups/0/properties/0/value /cohorts/5/type"},
 		{"a cohort of a list", []string{doc(`"cohorts":[{"id":4},{"id":5,"filters":{"properties":`+cohort+`}}],`, flagOf(1, "a", member)), doc(`"cohorts":[{"id":5,"filters":7}],`, flagOf(1, "a", member))}, "a=on", "/cohorts/0/filters"},

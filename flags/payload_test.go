@@ -18,7 +18,7 @@ func TestRuling38PayloadText(t *testing.T) {
 	for _, tt := range []struct {
 		name, stored string
 		want         string // the text
-		decoded      any    // nil: it is no JSON
+		decoded      any    // nil: it is not JSON
 	}{
 		{"object", `{ "b" : [1.50, null], "a": "é<\u0041" }`, `{"b":[1.50,null],"a":"é<\u0041"}`, map[string]any{"b": []any{1.5, nil}, "a": "é<A"}},
 		{"array", "[1,\n 2]", `[1,2]`, []any{1.0, 2.0}},

@@ -69,7 +69,7 @@ func TestProblems(t *testing.T) {
 		{"dependency on a variant that is none", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"g","type":"flag","operator":"flag_evaluates_to","value":"x"}]}]}},{"id":2,"key":"g","active":true}]}`, flags.Warning, "f", "/filters/groups/0/properties/0/value", `"g" never has this variant`, flags.ReasonNoConditionMatch},
 		{"duplicate key", `{"flags":[{"id":1,"key":"f","active":true},{"id":2,"key":"f","active":true}]}`, flags.Error, "f", "", "another flag has the same key", flags.ReasonNoGroupType},
 		{"flag without a key", `{"flags":[{"id":1,"active":true},{"id":2,"key":"f","active":true}]}`, flags.Error, "", "/flags/0/key", "must be a string that is not empty", flags.ReasonNoGroupType},
-		{"flag that is no object", `{"flags":[7,{"id":2,"key":"f","active":true}]}`, flags.Error, "", "/flags/0", "must be an object, not a number", flags.ReasonNoGroupType},
+		{"flag that is not an object", `{"flags":[7,{"id":2,"key":"f","active":true}]}`, flags.Error, "", "/flags/0", "must be an object, not a number", flags.ReasonNoGroupType},
 		{"groups of the wrong type", withFilters(`{"groups":"all"}`), flags.Error, "f", "/filters/groups", `must be an array, not a string: "all"`, flags.ErrorFlagData},
 		{"filters of the wrong type", withFilters(`[]`), flags.Error, "f", "/filters", "must be an object, not an array", flags.ErrorFlagData},
 		{"rollout of the wrong type", withFilters(`{"groups":[{"rollout_percentage":"50"}]}`), flags.Error, "f", "/filters/groups/0/rollout_percentage", `must be a number, not a string: "50"`, flags.ErrorFlagData},

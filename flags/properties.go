@@ -263,7 +263,7 @@ func (in *Input) isFolded(p *slotValue, s string) bool {
 }
 
 // number returns the property as evaluation.md §4.7 compares it. It is not ok if
-// the property is no number.
+// the property is not a number.
 func (in *Input) number(p *slotValue) (float64, bool) {
 	if p.have&haveNumber != 0 {
 		return p.num, p.numOK
@@ -285,7 +285,7 @@ func (in *Input) numberSlow(p *slotValue) (float64, bool) {
 }
 
 // date returns the property as evaluation.md §4.9 compares it. It is not ok if
-// the property is no date.
+// the property is not a date.
 func (in *Input) date(p *slotValue) (time.Time, bool) {
 	if p.have&haveDate == 0 {
 		p.have |= haveDate
@@ -315,7 +315,7 @@ func (in *Input) fixNow() {
 }
 
 // version returns the property as evaluation.md §4.10 compares it. It is not ok
-// if the property is no version.
+// if the property is not a version.
 func (in *Input) version(p *slotValue) (v *semver.Version, ok bool) {
 	if p.have&haveVersion == 0 {
 		p.have |= haveVersion

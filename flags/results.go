@@ -181,7 +181,7 @@ type Results struct {
 	Partial bool
 
 	snap      *Snapshot
-	decisions []decision // by program order; a value below 0 is no result
+	decisions []decision // by program order; a value below 0 is not a result
 	n         int        // how many of them have a result
 
 	answers map[int32]Result // that take the place of decisions; nil: none

@@ -45,7 +45,7 @@ func TestRulings(t *testing.T) {
 		now            time.Time
 		want           string // code of the reason
 	}{
-		// evaluation.md §1.3: null is no value of version, which says how filters are read.
+		// evaluation.md §1.3: null is not a value of version, which says how filters are read.
 		{"Ruling 40 version of 1", withFilters(`{"version":1,"groups":[{}]}`), nil, time.Time{}, matched},
 		{"Ruling 40 version of null", withFilters(`{"version":null,"groups":[{}]}`), nil, time.Time{}, flags.ErrorFlagData},
 		{"Ruling 40 version of 2", withFilters(`{"version":2,"groups":[{}]}`), nil, time.Time{}, flags.ErrorFlagData},

@@ -37,7 +37,7 @@ func newFile(content []byte, cacheSize int) (f *file, err error) {
 	}
 	reader, err := maxminddb.OpenBytes(content)
 	if err != nil {
-		return nil, fmt.Errorf("is no MaxMind database, or truncated, or still compressed: %w", err)
+		return nil, fmt.Errorf("is not a MaxMind database, or truncated, or still compressed: %w", err)
 	}
 	f = &file{content: content, reader: reader, ipv4Only: reader.Metadata.IPVersion == 4, cache: newCache(cacheSize)}
 	if err := f.verify(); err != nil {

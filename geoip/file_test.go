@@ -42,9 +42,9 @@ func TestOpenRefuses(t *testing.T) {
 		want    string
 	}{
 		{"empty", []byte{}, "is empty"},
-		{"text", []byte("<html>Not found</html>"), "is no MaxMind database"},
+		{"text", []byte("<html>Not found</html>"), "is not a MaxMind database"},
 		{"compressed", compressed.Bytes(), "still compressed"},
-		{"a metadata marker alone", []byte("\xab\xcd\xefMaxMind.com"), "is no MaxMind database"},
+		{"a metadata marker alone", []byte("\xab\xcd\xefMaxMind.com"), "is not a MaxMind database"},
 		{"networks of providers", only("GeoLite2-ASN", object{"autonomous_system_number": 64496}), `is of type "GeoLite2-ASN" and has no English name of a city`},
 		{"countries", only("GeoLite2-Country", object{"country": object{"iso_code": "GB", "names": object{"en": "United Kingdom"}}}), `"GeoLite2-Country"`},
 		{"no networks", newDatabase("Empty-City", 4, 24).bytes(), "no English name of a city"},

@@ -89,7 +89,7 @@ func (s *Service) capturedAt(ctx context.Context, p *Principal, ref string, scop
 
 // organizationByRef returns the organization that a path names by its ID or as
 // @current, and the level of the Principal's user in it. An organization of which
-// the user is no member does not exist for the Principal.
+// the user is not a member does not exist for the Principal.
 func (w *work) organizationByRef(ctx context.Context, ref string, need int, scopes ...Scope) (*Organization, int, error) {
 	p := w.by
 	if err := cmp.Or(p.everywhere(), p.Require(scopes...)); err != nil {

@@ -123,7 +123,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	page := min(q.Page, math.MaxInt32/MaxActivities)
 	if q.Before != "" {
 		if f.Before, err = check.ParseID(q.Before); err != nil {
-			return nil, invalid("before", "invalid_input", "%q is no ID of an entry.", check.Excerpt(q.Before))
+			return nil, invalid("before", "invalid_input", "%q is not an ID of an entry.", check.Excerpt(q.Before))
 		}
 		page = 1
 	}

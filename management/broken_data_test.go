@@ -321,18 +321,18 @@ func TestFailedFlags(t *testing.T) {
 	w.ok(w.store.UpdateFlag(ctx, f))
 	v = must(w.explain("1", `{"distinct_id":"u1"}`))(t)
 	if v.Value != nil || !v.Result.Failed || v.Result.Reason.Code != "flag_data_parsing_error" {
-		t.Errorf("ExplainFlag of what is no JSON = %v, %+v", v.Value, v.Result)
+		t.Errorf("ExplainFlag of what is not JSON = %v, %+v", v.Value, v.Result)
 	}
 	if r := must(w.EvaluationReasons(ctx, p, web, "u1", ""))(t)["k"]; r.Value != false || r.Evaluation.Reason != "flag_data_parsing_error" {
-		t.Errorf("EvaluationReasons of what is no JSON = %+v", r)
+		t.Errorf("EvaluationReasons of what is not JSON = %+v", r)
 	}
 	// Others are not hurt, and it stays as it is until condition sets are sent.
 	must(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, `{"key":"new","filters":`+everybody+`}`)))(t)
 	if v := must(w.changeFlag("1", `{"name":"N"}`))(t); shown(v.Filters) != "{}" || filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)) != "{" {
-		t.Errorf("what is no JSON is shown as %s, and stored as %s", shown(v.Filters), filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)))
+		t.Errorf("what is not JSON is shown as %s, and stored as %s", shown(v.Filters), filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)))
 	}
 	_, err := w.changeFlag("1", `{"key":"other"}`)
-	checkFault(t, "a change of what is no JSON", err, "invalid invalid_input filters")
+	checkFault(t, "a change of what is not JSON", err, "invalid invalid_input filters")
 	if v := must(w.changeFlag("1", `{"filters":`+everybody+`}`))(t); filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)) != shown(v.Filters) {
 		t.Errorf("stored are %s, shown %s", filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)), shown(v.Filters))
 	}

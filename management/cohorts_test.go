@@ -277,7 +277,7 @@ func TestAddCohortIDs(t *testing.T) {
 	}
 
 	// In parts; after an error in the list those before it are members.
-	wrong := &management.Error{Kind: management.ErrInvalid, Code: "invalid_input", Detail: "Line 6002 is no CSV."}
+	wrong := &management.Error{Kind: management.ErrInvalid, Code: "invalid_input", Detail: "Line 6002 is not a CSV."}
 	_, err := add(func(yield func(string, error) bool) {
 		for i := range 6000 {
 			if !yield(fmt.Sprintf("m%d", i), nil) {

@@ -76,7 +76,7 @@ func TestDefinitions(t *testing.T) {
 	broken := management.Definitions([]management.FeatureFlag{{Key: "broken", Active: true, Filters: filtersOf("{")}, {Key: "good", Active: true}}, nil, nil)
 	s = must(flags.Compile(broken, flags.CompileOptions{}))(t)
 	if p := s.Problems(); s.Len() != 2 || p[0].Flag != "broken" || p[0].Severity != flags.Error {
-		t.Errorf("filters that are no JSON: %d flags, problems %v", s.Len(), p)
+		t.Errorf("filters that are not JSON: %d flags, problems %v", s.Len(), p)
 	}
 }
 

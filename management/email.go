@@ -92,7 +92,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	}
 	id, err := check.ParseID(r.UUID.Value)
 	if err != nil {
-		return nil // no user has it, and that is no secret
+		return nil // no user has it, and that is not a secret
 	}
 	target := "uuid:" + id.String()
 	if p != nil {

@@ -62,7 +62,7 @@ func (s *Service) WriteEvents(ctx context.Context, dst io.Writer, p *Principal, 
 	}
 	if q.Exposures {
 		if q.Event != "" && q.Event != flagCalled {
-			return 0, invalid("event", "invalid_choice", "%q is no event of an exposure: want %s, or leave it out.", check.Excerpt(q.Event), flagCalled)
+			return 0, invalid("event", "invalid_choice", "%q is not an event of an exposure: want %s, or leave it out.", check.Excerpt(q.Event), flagCalled)
 		}
 		q.Event = flagCalled
 	}

@@ -115,7 +115,7 @@ func readPlace(attr, cursor string) (p EventPlace, err error) {
 		micros = -micros
 	}
 	if p = (EventPlace{time.UnixMicro(micros).UTC(), n}); !ok || e1 != nil || e2 != nil || n <= 0 || p.cursor() != cursor {
-		return EventPlace{}, invalid(attr, "invalid_input", "%q is no place in a list: use next of the page before.", check.Excerpt(cursor))
+		return EventPlace{}, invalid(attr, "invalid_input", "%q is not a place in a list: use next of the page before.", check.Excerpt(cursor))
 	}
 	return p, nil
 }

@@ -104,7 +104,7 @@ func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q Flag
 		}
 	}
 	if len(wrong) > 0 {
-		out.Warning = fmt.Sprintf("Ignored what is no integer: %s", strings.Join(wrong, ", "))
+		out.Warning = fmt.Sprintf("Ignored what is not an integer: %s", strings.Join(wrong, ", "))
 	}
 	return out, nil
 }

@@ -56,7 +56,7 @@ func TestRuling88FlagKeys(t *testing.T) {
 		{`{"ids":[1]}`, `{"keys":{"1":"a"}}`},
 		{`{"ids":["1",3,2,99,-1]}`, `{"keys":{"1":"a"}}`},
 		{`{"ids":[]}`, `{"keys":{}}`},
-		{`{"ids":[1,"x",null,1.5]}`, `{"keys":{"1":"a"},"warning":"Ignored what is no integer: \"x\", null, 1.5"}`},
+		{`{"ids":[1,"x",null,1.5]}`, `{"keys":{"1":"a"},"warning":"Ignored what is not an integer: \"x\", null, 1.5"}`},
 		{`{"ids":["x",{}]}`, "invalid invalid_input ids"},
 		{`{"ids":7}`, "invalid not_a_list ids"},
 		{`{}`, `{"keys":{}}`},

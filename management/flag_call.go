@@ -100,7 +100,7 @@ func (r *callReader) known(list *map[string]string, v jsonscan.Value, read func(
 	return s
 }
 
-// text returns a text in JSON, false for what is no text.
+// text returns a text in JSON, false for what is not text.
 func (r *callReader) text(v jsonscan.Value) (string, bool) {
 	var ok bool
 	r.buf, ok = v.AppendString(r.buf[:0])

@@ -139,7 +139,7 @@ func writtenValue(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
-	_ = d.Decode(&v) // what is no JSON is nothing
+	_ = d.Decode(&v) // what is not JSON is nothing
 	return withoutNames(v)
 }
 

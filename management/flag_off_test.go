@@ -89,7 +89,7 @@ func TestRuling86FlagsWithoutConditionSets(t *testing.T) {
 	}
 }
 
-// What a flag cannot be made of stays refused: null is no filters, and a survey that
+// What a flag cannot be made of stays refused: null is not filters, and a survey that
 // targets nobody is a mistake (management.md §9.6).
 func TestRuling86WhatStaysRefused(t *testing.T) {
 	w := newWorld(t)

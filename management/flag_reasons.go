@@ -23,7 +23,7 @@ type FlagReason struct {
 }
 
 // EvaluationReasons returns the values of all flags that people have made, by key,
-// for a person and the groups of a JSON object; "" is no groups. What is stored
+// for a person and the groups of a JSON object; "" means no groups. What is stored
 // counts as for [Service.ExplainFlag]. It needs scope feature_flag:read.
 func (s *Service) EvaluationReasons(ctx context.Context, p *Principal, ref, distinctID, groups string) (map[string]FlagEvaluation, error) {
 	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")

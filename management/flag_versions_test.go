@@ -186,7 +186,7 @@ func TestLongFlagHistory(t *testing.T) {
 	}
 }
 
-// Text that says the same in other words is no new version: the version has the newest
+// Text that says the same in other words is not a new version: the version has the newest
 // words.
 func TestVersionInOtherWords(t *testing.T) {
 	w := newWorld(t)

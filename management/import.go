@@ -322,7 +322,7 @@ func readImport(document []byte) (*importFile, error) {
 		if err := d.Decode(&raw); err == io.EOF {
 			break
 		} else if err != nil {
-			return nil, invalid("", "invalid_input", "The file is no JSON object of definitions, and no list of flags: %s.", err)
+			return nil, invalid("", "invalid_input", "The file is not JSON object of definitions, and no list of flags: %s.", err)
 		}
 		if err := r.document(raw); err != nil {
 			return nil, err
@@ -341,7 +341,7 @@ func (r *importReader) document(raw json.RawMessage) error {
 	if raw[0] == '[' {
 		whole.Results = raw
 	} else if err := json.Unmarshal(raw, &whole); err != nil {
-		return invalid("", "invalid_input", "The file is no JSON object of definitions, and no list of flags: %s.", err)
+		return invalid("", "invalid_input", "The file is not JSON object of definitions, and no list of flags: %s.", err)
 	} else if err := judge.Lenient.CheckMembers(members.Document, raw); err != nil {
 		return judgeError(err)
 	}
@@ -353,7 +353,7 @@ func (r *importReader) document(raw json.RawMessage) error {
 	for index, name := range whole.GroupTypes {
 		i, err := strconv.Atoi(index)
 		if err != nil || i < 0 {
-			return invalid("group_type_mapping", "invalid_input", "The index %q is no number.", check.Excerpt(index))
+			return invalid("group_type_mapping", "invalid_input", "The index %q is not a number.", check.Excerpt(index))
 		}
 		r.file.groupTypes[i] = name
 	}
@@ -513,7 +513,7 @@ func (r *importReader) readTrees() error {
 	for _, text := range slices.Sorted(maps.Keys(r.trees)) {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return invalid("cohorts", "invalid_input", "The ID %q is no number.", check.Excerpt(text))
+			return invalid("cohorts", "invalid_input", "The ID %q is not a number.", check.Excerpt(text))
 		}
 		c := importedCohort{ID: id, Name: "Imported cohort " + text, at: "/cohorts/" + text}
 		if record, ok := rawjson.Object(r.trees[text]); ok && record["is_static"] != nil {

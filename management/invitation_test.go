@@ -351,7 +351,7 @@ func TestRuling67MailLimits(t *testing.T) {
 // second2 returns what is wrong with the result of a call.
 func second2[T any](_ T, err error) string { return fault(err) }
 
-// Names of organizations and persons are in no subject, and are no links in a text.
+// Names of organizations and persons are in no subject, and are not links in a text.
 func TestRuling67NamesInMail(t *testing.T) {
 	w := newWorld(t)
 	must(w.UpdateOrganization(t.Context(), w.as(w.ada), w.acme.ID.String(), management.OrganizationPatch{Name: optional.Of("evil.com")}))(t)

@@ -190,7 +190,7 @@ func configurationOf(f *flags.Filters) (kind string, value json.RawMessage, reas
 		switch {
 		case reason != "":
 			return "", nil, reason
-		case k == "", k == kind: // null is no value
+		case k == "", k == kind: // null is not a value
 		case kind == "":
 			kind, value = k, v
 		case isNumber(kind) && isNumber(k):

@@ -275,7 +275,7 @@ func TestManifestFlagByKey(t *testing.T) {
 	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"flag","filters":{"groups":[{}]}}`)
 	same := management.ManifestPatch{Key: optional.Of(id), Type: optional.Of("boolean"), DefaultValue: optional.Of(json.RawMessage("false"))}
-	_, err := w.UpdateManifestFlag(t.Context(), w.as(w.ada), ref(w.web), id, same) // an ID is no key here
+	_, err := w.UpdateManifestFlag(t.Context(), w.as(w.ada), ref(w.web), id, same) // an ID is not a key here
 	checkFault(t, "UpdateManifestFlag", err, "not found not_found")
 	_, err = w.DeleteManifestFlag(t.Context(), w.as(w.ada), ref(w.web), id)
 	checkFault(t, "DeleteManifestFlag", err, "not found not_found")

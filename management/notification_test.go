@@ -29,7 +29,7 @@ func TestNotificationDefaults(t *testing.T) {
 // entry.
 func TestNotificationsMerge(t *testing.T) {
 	w := newWorld(t)
-	for _, tt := range []struct{ change, want string }{ // want has what is no default
+	for _, tt := range []struct{ change, want string }{ // want has what is not a default
 		{`{}`, `{}`},
 		{`{"plugin_disabled":false}`, `{"plugin_disabled":false}`},
 		{`{"data_pipeline_error_threshold":0.5}`, `{"plugin_disabled":false,"data_pipeline_error_threshold":0.5}`},

@@ -262,7 +262,7 @@ func TestPatchReportsFirst(t *testing.T) {
 	}
 }
 
-// What is no UTF-8 cannot come in a request, but from a host application, and no
+// What is not UTF-8 cannot come in a request, but from a host application, and no
 // database takes it.
 func TestPatchOfBytes(t *testing.T) {
 	w := newWorld(t)

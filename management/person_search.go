@@ -94,7 +94,7 @@ func (s *Service) SearchPersons(ctx context.Context, p *Principal, ref string, q
 		name, id, _ := strings.Cut(q.After, "-")
 		first = slices.IndexFunc(search.stages, func(s stage) bool { return s.name == name })
 		if before, err = check.ParseID(id); err != nil || first < 0 {
-			return nil, invalid("after", "invalid_input", "%q is no place in a list.", check.Excerpt(q.After))
+			return nil, invalid("after", "invalid_input", "%q is not a place in a list.", check.Excerpt(q.After))
 		}
 	} else if err := search.exact(ctx, q.Text); err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func (w *work) checkList(ctx context.Context, cohort int64) error {
 	case errors.Is(err, ErrNotFound), err == nil && c.Deleted:
 		return invalid("cohort", "does_not_exist", `Invalid pk "%d" - object does not exist.`, cohort)
 	case err == nil && !c.Static:
-		return invalid("cohort", "invalid_input", "Cohort %d is no list of persons: it has those with certain properties.", cohort)
+		return invalid("cohort", "invalid_input", "Cohort %d is not a list of persons: it has those with certain properties.", cohort)
 	}
 	return err
 }

@@ -553,7 +553,7 @@ func (p *eventPurger) PurgeEvents(context.Context) (bool, error) {
 	return len(p.calls) <= p.more, nil
 }
 
-// Run deletes events of deleted persons, also if the Store is no ProjectPurger.
+// Run deletes events of deleted persons, also if the Store is not a ProjectPurger.
 func TestRunPurgesEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &eventPurger{answers: []error{nil, nil, nil, errBroken}, more: 2}

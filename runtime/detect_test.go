@@ -137,7 +137,7 @@ func TestSignalsOf(t *testing.T) {
 		{"fetch mode", http.Header{"Sec-Fetch-Mode": {"cors"}}, runtime.Signals{Browser: true}},
 		{"fetch site", http.Header{"Sec-Fetch-Site": {"cross-site"}}, runtime.Signals{Browser: true}},
 		{"an empty value is none", http.Header{"Origin": {""}}, runtime.Signals{}},
-		{"fetch destination is no signal", http.Header{"Sec-Fetch-Dest": {"empty"}}, runtime.Signals{}},
+		{"fetch destination is not a signal", http.Header{"Sec-Fetch-Dest": {"empty"}}, runtime.Signals{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, runtime.SignalsOf(tt.header)); diff != "" {

@@ -14,7 +14,7 @@ func TestFilterTags(t *testing.T) {
 	}{
 		{"neither has tags", nil, nil, true},
 		{"a request without tags sees tagged flags", nil, []string{"docs"}, true},
-		{"an empty list is no tags", []string{}, []string{"docs"}, true},
+		{"an empty list is not tags", []string{}, []string{"docs"}, true},
 		{"a flag without tags is always seen", []string{"app"}, nil, true},
 		{"a flag with an empty list is always seen", []string{"app"}, []string{}, true},
 		{"one in common", []string{"app", "docs"}, []string{"docs"}, true},

@@ -54,7 +54,7 @@ func (k Kind) String() string {
 type Requirement uint8
 
 const (
-	// Any is no requirement.
+	// Any is not a requirement.
 	Any Requirement = iota
 
 	// ClientOnly hides the flag from servers.

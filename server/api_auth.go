@@ -182,7 +182,7 @@ func (a *apiRequest) client() netip.Addr {
 }
 
 // newOrigins returns the check of the origins that may use sessions of the host
-// application, or an error if one of the list is no origin.
+// application, or an error if one of the list is not an origin.
 func newOrigins(list []string) (*http.CrossOriginProtection, error) {
 	protection := http.NewCrossOriginProtection()
 	for _, origin := range list {

@@ -50,9 +50,9 @@ func TestAPIAuthentication(t *testing.T) {
 		{"body before query", "", me + "?personal_api_key=" + adaKey, inBody, "not_authenticated", "bob"},
 		{"another scheme and query", "Basic x", inQuery, "", "not_authenticated", "bob"},
 		{"body without key and query", "", inQuery, "{}", "not_authenticated", "bob"},
-		{"key in body is no string", "", inQuery, `{"personal_api_key":{"x":1}}`, "not_authenticated", "bob"},
-		{"body that is no object", "", inQuery, `[]`, "not_authenticated", "invalid_input"},
-		{"body that is no JSON", "", me, `{"personal_api_key":"` + bobKey + `"`, "not_authenticated", "parse_error"},
+		{"key in body is not a string", "", inQuery, `{"personal_api_key":{"x":1}}`, "not_authenticated", "bob"},
+		{"body that is not an object", "", inQuery, `[]`, "not_authenticated", "invalid_input"},
+		{"body that is not JSON", "", me, `{"personal_api_key":"` + bobKey + `"`, "not_authenticated", "parse_error"},
 		{"wrong in body", "", me, `{"personal_api_key":"phx_wrong"}`, "not_authenticated", "authentication_failed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

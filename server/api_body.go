@@ -59,7 +59,7 @@ func (a *apiRequest) readBody() error {
 		if e, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
 			at = e.Offset
 		}
-		return parseError("this is no JSON, or nested deeper than %d levels, at byte %d", maxDepth, at)
+		return parseError("this is not JSON, or nested deeper than %d levels, at byte %d", maxDepth, at)
 	}
 	if !utf8.Valid(document) {
 		return parseError("the text is not UTF-8")
@@ -91,7 +91,7 @@ func checkMediaType(h http.Header) error {
 }
 
 // membersOf looks at the members of an object. If several have one name, the last
-// one counts (management.md §15.1 A24). Values that are no objects have no members.
+// one counts (management.md §15.1 A24). Values that are not objects have no members.
 func membersOf(document jsonscan.Value) (m members) {
 	text := func(v jsonscan.Value) string {
 		s, _ := v.AppendString(nil)

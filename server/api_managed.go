@@ -111,7 +111,7 @@ func listActivity(scope string) operation {
 	}
 }
 
-// pageNumber reads a parameter that counts from 1. Zero and what is no number count
+// pageNumber reads a parameter that counts from 1. Zero and what is not a number count
 // as missing.
 func (a *apiRequest) pageNumber(name string, otherwise int) int {
 	text := a.param(name)

@@ -114,7 +114,7 @@ func checkAppURL(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("server: Config.Management.AppURL is no http or https URL without query and fragment")
+		return errors.New("server: Config.Management.AppURL is not an http or https URL without query and fragment")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ var surveyRoutes = []route{
 }
 
 // listSurveys answers with the surveys that a query selects (management.md §9.11).
-// A text that is no ID selects nothing.
+// A text that is not an ID selects nothing.
 func listSurveys(a *apiRequest) error {
 	filter := survey.Filter{Type: a.param("type"), Search: a.param("search")}
 	var err error

@@ -127,7 +127,7 @@ func TestAPIReads(t *testing.T) {
 	}
 }
 
-// TestAPIPaths: what is no path of the API is an unknown endpoint, and nothing
+// TestAPIPaths: what is not a path of the API is an unknown endpoint, and nothing
 // that a path can hold confuses the rest.
 func TestAPIPaths(t *testing.T) {
 	a := newAPI(t, apiSetup{})

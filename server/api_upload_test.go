@@ -114,9 +114,9 @@ func TestUploadCSV(t *testing.T) {
 		{name: "carriage returns alone", body: "a\rb\rc\r", err: "line 1 has a carriage return without a line feed"},
 		{name: "carriage return in quotes", body: "a\n\"b\rc\"\n", want: []string{"a"}, err: "line 2 has a carriage return without a line feed"},
 		{name: "both in quotes", body: "\"a\r\nb\"\r\n", want: []string{"a\nb"}},
-		{name: "bare quote", body: "a\nb\"c\n", want: []string{"a"}, err: `line 2 is no CSV: bare " in non-quoted-field`},
-		{name: "open quote", body: "a\n\"b\nc\n", want: []string{"a"}, err: `line 3 is no CSV: extraneous or missing " in quoted-field`},
-		{name: "text behind quotes", body: "\"a\"b\n", err: `line 1 is no CSV: extraneous or missing " in quoted-field`},
+		{name: "bare quote", body: "a\nb\"c\n", want: []string{"a"}, err: `line 2 is not a CSV: bare " in non-quoted-field`},
+		{name: "open quote", body: "a\n\"b\nc\n", want: []string{"a"}, err: `line 3 is not a CSV: extraneous or missing " in quoted-field`},
+		{name: "text behind quotes", body: "\"a\"b\n", err: `line 1 is not a CSV: extraneous or missing " in quoted-field`},
 
 		{name: "long ID", body: long + "\n", want: []string{strings.Repeat("é", 200)}},
 		{name: "NUL", body: "a\x00b\n", want: []string{"a\ufffdb"}},
@@ -337,7 +337,7 @@ func FuzzUploadJSON(f *testing.F) {
 		}
 		text := strings.TrimPrefix(body, "\ufeff")
 		if err == nil && !json.Valid([]byte(text)) {
-			t.Errorf("%q is no JSON, and gives %q", body, whole)
+			t.Errorf("%q is not JSON, and gives %q", body, whole)
 		}
 		var list []string
 		if utf8.ValidString(body) && json.Unmarshal([]byte(text), &list) == nil && list != nil && !strings.Contains(text, "null") {
@@ -433,7 +433,7 @@ func TestUpload(t *testing.T) {
 		{name: "gzip", call: upload("text/csv", zip("a\n"), "Content-Encoding", "gzip"), status: 415, code: "unsupported_media_type", detail: "Compressed bodies"},
 		{name: "gzip without saying so", call: upload("text/csv", zip("a\n")), status: 400, code: "invalid_input"},
 
-		{name: "not CSV", call: upload("text/csv", "a\nhunter\"2\n"), status: 400, code: "invalid_input", detail: "line 2 is no CSV", added: []string{"a"}},
+		{name: "not CSV", call: upload("text/csv", "a\nhunter\"2\n"), status: 400, code: "invalid_input", detail: "line 2 is not a CSV", added: []string{"a"}},
 		{name: "not JSON", call: upload("application/json", `["a",hunter2]`), status: 400, code: "invalid_input", detail: "Before that 1 were stored.", added: []string{"a"}},
 		{name: "object", call: upload("application/json", `{"hunter2":1}`), status: 400, code: "invalid_input", detail: "want a list"},
 
@@ -601,7 +601,7 @@ func testDocumentBody(t *testing.T, route string) {
 		{name: "an odd dry run", call: api("POST", path+"?dry_run=maybe", document), status: 400, code: "invalid_input"},
 		{name: "any state", call: api("POST", path, document, "If-Match", "*")},
 		{name: "no body", call: api("POST", path, ""), status: 400, code: "invalid_input", detail: "The file has no list of flags"},
-		{name: "no JSON", call: api("POST", path, `{"flags":[hunter2]}`), status: 400, code: "invalid_input", detail: "The file is no JSON object of definitions"},
+		{name: "no JSON", call: api("POST", path, `{"flags":[hunter2]}`), status: 400, code: "invalid_input", detail: "The file is not JSON object of definitions"},
 		{name: "no flags", call: api("POST", path, `{}`), status: 400, code: "invalid_input", detail: "want the member flags"},
 		{name: "form", call: api("POST", path, document, "Content-Type", "text/plain"), status: 415, code: "unsupported_media_type"},
 		{name: "gzip", call: api("POST", path, zip(document), "Content-Encoding", "gzip"), status: 415, code: "unsupported_media_type"},

@@ -306,7 +306,7 @@ func fuzzServer(f *testing.F) (*server.Server, *fakeCollector) {
 const fuzzDecoded = 256 << 10
 
 // fuzzSend sends a request whose parts may be anything. It returns an answer that
-// is no failure of the server and did not take too much memory.
+// is not a failure of the server and did not take too much memory.
 func fuzzSend(t *testing.T, s *server.Server, c call, query string) *http.Response {
 	t.Helper()
 	r := c.request()

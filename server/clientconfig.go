@@ -18,7 +18,7 @@ type ClientConfig struct {
 
 // NewClientConfig returns the configuration with the given members of the top
 // level. They replace members of the zero ClientConfig or come after them. The
-// error is about a value that is no JSON, or a name that answers need for
+// error is about a value that is not JSON, or a name that answers need for
 // themselves.
 func NewClientConfig(members map[string]any) (ClientConfig, error) {
 	for _, name := range answerMembers {

@@ -255,7 +255,7 @@ func (c Config) check() error {
 	}
 	for _, p := range c.TrustedProxies {
 		if !p.IsValid() {
-			return fmt.Errorf("server: Config.TrustedProxies: %v is no address prefix", p)
+			return fmt.Errorf("server: Config.TrustedProxies: %v is not an address prefix", p)
 		}
 		if p.Addr().Is4In6() { // Contains would find nothing in it
 			return fmt.Errorf("server: Config.TrustedProxies: %v is IPv4 in IPv6, want a prefix of IPv4 or IPv6", p)

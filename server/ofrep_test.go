@@ -290,7 +290,7 @@ func TestRuling61OFREPValues(t *testing.T) {
 	}
 }
 
-// TestOFREPContext: members of the context that are no person properties, and
+// TestOFREPContext: members of the context that are not person properties, and
 // members that have the wrong type (wire.md §7.2).
 func TestOFREPContext(t *testing.T) {
 	s := newOFREP(t, nil)

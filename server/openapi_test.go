@@ -237,7 +237,7 @@ func TestOpenAPIClosed(t *testing.T) {
 			list, ok := strings.CutPrefix(pattern, "^(")
 			list, end := strings.CutSuffix(list, ")$")
 			if !ok || !end {
-				t.Errorf("%s: the pattern %s is no list of names", name, pattern)
+				t.Errorf("%s: the pattern %s is not a list of names", name, pattern)
 			}
 			described = append(described, strings.Split(list, "|")...)
 		}

@@ -100,7 +100,7 @@ func renderDefinitions(p Publication, inline bool) func() (document, error) {
 	})
 }
 
-// appendList appends a JSON array. The error names the element that is no JSON.
+// appendList appends a JSON array. The error names the element that is not JSON.
 func appendList(dst []byte, thing string, list []json.RawMessage) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, v := range list {

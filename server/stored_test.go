@@ -65,10 +65,10 @@ func TestStoreFailures(t *testing.T) {
 			c.Store = fakeStore{&fakeProperties{}, &fakeOverrides{}, &fakeCohorts{}}
 		}, false},
 		{"properties", func(c *server.Config) { c.Store = fakeStore{fakeProperties: &fakeProperties{err: down}} }, true},
-		{"person is no JSON", func(c *server.Config) {
+		{"person is not JSON", func(c *server.Config) {
 			c.Store = fakeStore{fakeProperties: &fakeProperties{persons: map[string]string{"user-1": `{"plan":`}}}
 		}, true},
-		{"group is no object", func(c *server.Config) {
+		{"group is not an object", func(c *server.Config) {
 			c.Store = fakeStore{fakeProperties: &fakeProperties{groups: map[string]string{"company/acme": `[1]`}}}
 		}, true},
 		{"cohorts", func(c *server.Config) { c.Store = fakeStore{fakeCohorts: &fakeCohorts{err: down}} }, true},

@@ -249,7 +249,7 @@ func (c *checker) mismatch(f *flagFacts, asks uses.Kind, library uses.Library, m
 		case handle, method == "Ref.Bool":
 			return fmt.Sprintf("has %s: %s always gets the fallback; declare it by NewVariant", variants(f.variants), methodName(method))
 		case library == uses.OpenFeature:
-			return fmt.Sprintf("has %s, which are no booleans: ask for a string", variants(f.variants))
+			return fmt.Sprintf("has %s, which are not booleans: ask for a string", variants(f.variants))
 		}
 		// Bool of a Person, a Snapshot or an Evaluator is true for each variant.
 	case uses.String:
@@ -333,7 +333,7 @@ func (f *flagFacts) payloadMismatch(fits func(string) bool, what string) string 
 	return ""
 }
 
-// checkFallback reports a fallback that is no variant.
+// checkFallback reports a fallback that is not a variant.
 func (c *checker) checkFallback(f *flagFacts, u *uses.Use) {
 	if u.Fallback == nil || u.Asks != uses.String || f.remote || len(f.variants) == 0 {
 		return

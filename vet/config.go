@@ -119,7 +119,7 @@ func knownMembers(node *yaml.Node, names []string) error {
 
 // FindConfig reads the file of a configuration, or if the name is "" the [ConfigFile] of a
 // folder or of the nearest one above it that has one. Without such a file the result is
-// zero. The key of a server is no part of it.
+// zero. The key of a server is not a part of it.
 func FindConfig(folder, name string) (*Config, error) {
 	path := name
 	if path == "" {

@@ -20,7 +20,7 @@ func isJSONBool(payload string) bool {
 	return payload == "true" || payload == "false"
 }
 
-// isText reports whether a payload is a JSON string, or a text that is no JSON.
+// isText reports whether a payload is a JSON string, or a text that is not JSON.
 func isText(payload string) bool {
 	var v any
 	if json.Unmarshal([]byte(payload), &v) != nil {

@@ -221,7 +221,7 @@ func unusedHandles(fset *token.FileSet, program *uses.Program) (problems []probl
 	return problems
 }
 
-// unusedFlags reports flags that no code asks for and whose keys are no strings in it.
+// unusedFlags reports flags that no code asks for and whose keys are not strings in it.
 func unusedFlags(d *Definitions, program *uses.Program) (problems []problem) {
 	read, used := make(map[string]bool), make(map[string]bool)
 	open := 0 // calls whose key is not constant

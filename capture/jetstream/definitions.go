@@ -145,7 +145,7 @@ func (d *Definitions) Load(ctx context.Context, have string) (*flags.Definitions
 
 // foreign is the error for a value that Put has not written.
 func (d *Definitions) foreign(err error) error {
-	return fmt.Errorf("jetstream: bucket %q has a value under %q that is no compressed document: %w", d.bucket.Bucket(), d.key, err)
+	return fmt.Errorf("jetstream: bucket %q has a value under %q that is not a compressed document: %w", d.bucket.Bucket(), d.key, err)
 }
 
 func (d *Definitions) fail(err error) error {

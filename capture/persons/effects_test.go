@@ -149,7 +149,7 @@ func TestEffects(t *testing.T) {
 		{"null and nested values are values", []capture.Event{
 			event("page", "u", `{"$set":{"a":null,"b":[1,{"c":"d"}]},"$set_once":{"a":1}}`),
 		}, []string{`u {"a":null,"b":[1,{"c":"d"}]}`}},
-		{"what is no object is ignored", []capture.Event{
+		{"what is not an object is ignored", []capture.Event{
 			event("page", "u", `{"$set":[1],"$set_once":"x","$unset":"a","$groups":["company"]}`),
 		}, []string{`u {}`}},
 		{"the last of several members with one name", []capture.Event{

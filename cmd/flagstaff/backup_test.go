@@ -122,7 +122,7 @@ func TestBackupRefuses(t *testing.T) {
 		{[]string{"backup", "-store", "DIR/none.db", to}, "flagstaff backup: there is no store in DIR/none.db: name another one with -store"},
 		{[]string{"backup", "-store", text, to}, "flagstaff backup: sqlite: back up DIR/text.db: file is not a database (26)"},
 		{[]string{"backup", "-store", text, "-secret-key-file", "DIR/none.key", to}, "flagstaff backup: read the keys of the store: open DIR/none.key: no such file or directory: name their file with -secret-key-file, or copy the store alone with -without-keys"},
-		{[]string{"backup", "-store", text, "-secret-key-file", "DIR/odd.key", to}, "flagstaff backup: read the keys of the store: DIR/odd.key:1 is no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints: name their file with -secret-key-file, or copy the store alone with -without-keys"},
+		{[]string{"backup", "-store", text, "-secret-key-file", "DIR/odd.key", to}, "flagstaff backup: read the keys of the store: DIR/odd.key:1 is not a secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints: name their file with -secret-key-file, or copy the store alone with -without-keys"},
 		{[]string{"backup", "-store", text, "-without-keys", text}, "flagstaff backup: DIR/text.db is not overwritten: sqlite: back up: create DIR/text.db: file already exists"},
 		{[]string{"backup", "-store", "postgres://u:s3cret@db.example/flags", to}, "flagstaff backup: the store is PostgreSQL at db.example/flags, which pg_dump and pg_restore copy"},
 		{[]string{"backup", "-store", ":memory:", to}, "flagstaff backup: the store is in memory, of which there is no copy"},

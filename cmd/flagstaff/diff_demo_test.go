@@ -82,7 +82,7 @@ func TestDiffOfOneProject(t *testing.T) {
 	}
 }
 
-// What means the same is no difference, whatever a document writes of it.
+// What means the same is not a difference, whatever a document writes of it.
 func TestDiffOfDefaults(t *testing.T) {
 	t.Parallel()
 	plain := write(t, "plain.json", `{"flags":[{"id":1,"key":"base","active":true,"filters":{"groups":[{}]}},{"id":2,"key":"f","active":true,"filters":{"groups":[

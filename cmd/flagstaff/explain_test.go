@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 		{"no properties", []string{file, "new-checkout", "ada"}, "new-checkout = false"},
 		{"properties", []string{"-property", "plan=pro", "--property=seats=6", file, "new-checkout", "ada"}, "new-checkout = true"},
 		{"flags after arguments", []string{file, "new-checkout", "ada", "-property", "plan=pro", "-property", "seats=6"}, "new-checkout = true"},
-		{"a comma is no separator", []string{file, "new-checkout", "ada", "-property", "plan=pro,team", "-property", "seats=6"}, "new-checkout = false"},
+		{"a comma is not a separator", []string{file, "new-checkout", "ada", "-property", "plan=pro,team", "-property", "seats=6"}, "new-checkout = false"},
 		{"a group", []string{"-group", "company=acme", "-group-property", "company.tier=free", file, "billing", "ada"}, "billing = true"},
 		{"another group", []string{"-group", "company=acme", "-group-property", "company.tier=paid", file, "billing", "ada"}, "billing = false"},
 		{"a moment", []string{"-now", "2026-03-01T00:00:00Z", "-property", "seen=2026-02-20", "-context", "app", "-runtime", "client", file, "recent", "ada"}, "recent = true"},

@@ -70,7 +70,7 @@ func TestExportEventsBreaksOff(t *testing.T) {
 		want string
 	}{
 		"broken":          {func(http.Header) { panic(http.ErrAbortHandler) }, "the export is not complete: the answer of HOST breaks off: unexpected EOF"},
-		"without trailer": {func(http.Header) {}, "the export is not complete: the answer of HOST ends without saying that it is complete: is there a proxy that leaves trailers out, or a server that is no Flagstaff server?"},
+		"without trailer": {func(http.Header) {}, "the export is not complete: the answer of HOST ends without saying that it is complete: is there a proxy that leaves trailers out, or a server that is not a Flagstaff server?"},
 		"no number":       {func(h http.Header) { h.Set("X-Event-Count", "many") }, `the export is not complete: the server says that it has "many" events`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -127,7 +127,7 @@ func (r *remote) keys(ctx context.Context) (keys []string, err error) {
 const completionTime = 2 * time.Second
 
 // completeKey yields the keys of flags for the first argument of a command. A shell that
-// waits is no place for errors.
+// waits is not a place for errors.
 func (p *program) completeKey(r *remote) cli.ShellCompleteFunc {
 	return tool.Complete(func(cmd *cli.Command) (candidates []tool.Candidate) {
 		client, err := p.Client(&r.Connection)

@@ -177,7 +177,7 @@ func (n *newFlag) bodyOfFile(p *program, key string) (map[string]any, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil || members == nil {
-		return nil, fmt.Errorf(`%s is no flag: want a JSON object such as {"key":"new-checkout","filters":{"groups":[{"rollout_percentage":10}]}}`, name)
+		return nil, fmt.Errorf(`%s is not a flag: want a JSON object such as {"key":"new-checkout","filters":{"groups":[{"rollout_percentage":10}]}}`, name)
 	}
 	if members["flags"] != nil {
 		return nil, fmt.Errorf("%s is a document of definitions, not one flag: %s import takes it", name, tool.ProgramName)

@@ -107,7 +107,7 @@ func (t *table) read(r io.Reader) error {
 		for i := 2; i+1 < len(fields); i += 2 {
 			v, err := strconv.ParseFloat(fields[i], 64)
 			if err != nil {
-				return fmt.Errorf("%q is no number in: %s", fields[i], lines.Text())
+				return fmt.Errorf("%q is not a number in: %s", fields[i], lines.Text())
 			}
 			units[fields[i+1]] = append(units[fields[i+1]], v)
 		}

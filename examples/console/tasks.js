@@ -470,7 +470,7 @@ async function invite(t) {
 	await t.title(/^Members of/)
 	await hand.write(t.field('E-mail address'), 'somebody')
 	await hand.press(t.button('Invite'))
-	t.checks.ok('J01', 'what is no address is not sent', !(await t.main.locator('#value').isVisible()))
+	t.checks.ok('J01', 'what is not an address is not sent', !(await t.main.locator('#value').isVisible()))
 	await hand.write(t.field('E-mail address'), guest)
 	await hand.choose(t.field('Level'), 'administrator')
 	await hand.press(t.button('Invite'))

@@ -339,7 +339,7 @@ func compare(d *reference.Document, id string, properties []byte, now time.Time,
 			enabled++
 			want = answer{true, r.Variant, ""}
 			if r.Payload != nil && json.Unmarshal(r.Payload, &want.Payload) != nil {
-				return fmt.Sprintf("flag %s has the payload %s, which is no text", r.Key, r.Payload)
+				return fmt.Sprintf("flag %s has the payload %s, which is not text", r.Key, r.Payload)
 			}
 		}
 		if got[r.Key] != want {

@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// Members of a context that are no person properties (wire.md §7.2).
+// Members of a context that are not person properties (wire.md §7.2).
 const (
 	groupsKey          = "groups"
 	groupPropertiesKey = "groupProperties"

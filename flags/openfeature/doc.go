@@ -25,7 +25,7 @@
 // has the boolean false, and the default for other types.
 //
 // A flag for remote configuration has its payload as its value: a boolean, a string
-// or text that is no JSON, a number, an object or a list. It has the default while
+// or text that is not JSON, a number, an object or a list. It has the default while
 // it is off or has no payload. A value of another type gives TYPE_MISMATCH, and a
 // flag that cannot be evaluated GENERAL.
 //

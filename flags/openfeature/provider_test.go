@@ -339,7 +339,7 @@ func TestContext(t *testing.T) {
 		{"group key that is an integer", "company-12", "u", map[string]any{"groups": map[string]any{"company": 12}}, true},
 		{"group key that is a float", "company-12", "u", map[string]any{"groups": map[string]any{"company": float32(12)}}, true},
 		{"group key that is neither", "company-12", "u", map[string]any{"groups": map[string]any{"company": []string{"12"}}}, false},
-		{"group key that is no JSON", "company-12", "u", map[string]any{"groups": map[string]any{"company": func() {}}}, false},
+		{"group key that is not JSON", "company-12", "u", map[string]any{"groups": map[string]any{"company": func() {}}}, false},
 		{"nothing where groups belong", "on", "u", map[string]any{"groups": nil, "groupProperties": nil, "$device_id": nil, "evaluation_contexts": nil}, true},
 		{"groups of another type", "on", "u", map[string]any{"groups": "acme"}, of.InvalidContextCode},
 		{"group properties of another type", "on", "u", map[string]any{"groupProperties": 1}, of.InvalidContextCode},
@@ -352,7 +352,7 @@ func TestContext(t *testing.T) {
 		{"other evaluation context", "tagged", "u", map[string]any{"evaluation_contexts": []any{"app"}}, of.FlagNotFoundCode},
 		{"evaluation contexts of another type", "on", "u", map[string]any{"evaluation_contexts": []any{1}}, of.InvalidContextCode},
 		{"evaluation context of another type", "on", "u", map[string]any{"evaluation_contexts": "docs"}, of.InvalidContextCode},
-		{"reserved members are no person properties", "sees-groups", "u", map[string]any{"groups": map[string]any{}}, false},
+		{"reserved members are not person properties", "sees-groups", "u", map[string]any{"groups": map[string]any{}}, false},
 		{"a property beside them", "sees-groups", "u", map[string]any{"groups": map[string]any{}, "team": "a"}, true},
 	} {
 		before := maps.Clone(tt.context)

@@ -54,11 +54,11 @@ func TestSpecification(t *testing.T) {
 		{"value without context", "float", "float", of.EvaluationContext{}, 1.25, of.StaticReason, ""},
 		{"value without context", "object", "object", of.EvaluationContext{}, map[string]any{"list": []any{true, nil}, "size": 20.0}, of.StaticReason, ""},
 
-		{"empty value is no default", "bool", "boolean-empty", ada, false, of.StaticReason, ""},
-		{"empty value is no default", "string", "string-empty", ada, "", of.StaticReason, ""},
-		{"empty value is no default", "int", "number-empty", ada, int64(0), of.StaticReason, ""},
-		{"empty value is no default", "float", "number-empty", ada, 0.0, of.StaticReason, ""},
-		{"empty value is no default", "object", "object-empty", ada, map[string]any{}, of.StaticReason, ""},
+		{"empty value is not a default", "bool", "boolean-empty", ada, false, of.StaticReason, ""},
+		{"empty value is not a default", "string", "string-empty", ada, "", of.StaticReason, ""},
+		{"empty value is not a default", "int", "number-empty", ada, int64(0), of.StaticReason, ""},
+		{"empty value is not a default", "float", "number-empty", ada, 0.0, of.StaticReason, ""},
+		{"empty value is not a default", "object", "object-empty", ada, map[string]any{}, of.StaticReason, ""},
 
 		{"targeting matches", "bool", "boolean-targeted", ada, true, of.TargetingMatchReason, ""},
 		{"targeting matches", "string", "string-targeted", ada, "", of.TargetingMatchReason, ""},

@@ -68,7 +68,7 @@ func (r *Request) ParseContext(body []byte) error {
 	return err
 }
 
-// contextNames are the members of an evaluation context that are no person
+// contextNames are the members of an evaluation context that are not person
 // properties, by the spelling of the field that they are.
 var contextNames = [spellings]string{
 	distinctID: "targetingKey", groups: "groups", groupProperties: "groupProperties",

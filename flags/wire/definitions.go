@@ -152,7 +152,7 @@ func (w *document) number(x float64) {
 
 // value writes the value of a filter in the compact form of package text, which
 // means the same to every operator and has no escapes or bytes that a strict parser
-// refuses. It writes null for a value that is no JSON.
+// refuses. It writes null for a value that is not JSON.
 func (w *document) value(v json.RawMessage) {
 	out, ok := text.AppendJSON(w.dst, v)
 	if !ok {

@@ -843,7 +843,7 @@ func FuzzDefinitions(f *testing.F) {
 	})
 }
 
-// FuzzDefinitionsMadeInGo writes definitions with texts that are no JSON, no
+// FuzzDefinitionsMadeInGo writes definitions with texts that are not JSON, no
 // UTF-8, and no names that exist.
 func FuzzDefinitionsMadeInGo(f *testing.F) {
 	f.Add("a", []byte(`"x"`), 50.0, int64(1))

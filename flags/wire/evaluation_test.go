@@ -60,7 +60,7 @@ func TestAppendEvaluations(t *testing.T) {
 		}
 		got, status := wire.AppendEvaluation(nil, &r, e)
 		if !json.Valid(got) {
-			t.Errorf("%s is no JSON", got)
+			t.Errorf("%s is not JSON", got)
 		}
 		return string(got), status
 	}

@@ -12,7 +12,7 @@ import (
 // say about the runtime; the body beats it. Nothing is copied: in must not be
 // used after the next Parse. Without a snapshot Fill does nothing.
 //
-// Errors are about objects that were set without Parse and are no JSON objects.
+// Errors are about objects that were set without Parse and are not JSON objects.
 func (r *Request) Fill(in *flags.Input, s *flags.Snapshot, kind runtime.Kind, now time.Time) error {
 	if s == nil {
 		return nil

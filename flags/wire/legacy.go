@@ -70,7 +70,7 @@ func AppendLegacy(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e E
 // noResults are the results if nothing was evaluated.
 var noResults iter.Seq2[string, flags.Result] = func(func(string, flags.Result) bool) {}
 
-// AppendEmpty appends a response without flags that is no failure: the request
+// AppendEmpty appends a response without flags that is not a failure: the request
 // does not want them, or a quota is used up.
 func AppendEmpty(dst []byte, form Form, e Envelope) []byte {
 	if form == V2 {

@@ -218,7 +218,7 @@ func (r *Request) reset() {
 	*r = Request{text: r.text[:0], fixed: r.fixed, rest: r.rest[:0], tags: r.tags[:0], keys: r.keys[:0], entries: r.entries[:0]}
 }
 
-// notObject distinguishes JSON that is no object from what is no JSON. err is the
+// notObject distinguishes JSON that is not an object from what is not JSON. err is the
 // error of the walk over the object.
 func notObject(body []byte, err error) error {
 	v, errAny := jsonscan.Parse(body, jsonscan.MaxDepth)

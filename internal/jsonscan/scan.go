@@ -44,7 +44,7 @@ func Parse(b []byte, maxDepth int) (Value, error) {
 	return Value(b[start:end:end]), nil
 }
 
-// space returns the index of the first byte from i on that is no white space.
+// space returns the index of the first byte from i on that is not white space.
 func space(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && blanks&(1<<b[i]) != 0 {
 		i++

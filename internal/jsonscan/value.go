@@ -24,7 +24,7 @@ const (
 )
 
 // A Value is one JSON value as it stands in the input, without white space
-// around it. The nil Value is no value: its Kind is Invalid.
+// around it. The nil Value is not a value: its Kind is Invalid.
 //
 // The methods take any bytes: what is not a well-formed value of the kind that
 // they are about is reported as such.

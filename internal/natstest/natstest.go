@@ -123,7 +123,7 @@ func Cluster(tb testing.TB, n int) []*Server {
 				break
 			}
 			if time.Now().After(deadline) {
-				tb.Fatalf("the servers of NATS are no cluster after %v: %s, %v", clusterTime, answer, err)
+				tb.Fatalf("the servers of NATS are not a cluster after %v: %s, %v", clusterTime, answer, err)
 			}
 			time.Sleep(100 * time.Millisecond) // they connect in their own time
 		}

@@ -1,3 +1,3 @@
-// Package nearest finds what a user may have meant by a word that is no name: of a
+// Package nearest finds what a user may have meant by a word that is not a name: of a
 // command, an option, a flag.
 package nearest

@@ -63,7 +63,7 @@ var values = []struct {
 	{"no need for escapes", `"\u00e9\/\u003c\u007f"`, "\"é/<\u007f\"", "é/<\u007f"},
 	{"escapes that stay", `"\"\\\b\t\n\f\r"`, `"\"\\\b\t\n\f\r"`, "\"\\\b\t\n\f\r"},
 	{"control characters", `"\u0000\u001F\u000a"`, `"\u0000\u001f\n"`, "\x00\x1f\n"},
-	{"U+2028 is no control character", `"\u2028"`, "\"\u2028\"", "\u2028"},
+	{"U+2028 is not a control character", `"\u2028"`, "\"\u2028\"", "\u2028"},
 	{"pair of surrogates", `"\ud83d\ude00"`, `"😀"`, `😀`},
 	{"half a pair", `"\ud83dx"`, "\"\ufffdx\"", "\ufffdx"},
 	{"bytes that are not UTF-8", "\"a\xff\xfeb\"", "\"a\ufffd\ufffdb\"", "a\ufffd\ufffdb"},

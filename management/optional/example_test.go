@@ -20,11 +20,11 @@ func Example() {
 	}
 	fmt.Println("name:", patch.Name.Value)
 	fmt.Println("limit is null:", patch.Limit.Null)
-	fmt.Println("count is no number:", string(patch.Count.Undecoded()))
+	fmt.Println("count is not a number:", string(patch.Count.Undecoded()))
 	fmt.Println("days were sent:", patch.Days.Set)
 	// Output:
 	// name: Ada
 	// limit is null: true
-	// count is no number: "many"
+	// count is not a number: "many"
 	// days were sent: false
 }

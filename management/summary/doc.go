@@ -34,7 +34,7 @@
 // "use". Chinese and Japanese do not separate words, so their themes are runs
 // of two to six ideographs. Other languages have no list of such words.
 // Instead, a short word that appears in several answers, before different words
-// and never at the end of a clause, is no theme of its own: hardly any language
+// and never at the end of a clause, is not a theme of its own: hardly any language
 // ends a clause with an article or a preposition.
 //
 // The tone is the balance between praising and complaining English words and

@@ -152,7 +152,7 @@ func FuzzHeadline(f *testing.F) {
 			t.Errorf("Headline = %q with %d words", got, n)
 		}
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, unicode.IsControl) {
-			t.Errorf("Headline = %q, which is no line of text", got)
+			t.Errorf("Headline = %q, which is not a line of text", got)
 		}
 		if again := headline(t, in); again != got {
 			t.Errorf("Headline = %q, then %q", got, again)

@@ -13,7 +13,7 @@ type ratingSummary struct {
 	values   []int // the answers on the scale, in no order
 	counts   []int // indexed by value; entries below the lowest value are 0
 	sum      int
-	others   int // the number of answers that are no number of the scale
+	others   int // the number of answers that are not numbers of the scale
 }
 
 // lowest returns the first value of the scale. Clients show 0 to 10 for a scale

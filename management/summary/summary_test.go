@@ -238,7 +238,7 @@ func TestChoices(t *testing.T) {
 			"2 answers.\n\n- **Flags**: 2 (100.0%)\n- **Events**: 1 (50.0%)\n- **Surveys**: 0 (0.0%)",
 		},
 		{
-			"what is no choice", parts,
+			"what is not a choice", parts,
 			[][]string{{"Flags", "flags"}, {"Cohorts", "People"}},
 			"2 answers.\n\n- **Flags**: 1 (50.0%)\n- **Events**: 0 (0.0%)\n- **Surveys**: 0 (0.0%)\n\nNot shown: 2 answers with a value that is none of the choices.",
 		},

@@ -40,7 +40,7 @@ func TestThemes(t *testing.T) {
 		answers [][]string
 		want    []string
 	}{
-		{"one answer is no theme", eachAlone("search"), nil},
+		{"one answer is not a theme", eachAlone("search"), nil},
 		{"two are", eachAlone("search", "Search!"), []string{"search 2"}},
 		{"once per answer", eachAlone("search search search", "export"), nil},
 		{"5 % of 40", slices.Concat(times(2, "search"), filler(38)), []string{"search 2"}},
@@ -67,7 +67,7 @@ func TestThemes(t *testing.T) {
 		{"hyphens", eachAlone("third-party", "third party", "third_party"), []string{"third party 3"}},
 		{"soft hyphens and variation selectors", eachAlone("sea\u00adrch", "search\ufe0f"), []string{"search 2"}},
 		{"composed and decomposed", eachAlone("menü", "menu\u0308"), []string{"menü 2"}},
-		{"numbers are no words", times(3, "2024 100 1.5 x"), nil},
+		{"numbers are not words", times(3, "2024 100 1.5 x"), nil},
 		{"numbers in words", times(3, "2fa"), []string{"2fa 3"}},
 		{"addresses", times(2, "https://www.example.com/"), []string{"example 2"}},
 		{"words without end", times(2, strings.Repeat("a", 41)+" search"), []string{"search 2"}},

@@ -49,7 +49,7 @@ func (c *change) checkLinkedFlag(ctx context.Context) error {
 		return err
 	}
 	if variant != "" && variant != "any" && !slices.Contains(judge.Variants(&f.Filters), variant) {
-		return invalid("", "conditions.linkedFlagVariant is %q, which is no variant of the feature flag %s.", check.Excerpt(variant), f.Key)
+		return invalid("", "conditions.linkedFlagVariant is %q, which is not a variant of the feature flag %s.", check.Excerpt(variant), f.Key)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestRuling56SurveyEventOf(t *testing.T) {
 		{"abandoned so", "survey abandoned", `"$survey_partially_completed":true`, survey.Event{
 			Kind: survey.Abandoned, Survey: id, Partial: true, Submission: ownUUID,
 		}},
-		{"shown so is no response", "survey shown", `"$survey_partially_completed":true`, survey.Event{
+		{"shown so is not a response", "survey shown", `"$survey_partially_completed":true`, survey.Event{
 			Kind: survey.Shown, Survey: id, Partial: true,
 		}},
 		{"not said as a boolean", "survey dismissed", `"$survey_partially_completed":"true"`, survey.Event{Kind: survey.Dismissed, Survey: id}},

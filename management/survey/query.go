@@ -53,7 +53,7 @@ func parseIDs(attr string, list []string) ([]uuid.UUID, error) {
 	for i, text := range list {
 		var err error
 		if ids[i], err = check.ParseID(text); err != nil {
-			return nil, invalid(attr, "%q is no UUID.", check.Excerpt(text))
+			return nil, invalid(attr, "%q is not a UUID.", check.Excerpt(text))
 		}
 	}
 	return ids, nil

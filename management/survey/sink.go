@@ -69,7 +69,7 @@ func (k *sink) Write(ctx context.Context, events []capture.Event) error {
 }
 
 // storedResponses returns the responses among survey events. A survey that was
-// dismissed or abandoned partially completed is no response: its answers were sent
+// dismissed or abandoned partially completed is not a response: its answers were sent
 // before.
 func storedResponses(events []capture.Event, surveys []Event) []storedResponse {
 	var list []storedResponse

@@ -397,7 +397,7 @@ func TestSurveysWithoutData(t *testing.T) {
 }
 
 // TestRuling57SurveyQuery: a day is the whole day in the project's time zone, also where
-// clocks change, and what is no UUID is refused (management.md §11.1, §11.3).
+// clocks change, and what is not a UUID is refused (management.md §11.1, §11.3).
 func TestRuling57SurveyQuery(t *testing.T) {
 	w := newWorld(t, withData)
 	id := w.survey(`{"start_date":` + date(-100) + `}`).ID

@@ -426,7 +426,7 @@ func TestRuling100TableOfActionsIsWhole(t *testing.T) {
 		delete(routes, m[1])
 	}
 	for route := range routes {
-		t.Errorf("the table has %s, which is no route", route)
+		t.Errorf("the table has %s, which is not a route", route)
 	}
 	files, err := filepath.Glob("templates/*.html")
 	fatal(t, err)

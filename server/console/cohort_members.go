@@ -142,7 +142,7 @@ func addMembers(q *request) error {
 		return err
 	}
 	if !c.IsStatic {
-		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c), "The cohort is no list: who is in it follows from their properties.")
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c), "The cohort is not a list: who is in it follows from their properties.")
 	}
 	in, err := q.openUpload()
 	if err != nil {

@@ -115,7 +115,7 @@ func (q *request) show(name string, view any) error {
 	return nil
 }
 
-// pageNumber returns which page of a list is asked for. What is no number is the first one.
+// pageNumber returns which page of a list is asked for. What is not a number is the first one.
 func pageNumber(v url.Values) int {
 	n, _ := strconv.Atoi(v.Get("page"))
 	return min(max(n, 1), 1<<20)

@@ -294,10 +294,10 @@ func TestStaticCohort(t *testing.T) {
 		t.Error("user-002 is in the cohort, or user-001 is not")
 	}
 
-	// A list is not filters, and filters are no list.
+	// A list is not filters, and filters are not a list.
 	s.post(path, with(s.get(path).form("form"), "do", "save", "name", "Other")).leads(path + "?done=saved")
 	c := s.cohort(pro)
-	s.upload(cohortPath(c.ID)+"/members", "user-001", "").want(422, "The cohort is no list").checkPage()
+	s.upload(cohortPath(c.ID)+"/members", "user-001", "").want(422, "The cohort is not a list").checkPage()
 	s.post(members, url.Values{"ids": {"user-001"}}).want(400)
 	s.get(cohortPath(c.ID)+"/members").want(200, "10 persons").checkPage()
 }

@@ -125,7 +125,7 @@ func (f *webForm) fault(a *answer, texts map[string]string) string {
 }
 
 // TestFormsKeepAndTell sends each form of the console empty, with a text that is too long in each of
-// its fields, and with texts that are no values (management.md §5.11).
+// its fields, and with texts that are not values (management.md §5.11).
 func TestFormsKeepAndTell(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -371,10 +371,10 @@ func checkJSON(s string) error {
 	}
 	line := 1 + strings.Count(s[:e.Offset], "\n")
 	if e.Offset == len(s) {
-		return fmt.Errorf("this is no JSON: it ends too early, in line %d", line)
+		return fmt.Errorf("this is not JSON: it ends too early, in line %d", line)
 	}
 	column := 1 + utf8.RuneCountInString(s[strings.LastIndexByte(s[:e.Offset], '\n')+1:e.Offset])
-	return fmt.Errorf("this is no JSON: line %d, character %d: %s", line, column, e.Msg)
+	return fmt.Errorf("this is not JSON: line %d, character %d: %s", line, column, e.Msg)
 }
 
 func checkObject(s string) error {
@@ -583,7 +583,7 @@ func (form *flagForm) addVariant() {
 	}
 	left := 100.0
 	for _, v := range form.Variants {
-		n, _ := strconv.ParseFloat(v.Share, 64) // what is no number has no share
+		n, _ := strconv.ParseFloat(v.Share, 64) // what is not a number has no share
 		left -= n
 	}
 	form.Variants = append(form.Variants, variantForm{Raw: newPart, Share: strconv.FormatFloat(max(left, 0), 'f', -1, 64)})

@@ -69,7 +69,7 @@ func (q *request) showHistory(status int, refusal string) error {
 	if err != nil {
 		return err
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
+	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
 	page = min(max(page, 1), 1<<20)
 	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), pageSize, (page-1)*pageSize)
 	if err != nil {

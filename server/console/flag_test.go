@@ -202,7 +202,7 @@ func TestConflict(t *testing.T) {
 	form := s.get(path).form("form")
 	s.update("new-dashboard", `{"name":"Theirs"}`)
 
-	// Another field is no conflict.
+	// Another field is not a conflict.
 	review := s.review(path, with(form, "c1.share", "60"))
 	s.post(path, with(review, "do", "save")).leads(path + "?done=saved")
 	if f := s.flag("new-dashboard"); f.Name != "Theirs" || !strings.Contains(shown(f.Filters), "60") {

@@ -140,7 +140,7 @@ func readFlagsQuery(v url.Values) flagsQuery {
 		Search: strings.TrimSpace(v.Get("q")), State: v.Get("state"), Kind: v.Get("kind"), Tag: v.Get("tag"), Runtime: v.Get("runtime"),
 		Context: v.Get("context"), Owner: v.Get("owner"), Sort: v.Get("sort"),
 	}
-	q.Page, _ = strconv.Atoi(v.Get("page")) // what is no number is the first page
+	q.Page, _ = strconv.Atoi(v.Get("page")) // what is not a number is the first page
 	q.Page = min(max(q.Page, 1), 1<<20)
 	return q
 }

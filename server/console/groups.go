@@ -63,7 +63,7 @@ func listGroups(q *request) error {
 	if err != nil {
 		return err
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
+	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
 	page = min(max(page, 1), 1<<20)
 	search := strings.TrimSpace(q.Form.Get("q"))
 	list, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)

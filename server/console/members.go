@@ -127,7 +127,7 @@ func (q *request) members(status int, v *memberListView) error {
 
 // atoi returns a whole number, or 0.
 func atoi(text string) int {
-	n, _ := strconv.Atoi(text) // 0 is as good as what is no number
+	n, _ := strconv.Atoi(text) // 0 is as good as what is not a number
 	return n
 }
 

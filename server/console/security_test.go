@@ -315,7 +315,7 @@ func (c *crawler) check(what string, a *answer) {
 		}
 	case a.body != "" && !strings.HasPrefix(kind, "text/plain"):
 		if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
-			c.t.Errorf("%s: %s that is no attachment", what, kind)
+			c.t.Errorf("%s: %s that is not an attachment", what, kind)
 		}
 	}
 }
@@ -409,7 +409,7 @@ func TestEvilTexts(t *testing.T) {
 	t.Logf("%d pages, %d forms, %d posts", len(c.seen), len(c.forms), n)
 }
 
-// TestFraming: no answer may be shown within another site, also if it is no page.
+// TestFraming: no answer may be shown within another site, also if it is not a page.
 func TestFraming(t *testing.T) {
 	s := newSite(t)
 	for _, r := range []*http.Request{

@@ -78,7 +78,7 @@ func (s *setting) text(raw json.RawMessage) string {
 	return text(raw)
 }
 
-// value returns what was typed as a value of the API. Text that is no JSON where there
+// value returns what was typed as a value of the API. Text that is not JSON where there
 // should be some is a string, which the Service refuses.
 func (s *setting) value(typed string) json.RawMessage {
 	switch s.form {

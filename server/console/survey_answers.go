@@ -62,7 +62,7 @@ func surveyAnswers(q *request) error {
 	if i < 0 {
 		return errNoPage
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
+	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
 	page = min(max(page, 1), 1<<20)
 	v := &answersView{
 		Name: s.Name, List: q.projectPath("/surveys"), Survey: q.surveyPath(s.ID), Results: q.surveyPath(s.ID) + "/results", Question: asked, Text: text(questions[i]["question"]),

@@ -195,7 +195,7 @@ func TestSurveyErrors(t *testing.T) {
 		{"pattern", []string{"conditions.url", "("}, "conditions.url", "url must be a regular expression"},
 		{"days", []string{"conditions.seenSurveyWaitPeriodInDays", "many"}, "conditions.seenSurveyWaitPeriodInDays", "must be an integer"},
 		{"linked flag", []string{"linked_flag_id", "no-such"}, "linked_flag_id", `There is no flag with the key "no-such".`},
-		{"variant", []string{"conditions.linkedFlagVariant", "purple"}, "conditions.linkedFlagVariant", `is "purple", which is no variant`},
+		{"variant", []string{"conditions.linkedFlagVariant", "purple"}, "conditions.linkedFlagVariant", `is "purple", which is not a variant`},
 		{"colour", []string{"appearance.backgroundColor", "red;}"}, "appearance.backgroundColor", "must be one value of CSS"},
 		{"limit", []string{"responses_limit", "-1"}, "responses_limit", "0"},
 		{"no number", []string{"responses_limit", "ten"}, "responses_limit", "integer"},

@@ -68,7 +68,7 @@ func (c *console) inSurveys(p page) http.HandlerFunc {
 func (q *request) surveyPath(id uuid.UUID) string { return q.projectPath("/surveys/" + id.String()) }
 
 func listSurveys(q *request) error {
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
+	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
 	page = min(max(page, 1), 1<<20)
 	v := &surveysView{Action: q.projectPath("/surveys"), Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("state") == "archived"}
 	filter := survey.Filter{Archived: &v.Archived, Search: v.Search, Type: q.Form.Get("type")}

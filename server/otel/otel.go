@@ -147,7 +147,7 @@ func (s *sink) Write(ctx context.Context, events []capture.Event) error {
 		trace.WithSpanKind(trace.SpanKindInternal), trace.WithLinks(links...), trace.WithAttributes(attribute.Int("flagstaff.events", len(events))))
 	err := s.to.Write(ctx, events)
 	if _, stored := capture.Faults(err, len(events)); stored {
-		end(span, nil) // what is wrong with single events is no failure of the sink
+		end(span, nil) // what is wrong with single events is not a failure of the sink
 	} else {
 		end(span, err)
 	}

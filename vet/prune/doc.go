@@ -1,5 +1,5 @@
 // Package prune removes flags from code whose values are settled: a flag that is on for
-// everybody is no question any more, and what it decides is written down in its place.
+// everybody is not a question any more, and what it decides is written down in its place.
 //
 //	report, err := prune.Run(ctx, prune.Options{Keys: []string{"new-checkout"}, Snapshot: snapshot}, "./...")
 //

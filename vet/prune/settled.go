@@ -124,7 +124,7 @@ func answer(u *uses.Use, r result, info *types.Info) (c constant.Value, why stri
 		if c := info.Types[u.Fallback].Value; c != nil {
 			return c, ""
 		}
-		return nil, "the flag is off, and the default is no constant"
+		return nil, "the flag is off, and the default is not a constant"
 	}
 	switch u.Asks {
 	case uses.Bool:
@@ -164,7 +164,7 @@ func answerText(u *uses.Use, r result) (c constant.Value, why string) {
 		if r.enabled && r.variant != "" {
 			return constant.MakeString(r.variant), ""
 		}
-		return nil, "the value is no text, so that the answer is the default"
+		return nil, "the value is not text, so that the answer is the default"
 	}
 	return constant.MakeString(r.text()), ""
 }
@@ -185,7 +185,7 @@ func answerNumber(u *uses.Use, r result) (c constant.Value, why string) {
 		return u.Declared.Fallback, ""
 	}
 	if !r.enabled || r.variant == "" {
-		return nil, "the value is no number, so that the answer is the default"
+		return nil, "the value is not a number, so that the answer is the default"
 	}
 	if u.Asks == uses.Int {
 		if n, err := strconv.ParseInt(r.variant, 10, 64); err == nil {
@@ -196,5 +196,5 @@ func answerNumber(u *uses.Use, r result) (c constant.Value, why string) {
 			return constant.ToFloat(c), ""
 		}
 	}
-	return nil, fmt.Sprintf("the variant %q is no number of its type", r.variant)
+	return nil, fmt.Sprintf("the variant %q is not a number of its type", r.variant)
 }

@@ -121,7 +121,7 @@ func (r *rules) stuck(id *ast.Ident) string {
 	case *ast.ForStmt:
 		return whyLoop
 	case *ast.SwitchStmt:
-		return "the switch has a label, a break, or a case that is no constant"
+		return "the switch has a label, a break, or a case that is not a constant"
 	case *ast.CaseClause:
 		if s, ok := r.parents[r.parents[p]].(*ast.SwitchStmt); ok && s.Tag == nil {
 			return "the switch falls through, has a label, or other conditions of the case have effects"

@@ -54,7 +54,7 @@ func TestWorkflows(t *testing.T) {
 					if strings.HasPrefix(program, ".ci/") {
 						runs = true
 						if info, err := os.Stat(filepath.Join("../../..", program)); err != nil || info.Mode()&0o111 == 0 {
-							t.Errorf("job %s runs %s, which is no program: %v", name, program, err)
+							t.Errorf("job %s runs %s, which is not a program: %v", name, program, err)
 						}
 					}
 				}

@@ -431,7 +431,7 @@ var caseRows = []accountRow{
 			t.Errorf("Allow %q", allow)
 		}
 	}},
-	{"case 39", "a body that is no object", func(t *testing.T, s *site) {
+	{"case 39", "a body that is not an object", func(t *testing.T, s *site) {
 		me := s.as(s.account(t))
 		for body, kind := range map[string]string{
 			`[]`: "list", `[{"first_name":"Eve"}]`: "list", `"x"`: "str", `5`: "int", `5.5`: "float", `true`: "bool", `null`: "NoneType",

@@ -42,7 +42,7 @@ var userErrorRows = []accountRow{
 			s.as(a).call(t, "GET /api/users/"+ref+"/", "").ok(t)
 		}
 	}},
-	{"§4.8 2", "a body that is no object", func(t *testing.T, s *site) {
+	{"§4.8 2", "a body that is not an object", func(t *testing.T, s *site) {
 		me := s.as(s.account(t))
 		for _, o := range s.operations() {
 			if o.body != "" && strings.Contains(o.call, "/users/@me") && !strings.Contains(o.call, "hedgehog") {
@@ -345,7 +345,7 @@ var sceneErrorRows = func() []accountRow {
 	for i, r := range []struct{ what, body, code, attr string }{
 		{"no dashboard", `{"scene":"Person"}`, "invalid_input", ""},
 		{"no scene", `{"dashboard":42}`, "invalid_input", ""},
-		{"a dashboard that is no integer", `{"scene":"Person","dashboard":"x"}`, "incorrect_type", "dashboard"},
+		{"a dashboard that is not an integer", `{"scene":"Person","dashboard":"x"}`, "incorrect_type", "dashboard"},
 		{"no such dashboard", `{"scene":"Person","dashboard":2147483648}`, "does_not_exist", "dashboard"},
 		{"a long scene", members("scene", strings.Repeat("ä", 201), "dashboard", 42), "max_length", "scene"},
 		{"nothing", ``, "invalid_input", ""},
@@ -379,7 +379,7 @@ var messageRows = func() []accountRow {
 		{"blank", me, `{"password":""}`, 400, "blank", "password", "This field may not be blank."},
 		{"blanks only", me, `{"password":"        "}`, 400, "blank", "password", "This field may not be blank."},
 		{"not a string", me, `{"first_name":["x"]}`, 400, "invalid_input", "first_name", "Not a valid string."},
-		{"a boolean is no string", me, `{"last_name":true}`, 400, "invalid_input", "last_name", "Not a valid string."},
+		{"a boolean is not a string", me, `{"last_name":true}`, 400, "invalid_input", "last_name", "Not a valid string."},
 		{"too long", me, members("first_name", strings.Repeat("ä", 151)), 400, "max_length", "first_name", "Ensure this field has no more than 150 characters."},
 		{"too long an address", me, members("email", strings.Repeat("x", 250)+"@x.ch"), 400, "max_length", "email", "Ensure this field has no more than 254 characters."},
 		{"too long a password", me, members("password", strings.Repeat("x9", 64)+"y"), 400, "max_length", "password", "Ensure this field has no more than 128 characters."},

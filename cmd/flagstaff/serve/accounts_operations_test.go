@@ -401,7 +401,7 @@ const (
 	forAnybody = "delivery"
 )
 
-// otherRoutes are the routes below /api that are no operations. Definitions have
+// otherRoutes are the routes below /api that are not operations. Definitions have
 // tests in accounts_definitions_test.go.
 var otherRoutes = map[string]string{
 	"GET /api/surveys":                forAnybody,

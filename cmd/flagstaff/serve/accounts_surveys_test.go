@@ -103,7 +103,7 @@ var surveyRows = []accountRow{
 			t.Errorf("activity %q, want nothing about responses", got)
 		}
 	}},
-	{"case 34", "what is no response", func(t *testing.T, s *site) {
+	{"case 34", "what is not a response", func(t *testing.T, s *site) {
 		p := s.surveys(t)
 		id := p.create(t, "NPS")
 		for _, action := range []string{"archive", "unarchive"} {

@@ -388,7 +388,7 @@ func (a *answer) check(t *testing.T) {
 	case h.Get("Content-Type") == "application/x-ndjson" && strings.Contains(a.call, "/events/export/"):
 		for line := range strings.Lines(a.body) {
 			if !json.Valid([]byte(line)) {
-				t.Errorf("%s = %d with the line %q, which is no JSON", a.call, a.status, line)
+				t.Errorf("%s = %d with the line %q, which is not JSON", a.call, a.status, line)
 			}
 		}
 		return
@@ -397,13 +397,13 @@ func (a *answer) check(t *testing.T) {
 	}
 	if strings.Contains(a.call, "/export/") { // a document for people, with line breaks
 		if !json.Valid([]byte(a.body)) {
-			t.Errorf("%s = %d %s, which is no JSON", a.call, a.status, a.body)
+			t.Errorf("%s = %d %s, which is not JSON", a.call, a.status, a.body)
 		}
 		return
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, []byte(a.body)); err != nil || compact.String() != a.body {
-		t.Errorf("%s = %d %s, which is no compact JSON", a.call, a.status, a.body)
+		t.Errorf("%s = %d %s, which is not compact JSON", a.call, a.status, a.body)
 	}
 }
 

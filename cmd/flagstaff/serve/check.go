@@ -108,7 +108,7 @@ func (c *checking) result() error {
 	return fmt.Errorf("%d errors", c.errors)
 }
 
-// checkAddresses looks whether the addresses are free. One that is in use is no error: before
+// checkAddresses looks whether the addresses are free. One that is in use is not an error: before
 // an upgrade the old server is there.
 func (m *Main) checkAddresses(ctx context.Context, s *settings, c *checking) {
 	if n, err := s.connections(); err != nil {

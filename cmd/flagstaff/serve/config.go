@@ -446,7 +446,7 @@ func (p *prefixes) Set(s string) error {
 			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
 		if err != nil {
-			return fmt.Errorf("%q is no address or prefix; want such as 10.0.0.0/8,192.0.2.1, or none", part)
+			return fmt.Errorf("%q is not an address or prefix; want such as 10.0.0.0/8,192.0.2.1, or none", part)
 		}
 		p.list = append(p.list, prefix.Masked())
 	}

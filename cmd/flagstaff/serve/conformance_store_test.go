@@ -125,7 +125,7 @@ var storeRows = []row{
 	{"T16", "a bomb of lz64", func(t *testing.T, c *client) {
 		bomb := lz64Bomb()
 		if len(bomb) > 15_000 {
-			t.Errorf("%d bytes are no bomb", len(bomb))
+			t.Errorf("%d bytes are not a bomb", len(bomb))
 		}
 		refuses(http.StatusRequestEntityTooLarge, request{path: "/e/?compression=lz64", stream: strings.NewReader(bomb), length: int64(len(bomb))})(t, c)
 	}},
@@ -139,7 +139,7 @@ var storeRows = []row{
 			t.Errorf("%d events are stored, want none", n)
 		}
 	}},
-	{"T18", "distinct IDs that are no strings", func(t *testing.T, c *client) {
+	{"T18", "distinct IDs that are not strings", func(t *testing.T, c *client) {
 		for id, want := range map[string]string{`17`: "17", `17.5`: "17.5"} {
 			name := "T18 " + id
 			c.capture(t, fmt.Sprintf(`{"api_key":"KEY","event":%q,"distinct_id":%s}`, name, id))

@@ -608,7 +608,7 @@ func TestFirstStart(t *testing.T) {
 	key, secret := keys[1], keys[2]
 	c := &client{system: &system{url: url}, row: "first"}
 	c.capture(t, `{"api_key":"`+key+`","event":"e","distinct_id":"u"}`)
-	// The secret key is no project API key.
+	// The secret key is not a project API key.
 	r := c.do(t, request{body: `{"api_key":"` + secret + `","event":"e","distinct_id":"u"}`})
 	r.checkRefused(t, http.StatusUnauthorized)
 	without(t, dir, secret) // while the write-ahead log still has it, if anything has

@@ -121,7 +121,7 @@ func checkSocket(ctx context.Context, path string) error {
 	case err != nil:
 		return fmt.Errorf("listen on %s%s: %w", unixPrefix, path, err)
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("listen on %s%s: there is a file that is no socket; remove it, or choose another path", unixPrefix, path)
+		return fmt.Errorf("listen on %s%s: there is a file that is not a socket; remove it, or choose another path", unixPrefix, path)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

@@ -22,7 +22,7 @@ import (
 // TestOFREP asks the demo through OpenFeature's own provider for its remote
 // evaluation protocol, and compares with the provider that evaluates in the
 // process. They differ where the protocol cannot express the answer: payloads of
-// flags that are no remote configuration, numbers as keys of variants, the reason
+// flags that are not remote configuration, numbers as keys of variants, the reason
 // DEFAULT, and metadata for reports.
 func TestOFREP(t *testing.T) {
 	url, _, _ := start(t, nil, "-addr", "127.0.0.1:0", "-demo")

@@ -342,7 +342,7 @@ func TestBadStart(t *testing.T) {
 		{[]string{"-mail-dir", broken}, "broken.json"},
 		{[]string{"-tls-cert", missing, "-tls-key", missing}, "the file of -tls-cert: stat " + missing},
 		{[]string{"-tls-cert", broken, "-tls-key", broken}, "the certificate in " + broken + " (-tls-cert) with the key in"},
-		{[]string{"-addr", "unix:" + broken}, "there is a file that is no socket"},
+		{[]string{"-addr", "unix:" + broken}, "there is a file that is not a socket"},
 		{[]string{"-addr", "unix:" + filepath.Join(missing, "s")}, "listen on unix:" + filepath.Join(missing, "s") + ": the socket cannot be made: stat " + missing},
 		{[]string{"-addr", "systemd"}, "systemd has passed no socket for -addr systemd: start the program by a unit"},
 		{[]string{"-max-connections", "1000000"}, "open files, which is enough for"},

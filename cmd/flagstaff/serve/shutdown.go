@@ -133,7 +133,7 @@ func refuse(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, `{"type":"server_error","code":"service_unavailable","detail":"The server has too many connections. Please try again later.","attr":null}`) // the client may have gone
 }
 
-// A serverLog puts what [http.Server] has to say into the log. What clients do is no fault
+// A serverLog puts what [http.Server] has to say into the log. What clients do is not a fault
 // of the program.
 type serverLog struct{ log *slog.Logger }
 

@@ -39,7 +39,7 @@ func explain(set *flag.FlagSet, err error) error {
 		return fmt.Errorf("there is no flag -%s%s", name, cmp.Or(didYouMean(set, name), "; see -help"))
 	}
 	if name, ok := strings.CutPrefix(text, "bad flag syntax: "); ok {
-		return fmt.Errorf("%s is no flag%s", name, cmp.Or(didYouMean(set, strings.TrimLeft(name, "-")), "; see -help"))
+		return fmt.Errorf("%s is not a flag%s", name, cmp.Or(didYouMean(set, strings.TrimLeft(name, "-")), "; see -help"))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		value, _ := flag.UnquoteUsage(set.Lookup(name))

@@ -213,7 +213,7 @@ func (c *Client) copyOnce(ctx context.Context, path, trailer string, dst io.Writ
 	}
 	value := response.Trailer.Get(trailer)
 	if value == "" {
-		return "", fmt.Errorf("the answer of %s ends without saying that it is complete: is there a proxy that leaves trailers out, or a server that is no Flagstaff server?", c.base.Host)
+		return "", fmt.Errorf("the answer of %s ends without saying that it is complete: is there a proxy that leaves trailers out, or a server that is not a Flagstaff server?", c.base.Host)
 	}
 	return value, nil
 }
@@ -275,7 +275,7 @@ func List[T any](ctx context.Context, c *Client, path string, query url.Values) 
 // An Error is an answer of the server that refuses the request.
 type Error struct {
 	Status     int
-	Code       string // such as "not_found"; "" if the answer is no error of the API
+	Code       string // such as "not_found"; "" if the answer is not an error of the API
 	Attr       string // the field that is wrong, or ""
 	Detail     string
 	Problems   []Problem     // of a document that is refused

@@ -359,7 +359,7 @@ func (f *Flag) about() []string {
 		facts += "Tags: " + strings.Join(f.Tags, ", ") + ". "
 	}
 	if f.Opaque {
-		facts += "Its payload is no JSON, see Result of a Person."
+		facts += "Its payload is not JSON, see Result of a Person."
 	}
 	description := oneLine(f.Description, maxDescription)
 	if last, _ := utf8.DecodeLastRuneInString(description); description != "" && !strings.ContainsRune(".!?…:", last) {

@@ -10,7 +10,7 @@ import (
 )
 
 // SameCode reports whether two files differ in nothing but comments, which say for how
-// many a flag is on. What is no Go is the same only as equal bytes.
+// many a flag is on. What is not Go is the same only as equal bytes.
 func SameCode(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -19,7 +19,7 @@ func SameCode(a, b []byte) bool {
 	return x != nil && slices.Equal(x, y)
 }
 
-// tokens returns the tokens of code without comments, nil for what is no Go.
+// tokens returns the tokens of code without comments, nil for what is not Go.
 func tokens(code []byte) (list []string) {
 	set, failed := token.NewFileSet(), false
 	var s scanner.Scanner

@@ -33,7 +33,7 @@ type Flag struct {
 	Rollout     string // for whom the flag is on, in words
 	Variants    []Variant
 
-	// Payloads are all payloads of a flag as JSON. If one of them is no JSON, Opaque is
+	// Payloads are all payloads of a flag as JSON. If one of them is not JSON, Opaque is
 	// set, and there is no handle for them.
 	Payloads []json.RawMessage
 	Opaque   bool

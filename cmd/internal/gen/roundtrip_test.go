@@ -179,7 +179,7 @@ func TestRoundTrip(t *testing.T) {
 	for i := range all {
 		known[all[i].Key] = &all[i]
 	}
-	on := 0 // answers that are no fallback
+	on := 0 // answers that are not the fallback
 	for i, h := range handles {
 		for j := range trip.Requests {
 			want := h.answer(t, snapshots[h.document], trip.Requests[j].request(), known[h.key], got[i][0])
@@ -193,7 +193,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	if len(handles) < 3*len(documents) || on < len(handles)/2 {
-		t.Errorf("%d handles for %d documents, with %d answers that are no fallback: the test tests little", len(handles), len(documents), on)
+		t.Errorf("%d handles for %d documents, with %d answers that are not the fallback: the test tests little", len(handles), len(documents), on)
 	}
 }
 

@@ -90,7 +90,7 @@ func commandsOf(cmd *cli.Command) (list []Candidate) {
 
 func printCandidates(w io.Writer, list []Candidate) {
 	for _, c := range list {
-		// The first sentence is enough, and long lines are no help.
+		// The first sentence is enough, and long lines do not help.
 		usage, _, _ := strings.Cut(c.Usage, ";")
 		fmt.Fprintf(w, "%s\t%s\n", Printable(c.Word), Printable(usage))
 	}

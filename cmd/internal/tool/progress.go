@@ -11,7 +11,7 @@ import (
 const progressEvery = 2 * time.Second
 
 // progress prints how far long work has come, again and again, until stop is called. It
-// prints nothing if standard error is no terminal, or if there is nothing to say.
+// prints nothing if standard error is not a terminal, or if there is nothing to say.
 func (p *Program) Progress(far func() string) (stop func()) {
 	if !isTerminal(p.Stderr) {
 		return func() {}

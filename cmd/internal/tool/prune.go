@@ -82,7 +82,7 @@ Examples:
 			}
 			for _, key := range keys {
 				if key == "." || strings.HasPrefix(key, "./") || strings.HasSuffix(key, "...") {
-					return WrongUsage("%q is no key of a flag: packages come after --, as in KEY -- %s", key, key)
+					return WrongUsage("%q is not a key of a flag: packages come after --, as in KEY -- %s", key, key)
 				}
 			}
 			return p.prune(ctx, &c, keys, packages)

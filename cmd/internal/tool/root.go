@@ -112,7 +112,7 @@ var WithServer = []string{"serve", "backup", "restore", "users", "flag", "import
 // whole is the program with the server.
 const whole = "github.com/flagstaff-go/flagstaff/cmd/flagstaff"
 
-// unknownCommand says what to type instead of a word that is no command.
+// unknownCommand says what to type instead of a word that is not a command.
 func unknownCommand(cmd *cli.Command, word string) error {
 	if cmd == cmd.Root() && slices.Contains(WithServer, word) {
 		return WrongUsage("command %q is not in this program, but in the one with the server: go install %s@latest", word, whole)
@@ -160,7 +160,7 @@ func (p *Program) explain(root, cmd *cli.Command, err error) error {
 }
 
 // wrongValue finds what the parser says of values that are neither true nor false, and of
-// values that are no numbers.
+// values that are not numbers.
 var wrongValue = regexp.MustCompile(`^(invalid value .* for flag -[a-z-]+: )(parse error|strconv\.ParseInt: .*)$`)
 
 // list returns names with something before each, for a question.

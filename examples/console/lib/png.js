@@ -54,7 +54,7 @@ function decode(png) {
 		switch (png.toString('latin1', at + 4, at + 8)) {
 		case 'IHDR':
 			;[width, height, size] = [body.readUInt32BE(0), body.readUInt32BE(4), { 2: 3, 6: 4 }[body[9]]]
-			if (body[8] !== 8 || !size || body[12] !== 0) throw new Error('the picture is no PNG as browsers write it')
+			if (body[8] !== 8 || !size || body[12] !== 0) throw new Error('the picture is not a PNG as browsers write it')
 			break
 		case 'IDAT':
 			data.push(body)

@@ -196,7 +196,7 @@ func read(r io.Reader) ([]*series, error) {
 		for i := 2; i+1 < len(fields); i += 2 {
 			v, err := strconv.ParseFloat(fields[i], 64)
 			if err != nil {
-				return nil, fmt.Errorf("%q is no number in: %s", fields[i], lines.Text())
+				return nil, fmt.Errorf("%q is not a number in: %s", fields[i], lines.Text())
 			}
 			s.unit[fields[i+1]] = append(s.unit[fields[i+1]], v)
 		}

@@ -94,7 +94,7 @@ func writeJSON(b *bytes.Buffer, n *yaml.Node, level int) error {
 		switch n.ShortTag() {
 		case "!!null", "!!bool", "!!int", "!!float":
 			if !json.Valid([]byte(n.Value)) {
-				return fmt.Errorf("line %d: %s is no JSON", n.Line, n.Value)
+				return fmt.Errorf("line %d: %s is not JSON", n.Line, n.Value)
 			}
 			b.WriteString(n.Value)
 		default: // a time is a text, too

@@ -327,7 +327,7 @@ var differences = []difference{
 		})
 		return found
 	}},
-	{"4.3", "null is no text", byFilter(func(p property, value any) bool { return value == nil && p.Operator != "is_set" })},
+	{"4.3", "null is not text", byFilter(func(p property, value any) bool { return value == nil && p.Operator != "is_set" })},
 	{"4.3", "is_not_set is inconclusive", byFilter(func(p property, _ any) bool { return p.Operator == "is_not_set" })},
 	{"4.4", "exact and is_not compare types and case, and know no truth", byFilter(func(p property, value any) bool {
 		if !slices.Contains(matching, p.Operator) || value == nil {

@@ -12,7 +12,7 @@ import (
 type Date struct {
 	instant time.Time // with lacksYear: in a leap year
 	count   int       // how many units before now
-	unit    byte      // one of h, d, w, m and y, or 0 if it is no span
+	unit    byte      // one of h, d, w, m and y, or 0 if it is not a span
 	lacks   lack
 }
 
@@ -34,7 +34,7 @@ func Parse(s string, zone *time.Location) (Date, bool) {
 	return d, ok
 }
 
-// IsTime reports whether s is a time of a day without the day, which is no date.
+// IsTime reports whether s is a time of a day without the day, which is not a date.
 func IsTime(s string) bool {
 	_, lacks, _ := parseForm(s, nil)
 	return lacks == lacksDate

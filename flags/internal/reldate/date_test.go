@@ -249,7 +249,7 @@ func at(t *testing.T, d reldate.Date, now time.Time, zone *time.Location) time.T
 	t.Helper()
 	instant, ok := d.At(now, zone)
 	if !ok {
-		t.Errorf("%v before %v is no date", d, now)
+		t.Errorf("%v before %v is not a date", d, now)
 	}
 	return instant
 }

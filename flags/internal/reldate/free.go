@@ -18,7 +18,7 @@ const (
 	lacksNothing lack = iota
 	lacksYear         // the year of now is meant
 	lacksDay          // the first of the month is meant
-	lacksDate         // a time, which is no date
+	lacksDate         // a time, which is not a date
 )
 
 // A form is a way to write a date. Its letters stand for:

@@ -20,7 +20,7 @@ var emailDomain = regexp.MustCompile(`^(?:localhost|(?:[a-z0-9](?:[a-z0-9-]{0,61
 
 // NormalEmail returns the form in which an e-mail address is stored, which all ways to
 // write the address of one mailbox have in common (management.md §4.4): the local part in
-// NFKC and lower case, the domain in ASCII. A text that is no address stays one that no
+// NFKC and lower case, the domain in ASCII. A text that is not an address stays one that no
 // address equals.
 func NormalEmail(s string) string {
 	s = strings.TrimSpace(s)

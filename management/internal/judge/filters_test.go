@@ -303,7 +303,7 @@ func TestFiltersRefuses(t *testing.T) {
 		{"payloads", `{"groups":[{}],"payloads":[]}`, `payloads: must be an object, not an array: []`},
 		{"payload of a boolean flag", `{"groups":[{}],"payloads":{"false":"1"}}`, `payloads: must have only the key true for a flag without variants, not "false"`},
 		{"payload of no variant", `{"groups":[{}],"payloads":{"true":"1"},"multivariate":{"variants":[` + a + `,` + b + `]}}`, `payloads: must have only keys of the flag's variants, not "true"`},
-		{"payload that is no JSON", `{"groups":[{}],"payloads":{"true":"secret"}}`, `payloads/true: must be JSON, or text that contains JSON: text itself needs another pair of quotes`},
+		{"payload that is not JSON", `{"groups":[{}],"payloads":{"true":"secret"}}`, `payloads/true: must be JSON, or text that contains JSON: text itself needs another pair of quotes`},
 		{"payload that is too deep", `{"groups":[{}],"payloads":{"true":"` + strings.Repeat("[", 65) + strings.Repeat("]", 65) + `"}}`, `payloads/true: must be JSON`},
 
 		{"person in a group", `{"aggregation_group_type_index":0,"groups":[{"properties":[{"key":"a","type":"person","value":1}]}]}`, at + `type: must be group or flag in a condition set about groups, not person`},
@@ -456,7 +456,7 @@ func TestFiltersOfKnownGroupTypes(t *testing.T) {
 	}
 }
 
-// evaluation.md §4.9: a wall time that the project's zone skips is no date.
+// evaluation.md §4.9: a wall time that the project's zone skips is not a date.
 func TestFiltersInTimeZone(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Vienna")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
-// seed adds generated filters and trees, and what is no JSON.
+// seed adds generated filters and trees, and what is not JSON.
 func seed(f *testing.F) {
 	for _, raw := range []string{``, `{`, `null`, `[]`, `{"groups":[{"rollout_percentage":1e999}]}`, "{\"groups\":[{\"variant\":\"\xff\"}]}", `{"payloads":{"true":"\u2028<"}}`} {
 		f.Add([]byte(raw))

@@ -46,7 +46,7 @@ func compile(t testing.TB, p storedProject, raw []byte) (s *flags.Snapshot, prob
 	}
 	document, err := json.Marshal(map[string]any{"flags": list, "cohorts": cohorts, "group_type_mapping": map[string]string{"0": "company", "1": "project"}})
 	if err != nil {
-		return nil, nil // raw is no JSON
+		return nil, nil // raw is not JSON
 	}
 	d, err := flags.Decode(bytes.NewReader(document))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Filters returns filters in their normal form. What somebody else has stored, and
-// what is no JSON, is shown as no filters.
+// what is not JSON, is shown as no filters.
 func Filters(f *flags.Filters) json.RawMessage {
 	b, err := flags.AppendFilters(nil, f)
 	return valid(f.Err(), b, err)

@@ -28,7 +28,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 	wantAllSet(t, full, "ID", "IngestedEvent")
 	bare := management.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}
 	third := management.Project{UUID: uuid.New(), Organization: acme.ID, APIKey: "phc_third", Created: s.now, Updated: s.now}
-	for _, p := range []*management.Project{&full, &bare, &third} { // secret keys that do not exist are no conflict
+	for _, p := range []*management.Project{&full, &bare, &third} { // secret keys that do not exist are not a conflict
 		given := *p
 		must(t, s.CreateProject(ctx, &given))
 		p.ID = given.ID

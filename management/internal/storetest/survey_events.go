@@ -205,7 +205,7 @@ func testSurveyRules(t *testing.T, s *suite) {
 			{"survey shown", "c8", 3, ``, 0},
 			{"survey sent", "u8", 4, ``, 1},
 		}, "shown 4 by 2, dismissed 1 by 1, sent 1 by 1, both 1; 1 by u8 {}"},
-		{"8: distinct IDs of who is no person", []surveyStep{
+		{"8: distinct IDs of who is not a person", []surveyStep{
 			{"survey shown", "n8", 0, `"$process_person_profile":false`, 0},
 			{"survey shown", "n8", 1, `"$process_person_profile":false`, 0},
 			{"survey shown", "m8", 2, `"$process_person_profile":false`, 0},

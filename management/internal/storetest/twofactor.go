@@ -8,7 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// binary is no text in any encoding.
+// binary is not text in any encoding.
 var binary = []byte{0, 0xff, '\'', 0x80, '\\', 0}
 
 func testTOTP(t *testing.T, s *suite) {

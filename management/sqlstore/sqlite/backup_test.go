@@ -81,7 +81,7 @@ func TestBackupRefuses(t *testing.T) {
 		}
 		return path
 	}
-	text := file("text.db", strings.Repeat("This is no database.\n", 1000))
+	text := file("text.db", strings.Repeat("This is not a database.\n", 1000))
 	to := filepath.Join(dir, "to.db")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -122,7 +122,7 @@ func csvError(err error, line int) error {
 		return e.err
 	}
 	if e, ok := errors.AsType[*csv.ParseError](err); ok {
-		return uploadError("line %d is no CSV: %v", e.Line, e.Err)
+		return uploadError("line %d is not a CSV: %v", e.Line, e.Err)
 	}
 	return uploadError("the row after line %d has more than %d bytes", line, MaxElement)
 }

@@ -104,7 +104,7 @@ func TestDescribed(t *testing.T) {
 	a := readAPI(t)
 	sentence := func(where, text string) {
 		if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ":") {
-			t.Errorf("%s: %q is no sentence", where, text)
+			t.Errorf("%s: %q is not a sentence", where, text)
 		}
 	}
 	tags := make(map[string]bool)

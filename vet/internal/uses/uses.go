@@ -127,7 +127,7 @@ const (
 	ValueError                  // the value and an error
 	Into                        // an error; the value goes where an argument points to
 	Details                     // a struct that has the value, and whether there is one or an error
-	NoValue                     // something that is no value, such as the steps of an explanation
+	NoValue                     // something that is not a value, such as the steps of an explanation
 	ValueAndOthers              // the value and several others
 )
 
@@ -147,7 +147,7 @@ type Use struct {
 	Shape    Shape
 	Typed    types.Type // what a payload is decoded into, if that is known; nil otherwise
 	Fallback ast.Expr   // nil if there is none, as for a handle
-	Request  *Request   // what a literal request says; nil if it is no literal
+	Request  *Request   // what a literal request says; nil if it is not a literal
 
 	// Pure says that neither the arguments nor what is called has effects besides what
 	// asking for a flag does, so that the call can be left out.
@@ -161,7 +161,7 @@ type Declaration struct {
 	Key      string         // "" if it is not a constant, or if the variable has several
 	KeyExpr  ast.Expr       // nil in another package
 	Kind     Kind           // Any for Declare and ByKey
-	Fallback constant.Value // nil if it is no constant
+	Fallback constant.Value // nil if it is not a constant
 	Variants []string       // the declared ones, the fallback among them
 	Typed    types.Type     // of a payload; nil in another package
 	Call     *ast.CallExpr  // nil in another package

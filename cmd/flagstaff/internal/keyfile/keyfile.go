@@ -36,7 +36,7 @@ func Read(path string) ([][]byte, error) {
 		}
 		key, err := hex.DecodeString(text)
 		if err != nil || len(key) != size {
-			return nil, fmt.Errorf("%s:%d is no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path, n)
+			return nil, fmt.Errorf("%s:%d is not a secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path, n)
 		}
 		if slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) }) {
 			return nil, fmt.Errorf("%s:%d has a secret key for the second time: remove the line", path, n)

@@ -49,8 +49,8 @@ func TestRead(t *testing.T) {
 		{one, [][]byte{key(one)}, ""},
 		{"# the newest\n\n " + two + " \r\n" + one + "\n", [][]byte{key(two), key(one)}, ""},
 		{"", nil, "FILE has no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints"},
-		{"#\n" + one[2:], nil, "FILE:2 is no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints"},
-		{one + "\nsecret", nil, "FILE:2 is no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints"},
+		{"#\n" + one[2:], nil, "FILE:2 is not a secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints"},
+		{one + "\nsecret", nil, "FILE:2 is not a secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints"},
 		{one + "\n" + strings.ToUpper(one), nil, "FILE:2 has a secret key for the second time: remove the line"},
 	} {
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {

@@ -56,7 +56,7 @@ type answerReader struct {
 }
 
 // An answerPage has the answers of the responses between two places, when done is closed.
-// A place that is nil is no bound.
+// A place that is nil is not a bound.
 type answerPage struct {
 	below, last *place
 	list        []survey.Answers

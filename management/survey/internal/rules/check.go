@@ -37,7 +37,7 @@ func (p place) members(v json.RawMessage, checks map[string]check) (object, erro
 		judge := checks[m.name]
 		if judge == nil {
 			if meant := misspelt(o, m.name, checks); meant != "" {
-				return nil, p.in(excerpt(m.name)).fault("unknown_member", "is no member here; did you mean %s?", meant)
+				return nil, p.in(excerpt(m.name)).fault("unknown_member", "is not a member here; did you mean %s?", meant)
 			}
 			continue
 		}

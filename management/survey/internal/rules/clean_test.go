@@ -22,7 +22,7 @@ func TestClean(t *testing.T) {
 		{"entities", "&lt;b&gt; &amp; &nbsp;", "&lt;b&gt; &amp; &nbsp;"},
 		{"blanks and lines", " a\r\n\tb ", " a\r\n\tb "},
 		{"a < at the end", "less is <", "less is <"},
-		{"a < before what is no letter", "<é <ж <_ <- <= << <>", "<é <ж <_ <- <= << <>"},
+		{"a < before what is not a letter", "<é <ж <_ <- <= << <>", "<é <ж <_ <- <= << <>"},
 		{"a tag that never ends", "Is a<b?", "Is a< b?"},
 		{"tags that never end", "a <b <c </d <", "a < b < c < /d <"},
 		{"a tag that never ends, with a script", `<img src=x onerror=alert(1) `, `< img src=x onerror=alert(1) `},
@@ -49,7 +49,7 @@ func TestClean(t *testing.T) {
 		{"a link with another target", `<a href="/x" target="_top">x</a>`, `<a href="/x" rel="noopener">x</a>`},
 		{"a link to write or call", `<a href="mailto:a@example.com">x</a><a href="tel:+431">y</a>`, `<a href="mailto:a@example.com" rel="noopener">x</a><a href="tel:+431" rel="noopener">y</a>`},
 		{"an area", `<map name="m"><area href="/x" rel="opener"></map>`, `<map name="m"><area href="/x" rel="noopener"></map>`},
-		{"an area that is no link", `<area rel="x">`, `<area rel="x">`},
+		{"an area that is not a link", `<area rel="x">`, `<area rel="x">`},
 
 		{"a script", `a<script>alert(1)</script>b`, `ab`},
 		{"a script that never ends", `a<script>alert(1)`, `a`},

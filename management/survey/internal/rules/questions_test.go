@@ -93,7 +93,7 @@ func TestQuestionErrors(t *testing.T) {
 	}
 	long := strings.Repeat("é", 10_001)
 	for _, tt := range []struct{ name, raw, detail string }{
-		{"a question is no object", `["Why?"]`, "Question 1 must be an object."},
+		{"a question is not an object", `["Why?"]`, "Question 1 must be an object."},
 		{"the second one is null", `[{"type":"open","question":"a"},null]`, "Question 2 must be an object."},
 		{"101 questions", "[" + strings.Repeat(`{"type":"open","question":"a"},`, 100) + `{"type":"open","question":"a"}]`, "at most 100 questions"},
 

@@ -12,7 +12,7 @@ func Ask(ctx context.Context, client *openfeature.Client, as openfeature.IClient
 	c := openfeature.NewEvaluationContext("user-1", nil)
 	client.Boolean(ctx, "new-checkout", false, c)
 	_, _ = client.BooleanValue(ctx, "new-chekout", false, c)  // want `there is no flag "new-chekout"; did you mean "new-checkout"\? \[unknown-key\]`
-	_, _ = as.BooleanValue(ctx, "button", false, c)           // want `flag "button" has the variants "control", "green", "blue", which are no booleans: ask for a string \[wrong-type\]`
+	_, _ = as.BooleanValue(ctx, "button", false, c)           // want `flag "button" has the variants "control", "green", "blue", which are not booleans: ask for a string \[wrong-type\]`
 	_, _ = client.BooleanValueDetails(ctx, "limit", false, c) // want `flag "limit" has the payload "5", which is not a boolean`
 	client.String(ctx, "button", "control", c)
 	client.String(ctx, "button", "teal", c)   // want `flag "button" has no variant "teal"`

@@ -95,9 +95,9 @@ func Types(ctx context.Context, p *flagstaff.Person, s *flags.Snapshot, e *flags
 	_ = p.Payload("new-checkout", new(any)) // want `flag "new-checkout" has no payload \[wrong-type\]`
 	_ = flagstaff.Payload(p, "limit", 1)
 	_ = flagstaff.Payload(p, "limit", 1.5)
-	_ = flagstaff.Payload(p, "limit", "1")   // want `flag "limit" has the payload "5", which is not a text of JSON: it is no string \[wrong-type\]`
-	_ = flagstaff.Payload(p, "limit", false) // want `flag "limit" has the payload "5", which is not a boolean: it is no bool`
-	_ = flagstaff.Payload(p, "button", 1)    // want `flag "button" has the payload "{\\"color\\":\\"#0f0\\"}", which is not an integer: it is no int`
+	_ = flagstaff.Payload(p, "limit", "1")   // want `flag "limit" has the payload "5", which is not a text of JSON: it is not a string \[wrong-type\]`
+	_ = flagstaff.Payload(p, "limit", false) // want `flag "limit" has the payload "5", which is not a boolean: it is not a bool`
+	_ = flagstaff.Payload(p, "button", 1)    // want `flag "button" has the payload "{\\"color\\":\\"#0f0\\"}", which is not an integer: it is not an int`
 	_ = flagstaff.Payload(p, "button", json.RawMessage(nil))
 	_ = flagstaff.Payload(p, "button", &color{})
 	_ = flagstaff.Payload(p, "limit", &color{}) // want `which is not an object: it is no \*shop.color`
