@@ -19,7 +19,7 @@ import (
 const (
 	patternTime  = 5 * time.Millisecond
 	patternClock = time.Millisecond // between two moments that regexp2 sees
-	maxSteps     = 100_000          // instructions times bytes of a text that take less than patternTime
+	maxSteps     = 400_000          // instructions times bytes of a text that are matched without a look at the clock, which a busy machine is late for
 	maxSlowText  = 64 << 10         // bytes of a text for regexp2
 )
 
@@ -106,7 +106,7 @@ func (p *pattern) MatchString(s string) (matched bool) {
 	case p.slow != nil && (p.re == nil || !isASCII(s)):
 		matched, inTime = p.matchSlowly(s)
 	case p.instructions*len(s) > maxSteps:
-		r := timedReader{rest: s, period: maxSteps / 10 / p.instructions, end: time.Now().Add(patternTime)}
+		r := timedReader{rest: s, period: 10_000 / p.instructions, end: time.Now().Add(patternTime)}
 		matched = p.re.MatchReader(&r)
 		inTime = !r.late
 	default:
