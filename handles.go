@@ -274,7 +274,7 @@ func (f *payloadHandle) check(k kind) error {
 	var errs []error
 	for _, variant := range slices.Sorted(maps.Keys(k.payloads)) {
 		if err := decodePayload(k.payloads[variant], reflect.New(f.typ()).Interface()); err != nil {
-			errs = append(errs, fmt.Errorf("flag %q: the payload of %q is no %v: %w", f.Key(), variant, f.typ(), err))
+			errs = append(errs, fmt.Errorf("flag %q: the payload of %q is not of type %v: %w", f.Key(), variant, f.typ(), err))
 		}
 	}
 	if len(k.payloads) == 0 {

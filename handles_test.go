@@ -29,7 +29,7 @@ func TestHandleChecks(t *testing.T) {
 		{"a variant too many", &variantHandle{flags.ByKey("f"), "red", []string{"blue", "green"}}, variants, `flag "f" has no variant "green", which is declared`},
 		{"payload", &payloadHandle{flag: flags.ByKey("f"), fallback: new(label)}, kind{payloads: map[string]string{"true": `{"Hex": "#fff"}`}}, ""},
 		{"no payload", &payloadHandle{flag: flags.ByKey("f"), fallback: new(label)}, kind{}, `flag "f" has no payload`},
-		{"another payload", &payloadHandle{flag: flags.ByKey("f"), fallback: new(int)}, kind{payloads: map[string]string{"true": `"one"`}}, `flag "f": the payload of "true" is not an int: json: cannot unmarshal string into Go value of type int`},
+		{"another payload", &payloadHandle{flag: flags.ByKey("f"), fallback: new(int)}, kind{payloads: map[string]string{"true": `"one"`}}, `flag "f": the payload of "true" is not of type int: json: cannot unmarshal string into Go value of type int`},
 	} {
 		got := ""
 		if err := test.handle.check(test.kind); err != nil {
@@ -158,8 +158,8 @@ func TestValueChecks(t *testing.T) {
 		want   string
 	}{
 		{"numbers", &ValueFlag[int64]{flag: flags.ByKey("f")}, kind{variants: []string{"1", "-2"}}, ""},
-		{"a text", &ValueFlag[int64]{flag: flags.ByKey("f")}, kind{variants: []string{"1", "two"}}, `flag "f": the variant "two" is not an int64`},
-		{"a payload", &ValueFlag[float64]{flag: flags.ByKey("f")}, kind{remote: true, payloads: map[string]string{"true": `{}`}}, `flag "f": the payload "{}" is not a float64`},
+		{"a text", &ValueFlag[int64]{flag: flags.ByKey("f")}, kind{variants: []string{"1", "two"}}, `flag "f": the variant "two" is not of type int64`},
+		{"a payload", &ValueFlag[float64]{flag: flags.ByKey("f")}, kind{remote: true, payloads: map[string]string{"true": `{}`}}, `flag "f": the payload "{}" is not of type float64`},
 		{"any payload", &ValueFlag[string]{flag: flags.ByKey("f")}, kind{remote: true, payloads: map[string]string{"true": `words`}}, ""},
 		{"boolean", &ValueFlag[string]{flag: flags.ByKey("f")}, kind{}, `flag "f" has neither variants nor remote configuration, and is declared by NewValue`},
 	} {

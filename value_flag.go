@@ -66,7 +66,7 @@ func (f *ValueFlag[T]) value(d flags.Brief, ok bool) T {
 func (f *ValueFlag[T]) check(k kind) error {
 	var errs []error
 	fail := func(what, value string) {
-		errs = append(errs, fmt.Errorf("flag %q: the %s %q is no %T", f.Key(), what, value, f.fallback))
+		errs = append(errs, fmt.Errorf("flag %q: the %s %q is not of type %T", f.Key(), what, value, f.fallback))
 	}
 	switch {
 	case k.remote:

@@ -63,7 +63,7 @@ func checkEvent(t testing.TB, e *capture.Event) {
 	}
 	p := e.Properties
 	if !json.Valid(p) || p[0] != '{' || p[len(p)-1] != '}' {
-		t.Errorf("properties %.300q are not JSON object", p)
+		t.Errorf("properties %.300q are not a JSON object", p)
 	}
 }
 

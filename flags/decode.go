@@ -38,7 +38,7 @@ const (
 //
 // A flag that cannot be understood does not hurt the others: it is kept, and
 // fails with flag_data_parsing_error when it is evaluated. The error is not nil
-// if reading fails, the document is not JSON object with an array "flags", or it
+// if reading fails, the document is not a JSON object with an array "flags", or it
 // exceeds a limit ([ErrTooLarge]): 64 MiB, 200 levels of nesting, 100,000 flags,
 // or 2,000,000 elements in all.
 //

@@ -322,7 +322,7 @@ func readImport(document []byte) (*importFile, error) {
 		if err := d.Decode(&raw); err == io.EOF {
 			break
 		} else if err != nil {
-			return nil, invalid("", "invalid_input", "The file is not JSON object of definitions, and no list of flags: %s.", err)
+			return nil, invalid("", "invalid_input", "The file is not a JSON object of definitions, and no list of flags: %s.", err)
 		}
 		if err := r.document(raw); err != nil {
 			return nil, err
@@ -341,7 +341,7 @@ func (r *importReader) document(raw json.RawMessage) error {
 	if raw[0] == '[' {
 		whole.Results = raw
 	} else if err := json.Unmarshal(raw, &whole); err != nil {
-		return invalid("", "invalid_input", "The file is not JSON object of definitions, and no list of flags: %s.", err)
+		return invalid("", "invalid_input", "The file is not a JSON object of definitions, and no list of flags: %s.", err)
 	} else if err := judge.Lenient.CheckMembers(members.Document, raw); err != nil {
 		return judgeError(err)
 	}

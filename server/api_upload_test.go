@@ -601,7 +601,7 @@ func testDocumentBody(t *testing.T, route string) {
 		{name: "an odd dry run", call: api("POST", path+"?dry_run=maybe", document), status: 400, code: "invalid_input"},
 		{name: "any state", call: api("POST", path, document, "If-Match", "*")},
 		{name: "no body", call: api("POST", path, ""), status: 400, code: "invalid_input", detail: "The file has no list of flags"},
-		{name: "no JSON", call: api("POST", path, `{"flags":[hunter2]}`), status: 400, code: "invalid_input", detail: "The file is not JSON object of definitions"},
+		{name: "no JSON", call: api("POST", path, `{"flags":[hunter2]}`), status: 400, code: "invalid_input", detail: "The file is not a JSON object of definitions"},
 		{name: "no flags", call: api("POST", path, `{}`), status: 400, code: "invalid_input", detail: "want the member flags"},
 		{name: "form", call: api("POST", path, document, "Content-Type", "text/plain"), status: 415, code: "unsupported_media_type"},
 		{name: "gzip", call: api("POST", path, zip(document), "Content-Encoding", "gzip"), status: 415, code: "unsupported_media_type"},

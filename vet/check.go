@@ -300,7 +300,7 @@ func (c *checker) checkPayload(f *flagFacts, at ast.Node, t types.Type) {
 	name := types.TypeString(t, func(p *types.Package) string { return p.Name() })
 	if fits, what := payloadFits(t); fits != nil {
 		if why := f.payloadMismatch(fits, what); why != "" {
-			c.report(WrongType, f.key, at, "flag %q %s: it is no %s", f.key, why, name)
+			c.report(WrongType, f.key, at, "flag %q %s: it is not of type %s", f.key, why, name)
 			return
 		}
 	}

@@ -99,7 +99,7 @@ func decodeEvent(b []byte) (capture.Event, error) {
 	}
 	v, err := jsonscan.Parse(e.Properties, maxDepth)
 	if err != nil || v.Kind() != jsonscan.Object {
-		return e, errors.New("properties are not JSON object")
+		return e, errors.New("properties are not a JSON object")
 	}
 	e.Properties = json.RawMessage(v)
 	return e, nil

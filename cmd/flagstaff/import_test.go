@@ -111,7 +111,7 @@ left out flag base (id 1): the project has another flag with this key: they diff
 left out flag sp ace (id 2): Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "sp ace".
 1 flag and 0 cohorts imported, 2 left out; each new flag has the same value as at its origin for 1000 random persons
 `, ""})
-			s.fails("import: the server refuses POST /api/projects/@current/import/ with status 400: The file is not JSON object of definitions, and no list of flags: invalid character 'x' looking for beginning of value.", "import", write(t, "x.json", "x"))
+			s.fails("import: the server refuses POST /api/projects/@current/import/ with status 400: The file is not a JSON object of definitions, and no list of flags: invalid character 'x' looking for beginning of value.", "import", write(t, "x.json", "x"))
 			s.fails("import: open "+file+".none: no such file or directory", "import", file+".none")
 		})
 	}

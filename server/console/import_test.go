@@ -131,7 +131,7 @@ func TestImportRefusals(t *testing.T) {
 
 	typed := s.do(s.multi(importPath, url.Values{"do": {"check"}, "text": {`{"flags":[} <b>`}}, "", nil))
 	typed.checkPage()
-	typed.want(422, "The file is not JSON object of definitions, and no list of flags")
+	typed.want(422, "The file is not a JSON object of definitions, and no list of flags")
 	if got := typed.form("import").Get("text"); got != `{"flags":[} <b>` {
 		t.Errorf("what was pasted comes back as %q", got)
 	}

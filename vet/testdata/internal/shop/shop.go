@@ -95,13 +95,13 @@ func Types(ctx context.Context, p *flagstaff.Person, s *flags.Snapshot, e *flags
 	_ = p.Payload("new-checkout", new(any)) // want `flag "new-checkout" has no payload \[wrong-type\]`
 	_ = flagstaff.Payload(p, "limit", 1)
 	_ = flagstaff.Payload(p, "limit", 1.5)
-	_ = flagstaff.Payload(p, "limit", "1")   // want `flag "limit" has the payload "5", which is not a text of JSON: it is not a string \[wrong-type\]`
-	_ = flagstaff.Payload(p, "limit", false) // want `flag "limit" has the payload "5", which is not a boolean: it is not a bool`
-	_ = flagstaff.Payload(p, "button", 1)    // want `flag "button" has the payload "{\\"color\\":\\"#0f0\\"}", which is not an integer: it is not an int`
+	_ = flagstaff.Payload(p, "limit", "1")   // want `flag "limit" has the payload "5", which is not a text of JSON: it is not of type string \[wrong-type\]`
+	_ = flagstaff.Payload(p, "limit", false) // want `flag "limit" has the payload "5", which is not a boolean: it is not of type bool`
+	_ = flagstaff.Payload(p, "button", 1)    // want `flag "button" has the payload "{\\"color\\":\\"#0f0\\"}", which is not an integer: it is not of type int`
 	_ = flagstaff.Payload(p, "button", json.RawMessage(nil))
 	_ = flagstaff.Payload(p, "button", &color{})
-	_ = flagstaff.Payload(p, "limit", &color{}) // want `which is not an object: it is no \*shop.color`
-	_ = flagstaff.Payload(p, "limit", []int{1}) // want `which is not a list: it is no \[\]int`
+	_ = flagstaff.Payload(p, "limit", &color{}) // want `which is not an object: it is not of type \*shop.color`
+	_ = flagstaff.Payload(p, "limit", []int{1}) // want `which is not a list: it is not of type \[\]int`
 	_ = p.Payload("limit", new(time.Time))
 	var limit int
 	_ = p.Payload("limit", &limit)
