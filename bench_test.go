@@ -8,6 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 )
 
@@ -27,8 +28,8 @@ func BenchmarkE15(b *testing.B) {
 	half := 50.0
 	for i, country := range []string{`"DE"`, `"FR"`, `"US"`} {
 		groups = append(groups, flags.Condition{RolloutPercentage: &half, Properties: []flags.Filter{
-			{Key: "country", Type: "person", Operator: flags.OperatorExact, Value: []byte(country)},
-			{Key: "seats", Type: "person", Operator: flags.OperatorGT, Value: fmt.Append(nil, 10*(i+1))},
+			{Key: "country", Type: "person", Operator: operator.Exact, Value: []byte(country)},
+			{Key: "seats", Type: "person", Operator: operator.GT, Value: fmt.Append(nil, 10*(i+1))},
 		}})
 	}
 	definitions.Flags = []flags.Flag{{ID: 1, Key: "new-checkout", Active: true, Filters: flags.Filters{Groups: groups}}}

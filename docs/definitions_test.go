@@ -19,6 +19,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 var (
@@ -105,8 +106,8 @@ func TestDefinitionsOperators(t *testing.T) {
 		}
 	}
 	var missing []string
-	for o := range flags.Operators() {
-		if o.For == flags.PropertyFilter && !documented[o.Name] {
+	for o := range operators.All() {
+		if o.For == operators.PropertyFilter && !documented[o.Name] {
 			missing = append(missing, o.Name)
 		}
 		delete(documented, o.Name)
@@ -129,7 +130,7 @@ func TestDefinitionsExplanation(t *testing.T) {
 	}
 }
 
-// TestOperatorConstants: package flags has a constant for each operator, which says of
+// TestOperatorConstants: package flags/operator has a constant for each operator, which says of
 // itself what definitions.md says.
 func TestOperatorConstants(t *testing.T) {
 	documented := make(map[string]string)
@@ -138,7 +139,7 @@ func TestOperatorConstants(t *testing.T) {
 			documented[strings.Trim(row[0], "`")] = "The property " + strings.ReplaceAll(row[1], "`", "") + "."
 		}
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "flags", "operators.go"), nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "flags", "operator", "operator.go"), nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +151,6 @@ func TestOperatorConstants(t *testing.T) {
 		}
 		for _, spec := range group.Specs {
 			c := spec.(*ast.ValueSpec)
-			if !strings.HasPrefix(c.Names[0].Name, "Operator") {
-				continue
-			}
 			name, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
@@ -164,7 +162,7 @@ func TestOperatorConstants(t *testing.T) {
 		}
 	}
 	var want []string
-	for o := range flags.Operators() {
+	for o := range operators.All() {
 		want = append(want, o.Name)
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

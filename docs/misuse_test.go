@@ -37,8 +37,8 @@ var zeros = map[string][]any{
 	"flags": {
 		new(flags.Aggregation), new(flags.Answers), new(flags.Basis), new(flags.Brief), new(flags.BucketTrace), new(flags.Change), new(flags.Cohort), new(flags.CohortNode), new(flags.CompileOptions),
 		new(flags.Condition), new(flags.ConditionTrace), new(flags.DefinitionError), new(flags.Definitions), new(flags.DependencyTrace), new(flags.DiffReport), new(flags.DocumentReader), new(flags.Evaluator),
-		new(flags.Filter), new(flags.FilterKind), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.GroupProperty), new(flags.Holdout), new(flags.Property),
-		new(flags.Index), new(flags.Input), new(flags.Loaded), new(flags.UnknownKey), new(flags.UnknownKeys), new(flags.Memory), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Operand), new(flags.Operator), new(flags.Outcome), new(flags.Place),
+		new(flags.Filter), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.GroupProperty), new(flags.Holdout), new(flags.Property),
+		new(flags.Index), new(flags.Input), new(flags.Loaded), new(flags.UnknownKey), new(flags.UnknownKeys), new(flags.Memory), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Outcome), new(flags.Place),
 		new(flags.Problem), new(flags.Reason), new(flags.Ref), new(flags.Rendering), new(flags.Request), new(flags.Result), new(flags.Results), new(flags.Severity), new(flags.Snapshot), new(flags.StoredNeeds),
 		new(flags.Subject), new(flags.Tally), new(flags.TallyCount), new(flags.Trace), new(flags.Variant), new(flags.VariantShare), new(flags.VariantTrace),
 	},
@@ -64,7 +64,6 @@ var functions = map[string]any{
 	"flags.AppendCohort": flags.AppendCohort, "flags.AppendFilters": flags.AppendFilters, "flags.Bucket": flags.Bucket, "flags.ByGroup": flags.ByGroup, "flags.ByKey": flags.ByKey, "flags.Compile": flags.Compile,
 	"flags.Declare": flags.Declare, "flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex, "flags.NewTally": flags.NewTally,
 	"flags.Any": flags.Any, "flags.Bool": flags.Bool, "flags.Float": flags.Float[float32], "flags.Int": flags.Int[int], "flags.Of": flags.Of, "flags.String": flags.String, "flags.Time": flags.Time,
-	"flags.OperatorNamed": flags.OperatorNamed, "flags.Operators": flags.Operators,
 	"flags/wire.AppendDefinitions": wire.AppendDefinitions, "flags/wire.AppendDetailed": wire.AppendDetailed, "flags/wire.AppendEmpty": wire.AppendEmpty,
 	"flags/wire.AppendEvaluation": wire.AppendEvaluation, "flags/wire.AppendEvaluations": wire.AppendEvaluations, "flags/wire.AppendFailure": wire.AppendFailure,
 	"flags/wire.AppendLegacy": wire.AppendLegacy, "flags/wire.AppendResponse": wire.AppendResponse, "flags/wire.DecideForm": wire.DecideForm,

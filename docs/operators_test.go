@@ -9,15 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // TestOperatorsAreNamedOnce: what the code asks of an operator is a column of the table in
-// flags/operators.go, so that no other Go file of the product names one. A switch over names
+// internal/operators, and its name a constant of flags/operator, so that no other Go file of the product names one. A switch over names
 // elsewhere would silently miss the next operator.
 func TestOperatorsAreNamedOnce(t *testing.T) {
 	// These are what a filter without an operator has, or what the product itself asks for.
-	usual := []string{flags.OperatorExact, flags.OperatorIsSet, flags.OperatorIn, flags.OperatorNotIn, flags.OperatorFlagEvaluatesTo}
+	usual := []string{operator.Exact, operator.IsSet, operator.In, operator.NotIn, operator.FlagEvaluatesTo}
 	elsewhere := []string{ // with why their files name operators
 		"internal/reference/",         // the reference evaluator is written from docs/spec alone
 		"management/survey/",          // surveys have match types of their own, and their targeting is filters
@@ -27,15 +28,15 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 		"examples/", ".ci/",
 	}
 	constants := make(map[string]string)
-	source, err := os.ReadFile("../flags/operators.go")
+	source, err := os.ReadFile("../flags/operator/operator.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`(Operator\w+)\s+= "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
-		constants[m[2]] = m[1]
+	for _, m := range regexp.MustCompile(`(\w+)\s+= "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		constants[m[2]] = "operator." + m[1]
 	}
 	var names []string
-	for o := range flags.Operators() {
+	for o := range operators.All() {
 		if constants[o.Name] == "" {
 			t.Errorf("operator %s has no constant", o.Name)
 		}
@@ -43,7 +44,7 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 			names = append(names, `"`+o.Name+`"`, constants[o.Name])
 		}
 	}
-	named := regexp.MustCompile(`"\w+"|\bOperator\w+`)
+	named := regexp.MustCompile(`"\w+"|\boperator\.\w+`)
 	whole := make(map[string]bool)
 	for _, name := range names {
 		whole[name] = true
@@ -54,7 +55,7 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || file == "flags/operators.go":
+		case d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "flags/operator/") || strings.HasPrefix(file, "internal/operators/"):
 			return nil
 		case slices.ContainsFunc(elsewhere, func(prefix string) bool { return strings.HasPrefix(file, prefix) }):
 			return nil
@@ -66,7 +67,7 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 		}
 		for _, found := range named.FindAllString(string(source), -1) {
 			if whole[found] {
-				t.Errorf("%s names the operator %s: what it asks belongs into the table of flags/operators.go", file, found)
+				t.Errorf("%s names the operator %s: what it asks belongs into the table of internal/operators", file, found)
 			}
 		}
 		return nil

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -40,13 +41,13 @@ func (in *Input) verdict(id uint32) verdict {
 func (in *Input) computeVerdict(id uint32) verdict {
 	c := &in.snap.checks[id]
 	v := no
-	if c.aspect == aspectNone {
+	if c.aspect == operators.AspectNone {
 		switch c.op {
-		case opFail:
+		case operators.OpFail:
 			v = broken
-		case opCohort:
+		case operators.OpCohort:
 			v = verdictOf(in.isMember(c.slot) != c.negated)
-		case opFlag:
+		case operators.OpFlag:
 			v = in.matchDependency(c)
 		}
 	} else {
@@ -57,7 +58,7 @@ func (in *Input) computeVerdict(id uint32) verdict {
 		switch {
 		case p == nil:
 			v = verdictOf(c.missing)
-		case c.op == opText && p.have&folded != 0:
+		case c.op == operators.OpText && p.have&folded != 0:
 			// This is compareProperty for by far the most frequent comparison.
 			v = verdictOf(p.textual == c.text != c.negated)
 		default:
@@ -72,25 +73,25 @@ func (in *Input) computeVerdict(id uint32) verdict {
 func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 	var result bool
 	switch c.aspect {
-	case aspectSet:
+	case operators.AspectSet:
 		result = true
-	case aspectUseless:
+	case operators.AspectUseless:
 		return no
-	case aspectText:
+	case operators.AspectText:
 		result = c.hasText(in.lower(p))
-	case aspectTruth:
+	case operators.AspectTruth:
 		result = in.isTruthy(p) == c.truthy
-	case aspectASCII:
+	case operators.AspectASCII:
 		result = c.hasText(in.lowerASCII(p))
-	case aspectPattern:
+	case operators.AspectPattern:
 		result = c.more.matcher.MatchString(in.text(p))
-	case aspectNumber:
+	case operators.AspectNumber:
 		n, ok := in.number(p)
 		if !ok || n != n {
 			return no
 		}
 		result = c.hasNumber(n)
-	case aspectDate:
+	case operators.AspectDate:
 		t, ok := in.date(p)
 		if !ok {
 			return no
@@ -98,7 +99,7 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 		if result, ok = c.hasDate(t, in.now, in.snap.zone); !ok {
 			return no
 		}
-	case aspectVersion:
+	case operators.AspectVersion:
 		v, ok := in.version(p)
 		if !ok {
 			return no
@@ -111,24 +112,24 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 // The methods below compare one form of a property with what the check wants. Negation
 // is the business of their callers.
 
-// hasText compares a text in lower case: of all letters for aspectText, of A to Z for
-// aspectASCII.
+// hasText compares a text in lower case: of all letters for operators.AspectText, of A to Z for
+// operators.AspectASCII.
 func (c *check) hasText(s string) bool {
 	switch c.op {
-	case opText:
+	case operators.OpText:
 		return s == c.text
-	case opTexts:
+	case operators.OpTexts:
 		return c.more.contains(s)
-	case opContains:
+	case operators.OpContains:
 		return strings.Contains(s, c.text)
-	case opContainsAny:
+	case operators.OpContainsAny:
 		for _, needle := range c.more.texts {
 			if strings.Contains(s, needle) {
 				return true
 			}
 		}
 		return false
-	case opPrefix:
+	case operators.OpPrefix:
 		return strings.HasPrefix(s, c.text)
 	default:
 		return strings.HasSuffix(s, c.text)
@@ -137,13 +138,13 @@ func (c *check) hasText(s string) bool {
 
 func (c *check) hasNumber(n float64) bool {
 	switch c.op {
-	case opGT:
+	case operators.OpGT:
 		return n > c.num
-	case opGTE:
+	case operators.OpGTE:
 		return n >= c.num
-	case opLT:
+	case operators.OpLT:
 		return n < c.num
-	case opLTE:
+	case operators.OpLTE:
 		return n <= c.num
 	default:
 		return c.num <= n && n <= c.more.high
@@ -159,9 +160,9 @@ func (c *check) hasDate(t, now time.Time, zone *time.Location) (result, ok bool)
 		}
 	}
 	switch c.op {
-	case opDateExact:
+	case operators.OpDateExact:
 		return t.Equal(at), true
-	case opDateBefore:
+	case operators.OpDateBefore:
 		return t.Before(at), true
 	default:
 		return t.After(at), true
@@ -169,19 +170,19 @@ func (c *check) hasDate(t, now time.Time, zone *time.Location) (result, ok bool)
 }
 
 func (c *check) hasVersion(v *semver.Version) bool {
-	if c.op == opSemverRange {
+	if c.op == operators.OpSemverRange {
 		return c.more.rng.Contains(v)
 	}
 	switch n := semver.Compare(v, &c.more.version); c.op {
-	case opSemverEQ:
+	case operators.OpSemverEQ:
 		return n == 0
-	case opSemverNEQ:
+	case operators.OpSemverNEQ:
 		return n != 0
-	case opSemverGT:
+	case operators.OpSemverGT:
 		return n > 0
-	case opSemverGTE:
+	case operators.OpSemverGTE:
 		return n >= 0
-	case opSemverLT:
+	case operators.OpSemverLT:
 		return n < 0
 	default:
 		return n <= 0

@@ -1,5 +1,9 @@
 package flags
 
+import (
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+)
+
 // isMember reports whether the person is in cohort i, which is found once per
 // run.
 func (in *Input) isMember(i int32) bool {
@@ -44,5 +48,5 @@ func (in *Input) nodeHolds(n *compiledNode) bool {
 // fully known here (evaluation.md §3.7).
 func (s *Snapshot) isBehavioral(id uint32) bool {
 	c := &s.checks[id]
-	return (c.op == opCohort || c.op == opCohortNever) && s.cohorts[c.slot].behavioral
+	return (c.op == operators.OpCohort || c.op == operators.OpCohortNever) && s.cohorts[c.slot].behavioral
 }

@@ -3,6 +3,8 @@ package flags
 import (
 	"fmt"
 	"slices"
+
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // cohortFailure puts into words why a cohort cannot be resolved.
@@ -87,12 +89,14 @@ func checkTree(n *CohortNode, at *path, depth int) *DefinitionError {
 	}
 	if fl := n.Leaf; fl != nil {
 		_, isCohort := fl.CohortID()
+		_, known := operators.Named(fl.Operator)
+		kind := operators.KindOf(fl.Type)
 		switch {
 		case fl.fault != nil:
 			return &DefinitionError{Path: fl.fault.Path, Value: fl.fault.Value, Err: fl.fault.Err}
-		case fl.Operator != "" && operatorOf[fl.Operator] == nil && fl.Kind() != UnknownFilter:
-			return fault(&path{up: at, name: "operator"}, "unknown operator %q; %s", fl.Operator, operatorHint(fl.Operator, fl.Kind()))
-		case fl.Kind() == CohortFilter && !isCohort:
+		case fl.Operator != "" && !known && kind != operators.UnknownFilter:
+			return fault(&path{up: at, name: "operator"}, "unknown operator %q; %s", fl.Operator, operators.Hint(fl.Operator, kind))
+		case kind == operators.CohortFilter && !isCohort:
 			return fault(&path{up: at, name: "value"}, "a cohort's id must be an integer, not %s", shorten(fl.Value))
 		case fl.readsPerson() && fl.Key == "" && fl.Value == nil && fl.Operator == "":
 			return fault(at, "an empty leaf")
@@ -116,7 +120,9 @@ func checkTree(n *CohortNode, at *path, depth int) *DefinitionError {
 // readsPerson reports whether the filter compares a property of the person. As a
 // leaf of a cohort, of which only persons are members, a filter on a group or a
 // flag never matches (evaluation.md §5.3).
-func (f *Filter) readsPerson() bool { return f.Kind() == PropertyFilter && f.Type != "group" }
+func (f *Filter) readsPerson() bool {
+	return operators.KindOf(f.Type) == operators.PropertyFilter && f.Type != "group"
+}
 
 // compileNode compiles a tree (evaluation.md §5.3).
 func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
@@ -143,12 +149,12 @@ func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth 
 func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
 	n := compiledNode{kind: nodeNever, negated: fl.Negation}
 	switch {
-	case fl.Kind() == UnknownFilter:
+	case operators.KindOf(fl.Type) == operators.UnknownFilter:
 		b.behavioral, b.criteria = true, true
 		if fl.Type != "behavioral" {
 			c.problem(Error, &path{up: at, name: "type"}, quote(fl.Type), `use "person", "person_metadata", "cohort" or "behavioral"`, "unknown filter type, it matches nobody")
 		}
-	case fl.Kind() == CohortFilter:
+	case operators.KindOf(fl.Type) == operators.CohortFilter:
 		id, _ := fl.CohortID()
 		other, code := c.compileCohort(id, depth+1)
 		if code != 0 {
@@ -158,10 +164,10 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 		b.readsStored = b.readsStored || other.readsStored
 		b.behavioral = b.behavioral || other.behavioral
 		b.criteria = b.criteria || other.criteria
-		if o, _ := fl.Comparison(); o.For == CohortFilter {
+		if o, _ := operators.Of(fl.Type, fl.Operator); o.For == operators.CohortFilter {
 			n.kind, n.negated = nodeCohort, n.negated != o.Negated
 		} else {
-			c.problem(Error, &path{up: at, name: "operator"}, quote(fl.Operator), operatorHint(fl.Operator, CohortFilter),
+			c.problem(Error, &path{up: at, name: "operator"}, quote(fl.Operator), operators.Hint(fl.Operator, operators.CohortFilter),
 				"the leaf can never match: the operator is not for cohorts")
 		}
 		n.id = uint32(other.ord)

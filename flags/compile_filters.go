@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -27,8 +29,8 @@ func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggreg
 	cohorts := false
 	for j := range src.Properties {
 		fl := &src.Properties[j]
-		switch fl.Kind() {
-		case PropertyFilter:
+		switch operators.KindOf(fl.Type) {
+		case operators.PropertyFilter:
 			owner := c.propertyOwner(fl, aggregation, n, j)
 			c.lintOwner(fl, src, n, j)
 			if fl.Negation {
@@ -39,10 +41,10 @@ func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggreg
 				id, _ = c.propertyCheck(fl, owner, c.filterPlace(n, j))
 			}
 			checks = append(checks, id)
-		case UnknownFilter:
+		case operators.UnknownFilter:
 			at := &path{up: filterPath(n, j), name: "type"}
 			checks = append(checks, c.failCheck(failFlagData, at, quote(fl.Type), `use "person", "person_metadata", "group", "cohort" or "flag"`, "unknown filter type"))
-		case CohortFilter:
+		case operators.CohortFilter:
 			cohorts = true
 		}
 	}
@@ -81,7 +83,7 @@ func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 	k.value = strings.Clone(k.value)
 	id := uint32(len(c.s.checks))
 	ch := build()
-	ch.op, ch.aspect, ch.negated, ch.slot = k.op, ops[k.op].aspect, k.negated, k.slot
+	ch.op, ch.aspect, ch.negated, ch.slot = k.op, operators.Ops[k.op].Aspect, k.negated, k.slot
 	c.s.checks = append(c.s.checks, ch)
 	c.checkOf[k] = id
 	return id
@@ -91,13 +93,13 @@ func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 // and reports why.
 func (c *compiler) failCheck(code failCode, at *path, value []byte, hint, format string, args ...any) uint32 {
 	c.problem(Error, at, value, hint, format, args...)
-	return c.addCheck(checkKey{op: opFail, slot: int32(code)}, func() check { return check{fail: code} })
+	return c.addCheck(checkKey{op: operators.OpFail, slot: int32(code)}, func() check { return check{fail: code} })
 }
 
 // neverCheck returns the check of a filter that no property matches. Each operator
 // that ends here has a check of its own, so that Explain can name it.
 func (c *compiler) neverCheck(slot int32, name string, fl *Filter) uint32 {
-	return c.addCheck(checkKey{op: opNever, slot: slot, name: name, value: sharedString(fl.Value)}, func() check {
+	return c.addCheck(checkKey{op: operators.OpNever, slot: slot, name: name, value: sharedString(fl.Value)}, func() check {
 		return check{name: name, value: shorten(fl.Value)}
 	})
 }
@@ -140,18 +142,18 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 			e.Flag = c.flag.Key
 		}
 		c.add(Error, &e)
-		return c.addCheck(checkKey{op: opFail, slot: int32(failFlagData)}, func() check { return check{fail: failFlagData} }), failFlagData
+		return c.addCheck(checkKey{op: operators.OpFail, slot: int32(failFlagData)}, func() check { return check{fail: failFlagData} }), failFlagData
 	}
-	name := cmp.Or(fl.Operator, OperatorExact)
-	spec := operatorOf[name]
-	if spec == nil {
-		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operatorHint(name, PropertyFilter), "unknown operator"), failFlagData
+	name := cmp.Or(fl.Operator, operator.Exact)
+	spec, ok := operators.Named(name)
+	if !ok {
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.PropertyFilter), "unknown operator"), failFlagData
 	}
 	slot := c.slot(owner, fl.Key)
 	value := jsonscan.Value(fl.Value)
-	if spec.Operand == OperandNone {
+	if spec.Operand == operators.OperandNone {
 		value = nil
-	} else if spec.For == PropertyFilter && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
+	} else if spec.For == operators.PropertyFilter && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
 		c.problem(Error, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
 		return c.neverCheck(slot, name, fl), 0
 	}
@@ -171,7 +173,7 @@ type filterBuild struct {
 	name   string
 	slot   int32
 	value  jsonscan.Value
-	spec   *Operator
+	spec   operators.Operator
 	filter *Filter
 }
 
@@ -180,61 +182,61 @@ type filterBuild struct {
 // before the value (evaluation.md §4.3).
 func (p *filterBuild) useless(want string) (uint32, failCode) {
 	effect := "the filter can never match"
-	if p.spec.missing {
+	if p.spec.Missing {
 		effect = "the filter matches only where the property is not set"
 	}
 	p.problem(Error, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
-	return p.addOperatorCheck(opUseless, func() check { return check{} })
+	return p.addOperatorCheck(operators.OpUseless, func() check { return check{} })
 }
 
 // addOperatorCheck returns the number of the filter's check.
-func (p *filterBuild) addOperatorCheck(o op, build func() check) (uint32, failCode) {
+func (p *filterBuild) addOperatorCheck(o operators.Op, build func() check) (uint32, failCode) {
 	key := checkKey{op: o, negated: p.spec.Negated, slot: p.slot, name: p.name, value: sharedString(p.value)}
 	return p.addCheck(key, func() check {
 		ch := build()
-		ch.missing, ch.name, ch.value = p.spec.missing, p.name, shorten(p.value)
+		ch.missing, ch.name, ch.value = p.spec.Missing, p.name, shorten(p.value)
 		return ch
 	}), 0
 }
 
 func (p *filterBuild) compileOperator() (uint32, failCode) {
-	if p.spec.For != PropertyFilter {
-		p.problem(Error, &path{up: p.at, name: "operator"}, quote(p.name), operatorHint(p.name, PropertyFilter), "the filter can never match: the operator is not for properties")
+	if p.spec.For != operators.PropertyFilter {
+		p.problem(Error, &path{up: p.at, name: "operator"}, quote(p.name), operators.Hint(p.name, operators.PropertyFilter), "the filter can never match: the operator is not for properties")
 		return p.neverCheck(p.slot, p.name, p.filter), 0
 	}
 	switch p.spec.Operand {
-	case OperandNone:
-		return p.addOperatorCheck(p.spec.op, func() check { return check{} })
-	case OperandText:
+	case operators.OperandNone:
+		return p.addOperatorCheck(p.spec.Op, func() check { return check{} })
+	case operators.OperandText:
 		needle, _ := text.Str(p.value)
-		return p.addOperatorCheck(p.spec.op, func() check {
+		return p.addOperatorCheck(p.spec.Op, func() check {
 			return check{text: string(text.AppendLowerASCII(nil, needle))}
 		})
-	case OperandTexts:
-		return p.addOperatorCheck(p.spec.op, func() check {
+	case operators.OperandTexts:
+		return p.addOperatorCheck(p.spec.Op, func() check {
 			o := &compiledOperand{}
 			for _, s := range p.texts() {
 				o.texts = append(o.texts, string(text.AppendLowerASCII(nil, s)))
 			}
 			return check{more: o}
 		})
-	case OperandPattern:
+	case operators.OperandPattern:
 		return p.compileRegex()
-	case OperandNumber:
+	case operators.OperandNumber:
 		n, ok := comparable64(p.value)
 		if !ok {
 			return p.useless("a number")
 		}
-		return p.addOperatorCheck(p.spec.op, func() check { return check{num: n} })
-	case OperandRange:
+		return p.addOperatorCheck(p.spec.Op, func() check { return check{num: n} })
+	case operators.OperandRange:
 		low, high, ok := betweenBounds(p.value)
 		if !ok {
 			return p.useless("two numbers [min, max]")
 		}
-		return p.addOperatorCheck(p.spec.op, func() check { return check{num: low, more: &compiledOperand{high: high}} })
-	case OperandDate:
+		return p.addOperatorCheck(p.spec.Op, func() check { return check{num: low, more: &compiledOperand{high: high}} })
+	case operators.OperandDate:
 		return p.compileDate()
-	case OperandVersion:
+	case operators.OperandVersion:
 		return p.compileVersion()
 	default:
 		return p.compileExact()
@@ -249,13 +251,13 @@ func (p *filterBuild) compileExact() (uint32, failCode) {
 		if version1 && isArray {
 			p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "list texts other than true and false, or use property_matching_version 2", "a list of true and false compares truthiness, not membership")
 		}
-		return p.addOperatorCheck(opTruthy, func() check { return check{truthy: isTruthy(p.value, 0)} })
+		return p.addOperatorCheck(operators.OpTruthy, func() check { return check{truthy: isTruthy(p.value, 0)} })
 	}
 	if !isArray {
 		s, _ := text.Str(p.value)
-		return p.addOperatorCheck(opText, func() check { return check{text: text.Lower(s)} })
+		return p.addOperatorCheck(operators.OpText, func() check { return check{text: text.Lower(s)} })
 	}
-	return p.addOperatorCheck(opTexts, func() check {
+	return p.addOperatorCheck(operators.OpTexts, func() check {
 		o := &compiledOperand{}
 		for _, s := range p.texts() {
 			o.texts = append(o.texts, text.Lower(s))
@@ -333,7 +335,7 @@ func (p *filterBuild) compileDate() (uint32, failCode) {
 	case d.LacksDay():
 		p.problem(Warning, p.at, p.value, "write the day", "the date has no day and is the first of the month")
 	}
-	return p.addOperatorCheck(p.spec.op, func() check {
+	return p.addOperatorCheck(p.spec.Op, func() check {
 		o := &compiledOperand{date: d}
 		if !d.Relative() {
 			o.at, _ = d.At(time.Time{}, p.s.zone)
@@ -348,21 +350,21 @@ func (p *filterBuild) compileRegex() (uint32, failCode) {
 	m, err := p.regexps.compilePattern(source, p.o.Regexp)
 	if err != nil {
 		p.problem(Error, at, p.value, "the filter matches no property that is set; correct the pattern", "%w", err)
-		return p.addOperatorCheck(opUseless, func() check { return check{} })
+		return p.addOperatorCheck(operators.OpUseless, func() check { return check{} })
 	}
 	if m, ok := m.(*pattern); ok && m.slow != nil {
 		p.problem(Note, at, p.value, "where texts are long, or come from strangers, write the pattern without it",
 			"the pattern has look-around, a reference, \\b or another thing that is matched slowly; a match of more than %v is given up and is none",
 			patternTime)
 	}
-	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &compiledOperand{matcher: m}} })
+	return p.addOperatorCheck(p.spec.Op, func() check { return check{more: &compiledOperand{matcher: m}} })
 }
 
 func (p *filterBuild) compileVersion() (uint32, failCode) {
 	s, _ := text.Str(p.value)
 	var o compiledOperand
 	ok := false
-	if read := p.spec.ranged; read != nil {
+	if read := p.spec.Range; read != nil {
 		o.rng, ok = read(s)
 	} else {
 		o.version, ok = semver.Parse(s)
@@ -370,7 +372,7 @@ func (p *filterBuild) compileVersion() (uint32, failCode) {
 	if !ok {
 		return p.useless("a version such as 1.2.3")
 	}
-	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &o} })
+	return p.addOperatorCheck(p.spec.Op, func() check { return check{more: &o} })
 }
 
 // flagCheck compiles a dependency (evaluation.md §7.3).
@@ -379,11 +381,12 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		id, _ := c.propertyCheck(fl, ownerPerson, at)
 		return id
 	}
-	if fl.Operator != "" && operatorOf[fl.Operator] == nil {
-		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), operatorHint(fl.Operator, FlagFilter), "unknown operator")
+	comparison, known := operators.Named(fl.Operator)
+	if fl.Operator != "" && !known {
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), operators.Hint(fl.Operator, operators.FlagFilter), "unknown operator")
 	}
 	r, ok := fl.Target()
-	if !ok || fl.Operator == "" || operatorOf[fl.Operator].For != FlagFilter {
+	if !ok || comparison.For != operators.FlagFilter {
 		member := "operator"
 		if !ok {
 			member = "key"
@@ -413,7 +416,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 			c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant of that flag", "flag %q never has this variant", target.key())
 		}
 	default:
-		c.problem(Error, &path{up: at, name: "value"}, v, "want "+OperandFlagValue.String(), "the dependency can never match")
+		c.problem(Error, &path{up: at, name: "value"}, v, "want "+operators.OperandFlagValue.String(), "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
 	switch {
@@ -422,7 +425,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	case target.state == dormant:
 		c.problem(Error, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
 	}
-	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
+	key := checkKey{op: operators.OpFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
 	return c.addCheck(key, func() check {
 		return check{more: &compiledOperand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
 	})
@@ -464,17 +467,17 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 		if fl.Negation {
 			c.problem(Warning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
 		}
-		name := cmp.Or(fl.Operator, OperatorIn)
-		spec := operatorOf[name]
-		key := checkKey{op: opCohort, slot: b.ord, name: name, value: sharedString(fl.Value)}
+		name := cmp.Or(fl.Operator, operator.In)
+		spec, known := operators.Named(name)
+		key := checkKey{op: operators.OpCohort, slot: b.ord, name: name, value: sharedString(fl.Value)}
 		switch {
-		case spec == nil:
-			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operatorHint(name, CohortFilter), "unknown operator"))
+		case !known:
+			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter), "unknown operator"))
 			continue
-		case spec.For != CohortFilter:
-			c.problem(Error, &path{up: at, name: "operator"}, quote(name), operatorHint(name, CohortFilter),
+		case spec.For != operators.CohortFilter:
+			c.problem(Error, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter),
 				"the filter can never match: the operator is not for cohorts")
-			key.op = opCohortNever
+			key.op = operators.OpCohortNever
 		default:
 			key.negated = spec.Negated
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -88,7 +89,7 @@ func (c *compiler) canFail(f *compiledFlag) bool {
 	}
 	for i := range f.conditions {
 		for _, id := range f.conditions[i].checks {
-			if op := c.s.checks[id].op; op == opFail || op == opFlag {
+			if op := c.s.checks[id].op; op == operators.OpFail || op == operators.OpFlag {
 				return true
 			}
 		}

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -206,12 +207,12 @@ type compiledCondition struct {
 // A check is what a filter is compiled to. Equal filters of all flags are one
 // check, which is evaluated at most once per run.
 type check struct {
-	op      op
-	aspect  aspect // of op
+	op      operators.Op
+	aspect  operators.Aspect // of op
 	negated bool
 	missing bool     // the result when the property is not set
-	fail    failCode // of opFail
-	slot    int32    // of the property; for opCohort a cohort, for opFlag a flag
+	fail    failCode // of operators.OpFail
+	slot    int32    // of the property; for operators.OpCohort a cohort, for operators.OpFlag a flag
 	truthy  bool
 	num     float64
 	text    string
@@ -222,15 +223,15 @@ type check struct {
 
 // A compiledOperand holds what only some operators need.
 type compiledOperand struct {
-	texts   []string            // opContainsAny; opTexts up to smallSet
-	set     map[string]struct{} // opTexts beyond smallSet
+	texts   []string            // operators.OpContainsAny; operators.OpTexts up to smallSet
+	set     map[string]struct{} // operators.OpTexts beyond smallSet
 	matcher Matcher
-	high    float64 // opBetween
+	high    float64 // operators.OpBetween
 	date    reldate.Date
 	at      time.Time // date, if it is not relative
 	version semver.Version
 	rng     semver.Range
-	accepts []bool // opFlag: by the value of the flag, counted from its first
+	accepts []bool // operators.OpFlag: by the value of the flag, counted from its first
 }
 
 // A compiledCohort is what a Cohort is compiled to (evaluation.md §5).

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // A compiler has what only compilation needs.
@@ -104,7 +106,7 @@ func recoverPanic(f func()) (err error) {
 
 // A checkKey identifies a check: equal filters have equal keys.
 type checkKey struct {
-	op      op
+	op      operators.Op
 	negated bool
 	slot    int32
 	name    string // the operator, for ops that several share

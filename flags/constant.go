@@ -1,5 +1,9 @@
 package flags
 
+import (
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+)
+
 // Constant returns the result that a flag has for every request that may see it, and
 // reports false if requests can have different ones, as far as that can be told from the
 // flag alone: no properties, no draw and no other flag decide anything. The condition
@@ -51,7 +55,7 @@ func (s *Snapshot) constant(f *compiledFlag) (d decision, ok bool) {
 // canBreak reports whether a filter of a condition set can make its flag fail.
 func (s *Snapshot) canBreak(c *compiledCondition) bool {
 	for _, id := range c.checks {
-		if s.checks[id].op == opFail {
+		if s.checks[id].op == operators.OpFail {
 			return true
 		}
 	}

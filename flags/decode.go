@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -365,7 +366,7 @@ var words = func() map[string]string {
 	for _, w := range []string{"person", "person_metadata", "group", "cohort", "flag", "id", "AND", "OR", "property", "true", "any", "all", "client", "server", "sha1", "xxhash64"} {
 		m[w] = w
 	}
-	for name := range operatorOf {
+	for name := range operators.Names() {
 		m[name] = name
 	}
 	return m
@@ -1099,7 +1100,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 			odd = odd || !members.Filter.Knows(o.Name())
 		}
 	}
-	if odd && f.Kind() != UnknownFilter {
+	if odd && operators.KindOf(f.Type) != operators.UnknownFilter {
 		d.fault = outer // what has the filter cannot be understood
 		d.checkMembers(members.Filter, at, v)
 		d.fault = &f.fault
@@ -1126,7 +1127,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	default:
 		d.wrong(&path{up: at, name: "key"}, key, "a string")
 	}
-	if f.Kind() == UnknownFilter {
+	if operators.KindOf(f.Type) == operators.UnknownFilter {
 		f.Extra = extraMembers(v, f.has)
 	} else {
 		f.Extra = d.extra(v, f.has)
@@ -1136,7 +1137,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 
 // currentOperator returns the name that an operator has now (evaluation.md §4.2).
 func currentOperator(name string) string {
-	if o := operatorOf[name]; o != nil {
+	if o, ok := operators.Named(name); ok {
 		return o.Name
 	}
 	return name

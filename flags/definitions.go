@@ -261,8 +261,8 @@ type Filter struct {
 	// Value is the JSON to compare with. Nil counts as null.
 	Value json.RawMessage `json:"value"`
 
-	// Operator is a constant such as [OperatorExact]. "" means OperatorExact, or
-	// [OperatorIn] for type "cohort".
+	// Operator is a constant such as [operator.Exact]. "" means operator.Exact, or
+	// [operator.In] for type "cohort".
 	Operator string `json:"operator,omitempty"`
 
 	// Type is "person", "person_metadata", "group", "cohort" or "flag".
@@ -284,7 +284,7 @@ type Filter struct {
 	// to see: the normal form does not have it, since it is the cohort that has a name.
 	CohortName string `json:"cohort_name,omitempty"`
 
-	// Extra is as in [Filters]. The criterion of an [UnknownFilter] always has it.
+	// Extra is as in [Filters]. The criterion of an [operators.UnknownFilter] always has it.
 	Extra json.RawMessage `json:"-"`
 
 	// fault is the reason why Decode could not understand the filter. A flag

@@ -61,7 +61,7 @@
 // docs/spec/evaluation.md has the rules; comments cite its sections.
 //
 //   - definitions.go: the model; decode.go reads it, encode.go writes it
-//   - operators.go, references.go: the table of operators, what filters refer to
+//   - references.go: what filters refer to; internal/operators: the table of operators
 //   - compiled.go: what a Snapshot is made of
 //   - compile.go and compile_*.go: from the model to a Snapshot; lint.go: warnings
 //   - values.go: what a Go caller gets, ref.go: by number; decide.go: the evaluation of one flag; quick.go:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -425,7 +426,7 @@ func (e *encoder) filter(f *Filter) {
 		}
 		e.raw(`]`)
 	}
-	if e.full || f.Kind() == UnknownFilter { // of which evaluation knows nothing
+	if e.full || operators.KindOf(f.Type) == operators.UnknownFilter { // of which evaluation knows nothing
 		e.rest(f.Extra, f.has)
 	}
 	e.raw(`}`)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -195,8 +196,8 @@ func ExampleEvaluator() {
 }
 
 func ExampleOperators() {
-	for o := range flags.Operators() {
-		if o.Operand == flags.OperandVersion {
+	for o := range operators.All() {
+		if o.Operand == operators.OperandVersion {
 			fmt.Println(o.Name)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -260,7 +262,7 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *slotValue, enrolled bool) {
 	}
 	in.trace.Enrollment = &FilterTrace{
 		Source: "person", Key: in.snap.slots[f.enrollment].name,
-		Operator: OperatorIsSet, Present: true, Seen: in.seenText(p), Result: result,
+		Operator: operator.IsSet, Present: true, Seen: in.seenText(p), Result: result,
 	}
 }
 
@@ -329,15 +331,15 @@ func (in *Input) filterTrace(id uint32) FilterTrace {
 		t.Result = "error"
 	}
 	switch {
-	case c.op == opFail:
+	case c.op == operators.OpFail:
 		t.Source, t.Value = "undecodable", failures[c.fail].Description
-	case c.op == opFlag:
+	case c.op == operators.OpFlag:
 		d := in.traceDependency(c.slot)
 		t.Source, t.Key, t.Present, t.Seen = "flag", d.Key, true, d.Value
 		if d.Note != "" {
 			t.Seen += " (" + d.Note + ")"
 		}
-	case c.op == opCohort || c.op == opCohortNever:
+	case c.op == operators.OpCohort || c.op == operators.OpCohortNever:
 		t.Source, t.Key, t.Present, t.Seen = "cohort", c.value, true, "not a member"
 		if in.isMember(c.slot) {
 			t.Seen = "member"

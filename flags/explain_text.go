@@ -3,6 +3,8 @@ package flags
 import (
 	"fmt"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // explainReason puts the choice of the reason into words.
@@ -110,9 +112,9 @@ func (f FilterTrace) String() string {
 		seen = f.Seen
 	}
 	says := f.Operator
-	if o, ok := OperatorNamed(f.Operator); ok {
+	if o, ok := operators.Named(f.Operator); ok {
 		says = o.Words
-		if o.Operand == OperandNone {
+		if o.Operand == operators.OperandNone {
 			return fmt.Sprintf("%s %s %s, seen %s: %s", f.Source, f.Key, says, seen, f.Result)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 

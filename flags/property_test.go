@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -80,8 +81,8 @@ func TestValuesWithoutAllocation(t *testing.T) {
 	}
 	var e flags.Evaluator
 	values := []any{"pro", "Pro", "PRÖ", "1.50", 5, -5, 1.5, 1e300, true, false, nil}
-	for operator := range flags.Operators() {
-		if operator.For != flags.PropertyFilter {
+	for operator := range operators.All() {
+		if operator.For != operators.PropertyFilter {
 			continue
 		}
 		for _, operand := range []string{`"pro"`, `["pro","true","null","1.5"]`, `5`, `[1,10]`, `"1.2.3"`, `"-7d"`} {
@@ -121,8 +122,8 @@ func TestPropertyForms(t *testing.T) {
 	now := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
 	var in flags.Input
 	seen := make(map[bool]int)
-	for operator := range flags.Operators() {
-		if operator.For != flags.PropertyFilter {
+	for operator := range operators.All() {
+		if operator.For != operators.PropertyFilter {
 			continue
 		}
 		for _, operand := range operands {

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -34,14 +35,14 @@ func (c *compiler) quickKnows(f *compiledFlag) (known, parses bool) {
 		}
 		for _, id := range f.conditions[i].checks {
 			k := &c.s.checks[id]
-			if !ops[k.op].quick {
+			if !operators.Ops[k.op].Quick {
 				return false, false
 			}
 			def := &c.s.slots[k.slot]
 			if def.owner != ownerPerson || def.name == "distinct_id" {
 				return false, false
 			}
-			parses = parses || ops[k.op].parses
+			parses = parses || operators.Ops[k.op].Parses
 		}
 	}
 	return true, parses
@@ -121,9 +122,9 @@ conditions:
 			switch {
 			case v.kind == quickAbsent:
 				match = k.missing
-			case k.op == opText && v.kind == quickASCII:
+			case k.op == operators.OpText && v.kind == quickASCII:
 				match = text.IsLower(v.text, k.text) != k.negated
-			case k.op == opText && v.kind == quickFolded:
+			case k.op == operators.OpText && v.kind == quickFolded:
 				match = v.text == k.text != k.negated
 			default:
 				if match, ok = k.quickMatch(v, int8(n+1), forms, s.zone); !ok {
@@ -319,21 +320,21 @@ func (v *quickValue) number() (n float64, ok bool) {
 // to compareProperty.
 func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *time.Location) (match, ok bool) {
 	switch k.aspect {
-	case aspectSet:
+	case operators.AspectSet:
 		match = true
-	case aspectUseless:
+	case operators.AspectUseless:
 		return false, true
-	case aspectText, aspectASCII:
+	case operators.AspectText, operators.AspectASCII:
 		return k.quickText(v)
-	case aspectTruth:
+	case operators.AspectTruth:
 		match = (v.kind == quickTrue || v.kind >= quickFolded && text.IsLower(v.text, "true")) == k.truthy
-	case aspectNumber:
+	case operators.AspectNumber:
 		n, ok := v.number()
 		if !ok || n != n {
 			return false, true
 		}
 		match = k.hasNumber(n)
-	case aspectDate:
+	case operators.AspectDate:
 		t, ok := forms.dateFrom(v, place, zone)
 		if !ok {
 			return false, true
@@ -341,7 +342,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		if match, ok = k.hasDate(t, forms.now, zone); !ok {
 			return false, true
 		}
-	case aspectVersion:
+	case operators.AspectVersion:
 		if v.kind == quickNumber {
 			return false, false // its text would have to leave the stack
 		}
@@ -353,7 +354,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 			return false, true
 		}
 		match = k.hasVersion(&forms.version)
-	case aspectPattern:
+	case operators.AspectPattern:
 		s := v.text
 		switch v.kind {
 		case quickNull:
@@ -416,7 +417,7 @@ func (k *check) quickText(v *quickValue) (match, ok bool) {
 		case len(v.text) > len(buf)/2: // in lower case it may be longer
 			return false, false
 		}
-		if v.kind == quickOther && k.aspect == aspectText {
+		if v.kind == quickOther && k.aspect == operators.AspectText {
 			match = k.hasText(sharedString(text.AppendLower(buf[:0], v.text)))
 		} else {
 			match = k.hasText(sharedString(text.AppendLowerASCII(buf[:0], v.text)))
@@ -440,13 +441,13 @@ func (v *quickValue) appendNumber(dst []byte) []byte {
 	return text.AppendNumber(dst, literal)
 }
 
-// mayHave is false if it is easily seen that opText or opTexts does not match a number, or
+// mayHave is false if it is easily seen that operators.OpText or operators.OpTexts does not match a number, or
 // a text with other letters than ASCII's.
 func (k *check) mayHave(v *quickValue) bool {
 	switch {
-	case k.op == opText:
+	case k.op == operators.OpText:
 		return v.mayBe(k.text)
-	case k.op == opTexts && k.more.set == nil:
+	case k.op == operators.OpTexts && k.more.set == nil:
 		return slices.ContainsFunc(k.more.texts, v.mayBe)
 	}
 	return true

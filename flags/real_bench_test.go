@@ -14,7 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 )
 
 // The benchmarks of this file ask for 1,024 persons in turn, with properties as people

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -33,7 +34,7 @@ func (r FlagReference) ID() (id int64, ok bool) {
 // for filters that are not on a flag, and for one whose key says nothing, which
 // never matches.
 func (f *Filter) Target() (r FlagReference, ok bool) {
-	if f.Kind() != FlagFilter || f.Key == "" {
+	if operators.KindOf(f.Type) != operators.FlagFilter || f.Key == "" {
 		return FlagReference{}, false
 	}
 	return FlagReference{Name: f.Key, IsKey: f.DependencyChain != nil}, true
@@ -43,7 +44,7 @@ func (f *Filter) Target() (r FlagReference, ok bool) {
 // the text of one, as SDKs accept it (evaluation.md §5.5). ok is false for filters
 // that are not on a cohort, and for other values.
 func (f *Filter) CohortID() (id int64, ok bool) {
-	if f.Kind() != CohortFilter {
+	if operators.KindOf(f.Type) != operators.CohortFilter {
 		return 0, false
 	}
 	v := jsonscan.Value(f.Value)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // What only a server knows. Evaluation in a process has the definitions and the
@@ -165,7 +167,7 @@ func (in *Input) lacks(s *Snapshot, f *compiledFlag) bool {
 func (s *Snapshot) missesCohort(f *compiledFlag) bool {
 	for i := range f.conditions {
 		for _, id := range f.conditions[i].checks {
-			if k := &s.checks[id]; k.op == opFail && k.fail == failCohortNotFound {
+			if k := &s.checks[id]; k.op == operators.OpFail && k.fail == failCohortNotFound {
 				return true
 			}
 		}
@@ -227,7 +229,7 @@ func (s *Snapshot) addStoredNeeds(n *StoredNeeds, f *compiledFlag, in *Input) {
 	if f.readsCohorts && (in == nil || !in.hasCohorts) {
 		for i := range f.conditions {
 			for _, id := range f.conditions[i].checks {
-				if k := &s.checks[id]; k.op == opCohort || k.op == opCohortNever {
+				if k := &s.checks[id]; k.op == operators.OpCohort || k.op == operators.OpCohortNever {
 					s.addStoredCohorts(n, k.slot, make(map[int32]bool))
 				}
 			}

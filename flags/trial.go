@@ -1,6 +1,10 @@
 package flags
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+)
 
 // What no request can reach is compiled all the same, in a trial that is thrown away: a flag
 // that is off today is switched on tomorrow, and its faults were made when it was written. So
@@ -68,8 +72,8 @@ func (c *compiler) tryFlagCheck(fl *Filter, r FlagReference, at *path) uint32 {
 	switch {
 	case !c.flag.evaluable() && c.tried.target(r) < 0: // of others it is reported
 		c.problem(Error, &path{up: at, name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
-	case !OperandFlagValue.Admits(fl.Value):
-		c.problem(Error, &path{up: at, name: "value"}, fl.Value, "want "+OperandFlagValue.String(), "the dependency can never match")
+	case !operators.OperandFlagValue.Admits(fl.Value):
+		c.problem(Error, &path{up: at, name: "value"}, fl.Value, "want "+operators.OperandFlagValue.String(), "the dependency can never match")
 	}
 	return c.neverCheck(-1, fl.Operator, fl)
 }

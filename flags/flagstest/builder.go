@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
 )
 
 // A Builder describes one flag. Its methods change it and return it.
@@ -61,7 +62,7 @@ func (b *Builder) Pin(variant string) *Builder {
 	return b
 }
 
-// Person adds a filter on a person property: Person("plan", flags.OperatorExact, "pro").
+// Person adds a filter on a person property: Person("plan", operator.Exact, "pro").
 // The value can be anything that encoding/json can encode.
 func (b *Builder) Person(property, operator string, value any) *Builder {
 	return b.filter(flags.Filter{Key: property, Type: "person", Operator: operator}, value)
@@ -75,13 +76,13 @@ func (b *Builder) Group(index int, property, operator string, value any) *Builde
 
 // Cohort adds a filter on membership in a cohort.
 func (b *Builder) Cohort(id int64) *Builder {
-	return b.filter(flags.Filter{Key: "id", Type: "cohort", Operator: flags.OperatorIn}, id)
+	return b.filter(flags.Filter{Key: "id", Type: "cohort", Operator: operator.In}, id)
 }
 
 // DependsOn adds a filter on the value of another flag: true, false or the key
 // of a variant.
 func (b *Builder) DependsOn(key string, value any) *Builder {
-	return b.filter(flags.Filter{Key: key, Type: "flag", Operator: flags.OperatorFlagEvaluatesTo, DependencyChain: &[]string{key}}, value)
+	return b.filter(flags.Filter{Key: key, Type: "flag", Operator: operator.FlagEvaluatesTo, DependencyChain: &[]string{key}}, value)
 }
 
 func (b *Builder) filter(f flags.Filter, value any) *Builder {

@@ -9,6 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/flagstest"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -30,9 +31,9 @@ func TestBuilder(t *testing.T) {
 		{"rollout of all", flagstest.Flag("f").Rollout(100), person(nil), "true"},
 		{"a variant", flagstest.Flag("f").On().Variant("a", 100), person(nil), "a"},
 		{"a pinned variant", flagstest.Flag("f").Pin("b").Variant("a", 100).Variant("b", 0), person(nil), "b"},
-		{"a property", flagstest.Flag("f").Person("plan", flags.OperatorExact, "pro"), person(map[string]any{"plan": "pro"}), "true"},
-		{"another property", flagstest.Flag("f").Person("plan", flags.OperatorExact, "pro"), person(map[string]any{"plan": "free"}), "false"},
-		{"two condition sets", flagstest.Flag("f").Person("plan", flags.OperatorExact, "pro").Condition().Person("age", "gt", 17), person(map[string]any{"age": 18}), "true"},
+		{"a property", flagstest.Flag("f").Person("plan", operator.Exact, "pro"), person(map[string]any{"plan": "pro"}), "true"},
+		{"another property", flagstest.Flag("f").Person("plan", operator.Exact, "pro"), person(map[string]any{"plan": "free"}), "false"},
+		{"two condition sets", flagstest.Flag("f").Person("plan", operator.Exact, "pro").Condition().Person("age", "gt", 17), person(map[string]any{"age": 18}), "true"},
 		{"a group", flagstest.Flag("f").ByGroup(0).On(), &flags.Request{Groups: map[string]string{"company": "acme"}}, "true"},
 		{"no group", flagstest.Flag("f").ByGroup(0).On(), person(nil), "false"},
 		{"a group property", flagstest.Flag("f").Group(1, "size", "gte", 10), &flags.Request{GroupProperties: map[string]map[string]any{"project": {"size": 10}}}, "true"},
@@ -110,7 +111,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 func ExampleEvaluator() {
 	t := new(testing.T) // your test's t
 	e := flagstest.Evaluator(t,
-		flagstest.Flag("new-checkout").Person("plan", flags.OperatorExact, "pro"),
+		flagstest.Flag("new-checkout").Person("plan", operator.Exact, "pro"),
 		flagstest.Flag("button").On().Variant("red", 100).Payload("red", `{"hex":"#f00"}`),
 	)
 	pro := &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}}

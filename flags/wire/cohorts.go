@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // unreadableGroup makes a cohort malformed.
@@ -159,7 +160,7 @@ func (w *document) leaf(fl *flags.Filter) {
 	switch kind {
 	case "cohort":
 		// SDKs know the negation of a leaf, but not each of its operators.
-		if o, _ := fl.Comparison(); o.For == flags.CohortFilter {
+		if o, _ := operators.Of(fl.Type, fl.Operator); o.For == operators.CohortFilter {
 			operator, negation = "", negation != o.Negated
 		}
 	case "":

@@ -14,6 +14,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -396,15 +397,15 @@ func (w *document) filter(fl *flags.Filter) {
 	key := fl.Key
 	id, hasID := fl.CohortID()
 	var target *flags.Flag
-	switch fl.Kind() {
-	case flags.FlagFilter:
+	switch operators.KindOf(fl.Type) {
+	case operators.FlagFilter:
 		if r, ok := fl.Target(); ok {
 			target = w.index.Find(r)
 		}
 		if target != nil {
 			key = target.Key
 		}
-	case flags.CohortFilter:
+	case operators.CohortFilter:
 		key = "id"
 	}
 	w.raw(`{"key":`)
@@ -425,7 +426,7 @@ func (w *document) filter(fl *flags.Filter) {
 	if fl.Negation {
 		w.raw(`,"negation":true`)
 	}
-	if fl.Kind() == flags.FlagFilter {
+	if operators.KindOf(fl.Type) == operators.FlagFilter {
 		w.raw(`,"dependency_chain":[`)
 		for i, f := range w.chain(target) {
 			if i > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	oracle "github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
@@ -646,11 +647,11 @@ func TestInlining(t *testing.T) {
 // TestInliningKnowsOperators: whatever the operator of a cohort's leaf, the leaf is
 // inlined if the operator is for properties.
 func TestInliningKnowsOperators(t *testing.T) {
-	for o := range flags.Operators() {
+	for o := range operators.All() {
 		_, back := rewrite(t, decode(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}],
 			"cohorts":{"1":{"type":"AND","values":[{"key":"a","operator":"`+o.Name+`","type":"person","value":"1"}]}}}`), wire.DefinitionsOptions{InlineCohorts: true})
 		want := "cohort"
-		if o.For == flags.PropertyFilter {
+		if o.For == operators.PropertyFilter {
 			want = "person"
 		}
 		if got := back.Flags[0].Filters.Groups[0].Properties[0].Type; got != want {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // Limits of inlining. Beyond them cohorts stay, as a document that repeats filters
@@ -136,6 +137,6 @@ func inlinable(fl *flags.Filter) bool {
 	if fl.Err() != nil || fl.Negation || fl.Key == "" || fl.Type != "" && fl.Type != "person" {
 		return false
 	}
-	o, ok := fl.Comparison()
-	return ok && o.For == flags.PropertyFilter
+	o, ok := operators.Of(fl.Type, fl.Operator)
+	return ok && o.For == operators.PropertyFilter
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // maxCohort is how long a cohort is in words, in characters.
@@ -48,13 +50,13 @@ func (n *Names) node(node *flags.CohortNode, nested bool) string {
 }
 
 func (n *Names) leaf(f *flags.Filter) string {
-	switch f.Kind() {
-	case flags.UnknownFilter:
+	switch operators.KindOf(f.Type) {
+	case operators.UnknownFilter:
 		return "a criterion on what a person did"
-	case flags.CohortFilter:
-		o, _ := f.Comparison()
+	case operators.CohortFilter:
+		o, _ := operators.Of(f.Type, f.Operator)
 		in := *f
-		in.Operator = flags.OperatorIn
+		in.Operator = operator.In
 		if text := n.Filter(&in); o.Negated == f.Negation {
 			return text
 		} else {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // fieldNames are the words for fields of a flag and members of its filters whose names do
@@ -75,7 +76,7 @@ func (n *Names) Value(path, value string) string {
 	case last == "rollout_percentage", last == "exclusion_percentage":
 		return value + "%"
 	case last == "operator":
-		if o, ok := flags.OperatorNamed(Text(raw)); ok {
+		if o, ok := operators.Named(Text(raw)); ok {
 			return o.Words
 		}
 	case parts[list] != "":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // NoOne says for whom a flag is on that is on for no one.
@@ -120,36 +121,36 @@ func (n *Names) Filter(f *flags.Filter) string {
 		return "a filter that cannot be read"
 	}
 	key, value := f.Key, Text(f.Value)
-	o, _ := f.Comparison()
+	o, _ := operators.Of(f.Type, f.Operator)
 	says := cmp.Or(o.Words, f.Operator)
-	switch f.Kind() {
-	case flags.CohortFilter:
+	switch operators.KindOf(f.Type) {
+	case operators.CohortFilter:
 		return says + " " + cmp.Or(f.CohortName, n.cohort(value))
-	case flags.FlagFilter:
+	case operators.FlagFilter:
 		return "flag " + cmp.Or(n.Flags[key], key) + " " + says + " " + value
 	}
 	if f.GroupTypeIndex != nil {
 		key = n.groupType(*f.GroupTypeIndex) + " " + key
 	}
-	if o.Operand == flags.OperandNone && o.Name != "" {
+	if o.Operand == operators.OperandNone && o.Name != "" {
 		return key + " " + says
 	}
 	return key + " " + says + " " + operand(o.Operand, f.Value)
 }
 
 // operand says the value of an operator on a property.
-func operand(kind flags.Operand, value json.RawMessage) string {
+func operand(kind operators.Operand, value json.RawMessage) string {
 	const maxTold, longest = 3, 40 // values, and characters of one
 	list := Texts(value)
 	joint := " or "
-	if kind == flags.OperandRange {
+	if kind == operators.OperandRange {
 		joint = " and "
 	}
 	if more := len(list) - maxTold; more > 0 {
 		list = append(list[:maxTold:maxTold], strconv.Itoa(more)+" more")
 	}
 	for i, s := range list {
-		if kind == flags.OperandDate {
+		if kind == operators.OperandDate {
 			s = span(s)
 		}
 		if s == "" || strings.TrimSpace(s) != s {

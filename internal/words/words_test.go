@@ -7,32 +7,33 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
 // TestOperators: each operator has words of its own among those for one kind of filter
 // (evaluation.md §4.2), and a filter says them, with a value if it takes one.
 func TestOperators(t *testing.T) {
-	values := map[flags.Operand]string{
-		flags.OperandAny: `["pro","team"]`, flags.OperandNone: `null`, flags.OperandText: `"pro"`, flags.OperandTexts: `["pro","team"]`,
-		flags.OperandNumber: `5`, flags.OperandRange: `[1,5]`, flags.OperandDate: `"-7d"`, flags.OperandVersion: `"1.2"`,
-		flags.OperandPattern: `"^a"`, flags.OperandCohort: `3`, flags.OperandFlagValue: `true`,
+	values := map[operators.Operand]string{
+		operators.OperandAny: `["pro","team"]`, operators.OperandNone: `null`, operators.OperandText: `"pro"`, operators.OperandTexts: `["pro","team"]`,
+		operators.OperandNumber: `5`, operators.OperandRange: `[1,5]`, operators.OperandDate: `"-7d"`, operators.OperandVersion: `"1.2"`,
+		operators.OperandPattern: `"^a"`, operators.OperandCohort: `3`, operators.OperandFlagValue: `true`,
 	}
-	says := map[flags.Operand]string{
-		flags.OperandAny: " pro or team", flags.OperandNone: "", flags.OperandText: " pro", flags.OperandTexts: " pro or team",
-		flags.OperandNumber: " 5", flags.OperandRange: " 1 and 5", flags.OperandDate: " 7 days ago", flags.OperandVersion: " 1.2",
-		flags.OperandPattern: " ^a", flags.OperandCohort: " Beta", flags.OperandFlagValue: " true",
+	says := map[operators.Operand]string{
+		operators.OperandAny: " pro or team", operators.OperandNone: "", operators.OperandText: " pro", operators.OperandTexts: " pro or team",
+		operators.OperandNumber: " 5", operators.OperandRange: " 1 and 5", operators.OperandDate: " 7 days ago", operators.OperandVersion: " 1.2",
+		operators.OperandPattern: " ^a", operators.OperandCohort: " Beta", operators.OperandFlagValue: " true",
 	}
 	names := words.NewNames()
 	names.Cohorts["3"] = "Beta"
 	seen := make(map[string]string)
-	for o := range flags.Operators() {
+	for o := range operators.All() {
 		f := flags.Filter{Key: "plan", Operator: o.Name, Value: json.RawMessage(values[o.Operand])}
 		before := "plan "
 		switch o.For {
-		case flags.CohortFilter:
+		case operators.CohortFilter:
 			f.Key, f.Type, before = "id", "cohort", ""
-		case flags.FlagFilter:
+		case operators.FlagFilter:
 			f.Type, before = "flag", "flag plan "
 		}
 		got, want := names.Filter(&f), before+o.Words+says[o.Operand]

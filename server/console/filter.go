@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -71,7 +71,7 @@ func (f *filterForm) check(name string, fail func(field, format string, args ...
 	if f.Key == "" && f.Kind != "cohort" {
 		fail(name+".key", "Name a %s.", map[bool]string{true: "flag", false: "property"}[f.Kind == "flag"])
 	}
-	if len(f.Values) == 0 && operatorOf(f.Kind, f.Operator).Operand != flags.OperandNone && !emptyValueKept(f) {
+	if len(f.Values) == 0 && operatorOf(f.Kind, f.Operator).Operand != operators.OperandNone && !emptyValueKept(f) {
 		fail(name+".value", "A value is missing.")
 	}
 	if f.Kind == "cohort" && len(f.Values) > 0 && !isNumber(f.Values[0]) {
@@ -121,14 +121,14 @@ func (f *filterForm) filter() flags.Filter {
 	p.Negation = f.Negated
 	takes := operatorOf(f.Kind, f.Operator).Operand
 	same := takes == operatorOf(f.Kind, was).Operand
-	if p.Value == nil || !same || takes != flags.OperandNone && !slices.Equal(texts(p.Value), f.Values) {
+	if p.Value == nil || !same || takes != operators.OperandNone && !slices.Equal(texts(p.Value), f.Values) {
 		p.Value = f.value(takes)
 	}
 	return p
 }
 
 // value returns the JSON of the values that were typed, in the form that an operator takes.
-func (f *filterForm) value(takes flags.Operand) json.RawMessage {
+func (f *filterForm) value(takes operators.Operand) json.RawMessage {
 	one := ""
 	if len(f.Values) > 0 {
 		one = f.Values[0]
@@ -140,21 +140,21 @@ func (f *filterForm) value(takes flags.Operand) json.RawMessage {
 		return quoted(s)
 	}
 	switch {
-	case takes == flags.OperandNone:
+	case takes == operators.OperandNone:
 		return json.RawMessage("null")
 	case f.Kind == "cohort" && isNumber(one):
 		return json.RawMessage(one)
 	case f.Kind == "flag" && (one == "true" || one == "false"):
 		return json.RawMessage(one)
-	case takes == flags.OperandNumber:
+	case takes == operators.OperandNumber:
 		return numeric(one)
-	case takes == flags.OperandRange:
+	case takes == operators.OperandRange:
 		list := make([]json.RawMessage, len(f.Values))
 		for i := range f.Values {
 			list[i] = numeric(f.Values[i])
 		}
 		return must(json.Marshal(list))
-	case takes == flags.OperandTexts, takes == flags.OperandAny && len(f.Values) > 1:
+	case takes == operators.OperandTexts, takes == operators.OperandAny && len(f.Values) > 1:
 		return must(json.Marshal(f.Values))
 	}
 	return quoted(one)
@@ -316,11 +316,11 @@ func (v *offered) filterView(id string, f filterForm, errs map[string]string) fi
 	takes := operatorOf(f.Kind, f.Operator).Operand
 	out.Inputs = slices.Clone(f.Values)
 	switch takes {
-	case flags.OperandNone:
+	case operators.OperandNone:
 		out.None, out.Inputs = true, nil
-	case flags.OperandAny, flags.OperandTexts:
+	case operators.OperandAny, operators.OperandTexts:
 		out.Inputs = append(out.Inputs, "")
-	case flags.OperandRange:
+	case operators.OperandRange:
 		out.Range = true
 		out.Inputs = append(out.Inputs, "", "")[:max(2, len(f.Values))]
 	default:

@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
 // TestOperators holds the form to the operators that there are.
 func TestOperators(t *testing.T) {
-	kinds := map[flags.FilterKind]string{flags.PropertyFilter: "person", flags.CohortFilter: "cohort", flags.FlagFilter: "flag"}
+	kinds := map[operators.Kind]string{operators.PropertyFilter: "person", operators.CohortFilter: "cohort", operators.FlagFilter: "flag"}
 	want := make(map[string][]string)
-	for o := range flags.Operators() {
+	for o := range operators.All() {
 		want[kinds[o.For]] = append(want[kinds[o.For]], o.Name)
 	}
 	for _, kind := range kinds {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -348,7 +348,7 @@ func (q *request) vocabulary(list []*management.FlagView) (*words.Names, error) 
 		groups = groups || aboutGroups(filters)
 		for _, p := range filters.All() {
 			groups = groups || p.Type == "group"
-			if p.Kind() == flags.FlagFilter && isNumber(p.Key) {
+			if operators.KindOf(p.Type) == operators.FlagFilter && isNumber(p.Key) {
 				ids = append(ids, json.RawMessage(p.Key))
 			}
 		}

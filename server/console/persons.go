@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -73,12 +73,12 @@ func (p personsQuery) filters() (list string, field, wrong string) {
 	}
 	f := filterForm{Raw: newPart, Kind: "person", Key: p.Property, Operator: p.Operator, Values: []string{p.Value}}
 	switch takes := operatorOf(f.Kind, f.Operator).Operand; {
-	case takes == flags.OperandRange, takes == flags.OperandTexts:
+	case takes == operators.OperandRange, takes == operators.OperandTexts:
 		f.Values = names(p.Value)
-		if takes == flags.OperandRange && len(f.Values) != 2 {
+		if takes == operators.OperandRange && len(f.Values) != 2 {
 			return "", "value", "Type two numbers with a comma between them."
 		}
-	case takes != flags.OperandNone && p.Value == "":
+	case takes != operators.OperandNone && p.Value == "":
 		return "", "value", "A value is missing."
 	}
 	return string(must(json.Marshal([]flags.Filter{f.filter()}))), "", ""

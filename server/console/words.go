@@ -4,39 +4,40 @@ import (
 	"encoding/json"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
 // operatorsOf returns the operators of a kind of filter in the order in which people choose
 // them, those for versions apart.
-func operatorsOf(kind string) [][]flags.Operator {
+func operatorsOf(kind string) [][]operators.Operator {
 	f := flags.Filter{Type: kind}
-	var most, versions []flags.Operator
-	for o := range flags.Operators() {
+	var most, versions []operators.Operator
+	for o := range operators.All() {
 		switch {
-		case o.For != f.Kind() && (f.Kind() != flags.UnknownFilter || o.For != flags.PropertyFilter):
-		case o.Operand == flags.OperandVersion:
+		case o.For != operators.KindOf(f.Type) && (operators.KindOf(f.Type) != operators.UnknownFilter || o.For != operators.PropertyFilter):
+		case o.Operand == operators.OperandVersion:
 			versions = append(versions, o)
 		default:
 			most = append(most, o)
 		}
 	}
 	if versions == nil {
-		return [][]flags.Operator{most}
+		return [][]operators.Operator{most}
 	}
-	return [][]flags.Operator{most, versions}
+	return [][]operators.Operator{most, versions}
 }
 
 // operatorOf returns an operator, or the one that a new filter has for no name. One that
 // nothing knows is shown as it is.
-func operatorOf(kind, name string) flags.Operator {
+func operatorOf(kind, name string) operators.Operator {
 	if name == "" {
 		return operatorsOf(kind)[0][0]
 	}
-	if o, ok := flags.OperatorNamed(name); ok {
+	if o, ok := operators.Named(name); ok {
 		return o
 	}
-	return flags.Operator{Name: name, Words: name, Operand: flags.OperandText}
+	return operators.Operator{Name: name, Words: name, Operand: operators.OperandText}
 }
 
 // The forms of JSON values that people type and read.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
@@ -150,7 +152,7 @@ func (n *normaliser) filters(given *flags.Filters) flags.Filters {
 		if id, ok := p.CohortID(); ok {
 			p.Value = strconv.AppendInt(nil, cmp.Or(n.cohorts[id], id), 10)
 		}
-		if o, ok := p.Comparison(); ok {
+		if o, ok := operators.Of(p.Type, p.Operator); ok {
 			p.Operator = o.Name
 		}
 	}
@@ -206,7 +208,7 @@ func cohortContent(d *flags.Definitions, id int64, way []int64) string {
 					v["value"] = cohortContent(d, id, way)
 				}
 			}
-			if o := v["operator"]; o == flags.OperatorExact || o == flags.OperatorIn {
+			if o := v["operator"]; o == operator.Exact || o == operator.In {
 				delete(v, "operator") // which are the defaults
 			}
 			for _, one := range v {

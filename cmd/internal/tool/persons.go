@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // A vocabulary has the properties that filters ask for, each with values that make them
@@ -97,7 +98,7 @@ func (v *vocabulary) add(f *flags.Filter, aggregation flags.Aggregation) {
 			into[f.Key] = append(into[f.Key], n-1, n+1)
 		}
 	}
-	if o, _ := f.Comparison(); o.Operand == flags.OperandDate {
+	if o, _ := operators.Of(f.Type, f.Operator); o.Operand == operators.OperandDate {
 		into[f.Key] = append(into[f.Key], "2000-01-01", "2100-01-01")
 	}
 	into[f.Key] = append(into[f.Key], "another")

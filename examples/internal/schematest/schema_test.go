@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/internal/members/memberstest"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // root is the folder of the repository.
@@ -371,7 +372,7 @@ func TestMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want, got []string
-	for o := range flags.Operators() {
+	for o := range operators.All() {
 		want = append(want, o.Name)
 	}
 	constants := read(t, "flags/operators.go")

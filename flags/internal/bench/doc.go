@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
 )
 
 // Definitions returns n flags, each with one condition set of two filters (text
@@ -25,8 +26,8 @@ func Definitions(n int, hash string) *flags.Definitions {
 			ID: int64(i + 1), Key: fmt.Sprintf("benchmark-flag-%03d", i), Active: true, Version: 1,
 			Filters: flags.Filters{Groups: []flags.Condition{{
 				Properties: []flags.Filter{
-					{Key: text, Type: "person", Operator: flags.OperatorExact, Value: value},
-					{Key: number, Type: "person", Operator: flags.OperatorGT, Value: json.RawMessage(fmt.Sprint(i % 7))},
+					{Key: text, Type: "person", Operator: operator.Exact, Value: value},
+					{Key: number, Type: "person", Operator: operator.GT, Value: json.RawMessage(fmt.Sprint(i % 7))},
 				},
 				RolloutPercentage: &half,
 			}}},

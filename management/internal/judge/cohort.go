@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 const wantedTree = "an object with a type, AND or OR, and a list of values"
@@ -131,7 +132,7 @@ func (w *World) checkTree(tree *flags.CohortNode, id int64) error {
 	behavioral := false
 	seen := make(map[int64]bool)
 	err := eachLeaf(tree, func(n *flags.CohortNode) error {
-		if n.Leaf.Kind() == flags.UnknownFilter {
+		if operators.KindOf(n.Leaf.Type) == operators.UnknownFilter {
 			behavioral = true
 		}
 		used, ok := n.Leaf.CohortID()
@@ -237,7 +238,7 @@ func (w *World) cohortsOf(id int64) iter.Seq[int64] {
 // isBehavioral reports whether a tree has leaves that the engine cannot evaluate.
 func isBehavioral(tree *flags.CohortNode) bool {
 	for leaf := range tree.Leaves() {
-		if leaf.Kind() == flags.UnknownFilter {
+		if operators.KindOf(leaf.Type) == operators.UnknownFilter {
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // The engine has the last word: what its linter calls an error is refused, and so are
@@ -173,7 +174,7 @@ func InCohort(id int64) flags.Filters {
 
 // watch has lint refuse a property if the engine cannot parse its value.
 func (t *trial) watch(path string, p *flags.Filter) {
-	if o, _ := flags.OperatorNamed(p.Operator); isParsed(o.Operand) {
+	if o, _ := operators.Named(p.Operator); isParsed(o.Operand) {
 		t.numbers[path+"/value"] = len(t.watched)
 		t.watched = append(t.watched, p)
 	}
@@ -241,7 +242,7 @@ func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError
 // unparsedValue refuses a value that the engine cannot parse.
 func unparsedValue(p *flags.Filter, why error) error {
 	o := comparison(p)
-	if o.Operand == flags.OperandPattern {
+	if o.Operand == operators.OperandPattern {
 		return refuseAs(valueCode(o), "must be %s, not %s: %v", o.Operand, shorten(p.Value), why)
 	}
 	return unfitFor(o, jsonscan.Value(p.Value))

@@ -8,6 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -137,7 +138,7 @@ func eachPart(f *flags.Filters, visit visitor) error {
 // eachNode is eachPart for a tree.
 func eachNode(n *flags.CohortNode, visit visitor) error {
 	switch {
-	case n.Leaf != nil && n.Leaf.Kind() == flags.UnknownFilter:
+	case n.Leaf != nil && operators.KindOf(n.Leaf.Type) == operators.UnknownFilter:
 		return nil
 	case n.Leaf != nil:
 		return visit.part(members.Filter, &n.Leaf.Extra)

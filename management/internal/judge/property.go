@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
 // Types of properties (evaluation.md §1.5).
@@ -20,8 +22,8 @@ var (
 // not list.
 var operatorNames = func() string {
 	var names []string
-	for o := range flags.Operators() {
-		if o.For == flags.PropertyFilter {
+	for o := range operators.All() {
+		if o.For == operators.PropertyFilter {
 			names = append(names, o.Name)
 		}
 	}
@@ -42,13 +44,13 @@ func checkProperty(p *flags.Filter, types []string) error {
 	if err := checkText(p.Key); err != nil {
 		return within("key", err)
 	}
-	if p.Kind() == flags.UnknownFilter {
+	if operators.KindOf(p.Type) == operators.UnknownFilter {
 		if err := checkValue(jsonscan.Value(p.Extra)); err != nil {
 			return err
 		}
 		return within("value", checkValue(jsonscan.Value(p.Value)))
 	}
-	if _, known := flags.OperatorNamed(p.Operator); p.Operator != "" && !known {
+	if _, known := operators.Named(p.Operator); p.Operator != "" && !known {
 		return within("operator", unfitText(codeOperator, p.Operator, "one of "+operatorNames+"; in and not_in for cohorts, flag_evaluates_to for flags"))
 	}
 	switch p.Type {
@@ -65,7 +67,7 @@ func checkCohortReference(p *flags.Filter) error {
 	if p.Key != "id" {
 		return within("key", refuse(`must be "id" for a cohort, not %s`, Quote(p.Key)))
 	}
-	if p.Operator != "" && p.Operator != flags.OperatorIn && p.Operator != flags.OperatorNotIn {
+	if p.Operator != "" && p.Operator != operator.In && p.Operator != operator.NotIn {
 		return within("operator", unfitText(codeOperator, p.Operator, "in or not_in for a cohort"))
 	}
 	if _, ok := p.CohortID(); !ok {
@@ -76,7 +78,7 @@ func checkCohortReference(p *flags.Filter) error {
 
 // checkFlagReference checks the rest of a dependency.
 func checkFlagReference(p *flags.Filter) error {
-	if p.Operator != flags.OperatorFlagEvaluatesTo {
+	if p.Operator != operator.FlagEvaluatesTo {
 		return within("operator", unfitText(codeOperator, p.Operator, "flag_evaluates_to for a flag"))
 	}
 	switch v := jsonscan.Value(p.Value); v.Kind() {
@@ -87,8 +89,8 @@ func checkFlagReference(p *flags.Filter) error {
 }
 
 // comparison returns the operator of a property that is compared itself.
-func comparison(p *flags.Filter) flags.Operator {
-	o, _ := flags.OperatorNamed(cmp.Or(p.Operator, flags.OperatorExact))
+func comparison(p *flags.Filter) operators.Operator {
+	o, _ := operators.Named(cmp.Or(p.Operator, operator.Exact))
 	return o
 }
 
@@ -96,15 +98,15 @@ func comparison(p *flags.Filter) flags.Operator {
 func checkOperand(p *flags.Filter) error {
 	o, v := comparison(p), jsonscan.Value(p.Value)
 	switch o.For {
-	case flags.CohortFilter:
+	case operators.CohortFilter:
 		return within("operator", refuseAs(codeOperator, "must be one of %s for type %s, not %s, which is for a cohort", operatorNames, p.Type, o.Name))
-	case flags.FlagFilter:
+	case operators.FlagFilter:
 		return within("operator", refuseAs(codeOperator, "must be one of %s for type %s, not %s, which is for a flag", operatorNames, p.Type, o.Name))
 	}
 	switch {
-	case o.Operand == flags.OperandNone && !present(v):
+	case o.Operand == operators.OperandNone && !present(v):
 		return nil
-	case o.Operand != flags.OperandNone && !present(v):
+	case o.Operand != operators.OperandNone && !present(v):
 		return within("value", refuseAs(valueCode(o), "is required for operator %s", o.Name))
 	case !o.Operand.Admits([]byte(v)):
 		return within("value", unfitFor(o, v))
@@ -154,22 +156,22 @@ func Member(object []byte, name string) (found jsonscan.Value) {
 }
 
 // valueCode returns the code for a value that does not suit an operator.
-func valueCode(o flags.Operator) string {
-	if o.Operand == flags.OperandDate {
+func valueCode(o operators.Operator) string {
+	if o.Operand == operators.OperandDate {
 		return codeDate
 	}
 	return codeValue
 }
 
 // unfitFor refuses a value that does not suit an operator.
-func unfitFor(o flags.Operator, v jsonscan.Value) error {
+func unfitFor(o operators.Operator, v jsonscan.Value) error {
 	return refuseAs(valueCode(o), "must be %s, not %s (operator %s)", o.Operand, shorten(v), o.Name)
 }
 
 // isParsed reports whether the engine has to parse an operand, and can fail.
-func isParsed(o flags.Operand) bool {
+func isParsed(o operators.Operand) bool {
 	switch o {
-	case flags.OperandNumber, flags.OperandRange, flags.OperandDate, flags.OperandVersion, flags.OperandPattern:
+	case operators.OperandNumber, operators.OperandRange, operators.OperandDate, operators.OperandVersion, operators.OperandPattern:
 		return true
 	}
 	return false

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 )
 
 var constructors = map[string]func(string) (semver.Range, bool){

@@ -3,7 +3,7 @@ package semver_test
 import (
 	"fmt"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 )
 
 func Example() {

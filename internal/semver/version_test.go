@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
 )
 
 func TestParse(t *testing.T) {
