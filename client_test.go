@@ -438,7 +438,7 @@ func TestPersonAllocations(t *testing.T) {
 	perCall := func() {
 		p := client.For(&flags.Request{
 			DistinctID: "ada", Groups: map[string]string{"company": plan},
-			Person: []flags.Property{flags.String("plan", plan), flags.Int("seats", 42)},
+			Person: []flags.Property{flags.StringProperty("plan", plan), flags.IntProperty("seats", 42)},
 		})
 		if !p.Bool("new-checkout", false) || p.Variant("button", "") != "red" {
 			t.Fatal("wrong value")

@@ -11,7 +11,7 @@
 //
 //	p := client.For(&flags.Request{
 //		DistinctID: "user-1",
-//		Person:     []flags.Property{flags.String("plan", plan), flags.Int("seats", seats)},
+//		Person:     []flags.Property{flags.StringProperty("plan", plan), flags.IntProperty("seats", seats)},
 //	})
 //	if p.Bool("new-checkout", false) { … }
 //

@@ -155,7 +155,7 @@ func ExampleClient_For() {
 	// One person for one request: all answers are from one snapshot.
 	p := client.For(&flags.Request{
 		DistinctID: "user-1",
-		Person:     []flags.Property{flags.String("plan", "free"), flags.Int("seats", 3)},
+		Person:     []flags.Property{flags.StringProperty("plan", "free"), flags.IntProperty("seats", 3)},
 	})
 	fmt.Println(p.Bool("new-checkout", false))
 	fmt.Println(p.Bool("no-such-flag", true)) // the fallback

@@ -45,7 +45,7 @@ func (c *Client) describe(request *flags.Request, r *http.Request) *flags.Reques
 	for name, value := range web.Locator.Properties(web.address(r)) {
 		_, given := out.PersonProperties[name]
 		if !given && !slices.ContainsFunc(out.Person, func(p flags.Property) bool { return p.Name() == name }) {
-			out.Person = append(out.Person, flags.String(name, value))
+			out.Person = append(out.Person, flags.StringProperty(name, value))
 		}
 	}
 	return &out

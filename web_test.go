@@ -61,7 +61,7 @@ func TestWeb(t *testing.T) {
 		{
 			name:    "a place that the request's list has",
 			config:  flagstaff.Config{Web: flagstaff.Web{Locator: locator}},
-			request: flags.Request{Person: []flags.Property{flags.String("$geoip_city_name", "Oslo"), flags.Int("n", 1)}},
+			request: flags.Request{Person: []flags.Property{flags.StringProperty("$geoip_city_name", "Oslo"), flags.IntProperty("n", 1)}},
 			want:    flags.Request{PersonProperties: map[string]any{"$geoip_city_name": "Oslo", "n": int64(1)}},
 		},
 		{

@@ -476,7 +476,7 @@ func TestShown(t *testing.T) {
 	const rules = `"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"blue","rollout_percentage":100}]}}`
 	brief := briefOf(t, `{"id":5,"version":3,"key":"f","active":true,"has_experiment":true,`+rules+`}`)
 	groups := map[string]string{"company": "acme"}
-	request := &flags.Request{DistinctID: "u1", Groups: groups, Person: []flags.Property{flags.String("plan", "pro")}}
+	request := &flags.Request{DistinctID: "u1", Groups: groups, Person: []flags.Property{flags.StringProperty("plan", "pro")}}
 	c.Shown(brief, request)
 	groups["company"] = "other"
 	c.Shown(brief, request)
@@ -991,7 +991,7 @@ func TestClientDoesNotAllocate(t *testing.T) {
 	}{
 		{"Exposed, repeated", func() { c.Exposed(capture.Exposure{DistinctID: "u", Flag: "f", Variant: "a"}) }},
 		{"Shown, repeated", func() {
-			r := flags.Request{DistinctID: ids[0][:4], Person: []flags.Property{flags.String("plan", ids[0])}, Groups: map[string]string{"company": ids[0]}}
+			r := flags.Request{DistinctID: ids[0][:4], Person: []flags.Property{flags.StringProperty("plan", ids[0])}, Groups: map[string]string{"company": ids[0]}}
 			c.Shown(flag, &r)
 		}},
 		{"Exposed, new", func() {

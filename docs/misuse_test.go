@@ -63,7 +63,7 @@ var functions = map[string]any{
 	"capture.NewCollector": capture.NewCollector, "capture.NewUUID": capture.NewUUID, "capture.ParseUUID": capture.ParseUUID, "capture.SentAt": capture.SentAt,
 	"flags.AppendCohort": flags.AppendCohort, "flags.AppendFilters": flags.AppendFilters, "flags.Bucket": flags.Bucket, "flags.ByGroup": flags.ByGroup, "flags.ByKey": flags.ByKey, "flags.Compile": flags.Compile,
 	"flags.Declare": flags.Declare, "flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex, "flags.NewTally": flags.NewTally,
-	"flags.Any": flags.Any, "flags.Bool": flags.Bool, "flags.Float": flags.Float[float32], "flags.Int": flags.Int[int], "flags.Of": flags.Of, "flags.String": flags.String, "flags.Time": flags.Time,
+	"flags.AnyProperty": flags.AnyProperty, "flags.BoolProperty": flags.BoolProperty, "flags.FloatProperty": flags.FloatProperty[float32], "flags.IntProperty": flags.IntProperty[int], "flags.Of": flags.Of, "flags.StringProperty": flags.StringProperty, "flags.TimeProperty": flags.TimeProperty,
 	"flags/wire.AppendDefinitions": wire.AppendDefinitions, "flags/wire.AppendDetailed": wire.AppendDetailed, "flags/wire.AppendEmpty": wire.AppendEmpty,
 	"flags/wire.AppendEvaluation": wire.AppendEvaluation, "flags/wire.AppendEvaluations": wire.AppendEvaluations, "flags/wire.AppendFailure": wire.AppendFailure,
 	"flags/wire.AppendLegacy": wire.AppendLegacy, "flags/wire.AppendResponse": wire.AppendResponse, "flags/wire.DecideForm": wire.DecideForm,

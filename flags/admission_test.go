@@ -79,7 +79,7 @@ func TestRuling64UnknownMode(t *testing.T) {
 			t.Errorf("mode %s: %+v, %v; want a failed flag", mode, got, err)
 		}
 		problems := s.Problems()
-		if len(problems) != 1 || problems[0].Severity != flags.Error || problems[0].Path != "/evaluation_contexts_match_mode" {
+		if len(problems) != 1 || problems[0].Severity != flags.SeverityError || problems[0].Path != "/evaluation_contexts_match_mode" {
 			t.Errorf("mode %s: problems %v, want one error at the member", mode, problems)
 		}
 	}

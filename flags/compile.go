@@ -67,7 +67,7 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 	if o.Strict {
 		n := 0
 		for _, p := range s.problems {
-			if p.Severity == Error {
+			if p.Severity == SeverityError {
 				n++
 			}
 		}
@@ -110,7 +110,7 @@ func (c *compiler) begin() {
 	c.findZone()
 	if c.d.BucketingHash != "" {
 		if _, ok := parseHash(c.d.BucketingHash); !ok {
-			c.problem(Error, &path{name: "bucketing_hash"}, quote(c.d.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
+			c.problem(SeverityError, &path{name: "bucketing_hash"}, quote(c.d.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
 		}
 	}
 	c.numberGroupTypes()
@@ -180,7 +180,7 @@ func (c *compiler) findZone() {
 		var err error
 		if zone, err = time.LoadLocation(name); err != nil || name == "Local" {
 			zone = nil
-			c.problem(Error, &path{name: "timezone"}, quote(name), hintZone, "unknown time zone")
+			c.problem(SeverityError, &path{name: "timezone"}, quote(name), hintZone, "unknown time zone")
 		}
 	}
 	if zone == nil {

@@ -43,7 +43,7 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	at := src.path(id)
 
 	if depth == maxCohortChain {
-		c.problem(Error, at, nil, "flags that need the cohort fail", "a chain of more than %d cohorts", maxCohortChain)
+		c.problem(SeverityError, at, nil, "flags that need the cohort fail", "a chain of more than %d cohorts", maxCohortChain)
 		b.code = failCohortData
 		return b, b.code
 	}
@@ -56,12 +56,12 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	case src.unreadable() != nil:
 		e := *src.unreadable()
 		e.Hint = "flags that need the cohort fail"
-		c.add(Error, &e)
+		c.add(SeverityError, &e)
 		b.code = failCohortData
 	case src.Properties != nil:
 		if fault := checkTree(src.Properties, src.pathOfTree(id), 0); fault != nil {
 			fault.Hint = "flags that need the cohort fail"
-			c.add(Error, fault)
+			c.add(SeverityError, fault)
 			b.code = failCohortData
 		} else {
 			compiled.root, b.code = c.compileNode(src.Properties, src.pathOfTree(id), b, depth)
@@ -152,7 +152,7 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 	case operators.KindOf(fl.Type) == operators.UnknownFilter:
 		b.behavioral, b.criteria = true, true
 		if fl.Type != "behavioral" {
-			c.problem(Error, &path{up: at, name: "type"}, quote(fl.Type), `use "person", "person_metadata", "cohort" or "behavioral"`, "unknown filter type, it matches nobody")
+			c.problem(SeverityError, &path{up: at, name: "type"}, quote(fl.Type), `use "person", "person_metadata", "cohort" or "behavioral"`, "unknown filter type, it matches nobody")
 		}
 	case operators.KindOf(fl.Type) == operators.CohortFilter:
 		id, _ := fl.CohortID()
@@ -167,7 +167,7 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 		if o, _ := operators.Of(fl.Type, fl.Operator); o.For == operators.CohortFilter {
 			n.kind, n.negated = nodeCohort, n.negated != o.Negated
 		} else {
-			c.problem(Error, &path{up: at, name: "operator"}, quote(fl.Operator), operators.Hint(fl.Operator, operators.CohortFilter),
+			c.problem(SeverityError, &path{up: at, name: "operator"}, quote(fl.Operator), operators.Hint(fl.Operator, operators.CohortFilter),
 				"the leaf can never match: the operator is not for cohorts")
 		}
 		n.id = uint32(other.ord)
@@ -185,7 +185,7 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 		}
 		n.kind, n.id = nodeCheck, id
 	default:
-		c.problem(Error, &path{up: at, name: "type"}, quote(fl.Type), `use "person", "person_metadata" or "cohort"`, "the leaf can never match: only persons are members of cohorts")
+		c.problem(SeverityError, &path{up: at, name: "type"}, quote(fl.Type), `use "person", "person_metadata" or "cohort"`, "the leaf can never match: only persons are members of cohorts")
 	}
 	return n, 0
 }

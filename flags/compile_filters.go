@@ -34,7 +34,7 @@ func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggreg
 			owner := c.propertyOwner(fl, aggregation, n, j)
 			c.lintOwner(fl, src, n, j)
 			if fl.Negation {
-				c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
+				c.problem(SeverityWarning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
 			}
 			id, known := c.knownCheck(fl, owner)
 			if !known {
@@ -66,7 +66,7 @@ func (c *compiler) propertyOwner(fl *Filter, aggregation int32, n, j int) int {
 			owner = int(c.aggregation(ByGroup(*fl.GroupTypeIndex)))
 		}
 		if owner < 0 {
-			c.problem(Error, filterPath(n, j), nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
+			c.problem(SeverityError, filterPath(n, j), nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
 			return ownerNobody
 		}
 		return owner
@@ -92,7 +92,7 @@ func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 // failCheck returns the check of a filter that fails the flag when it is reached,
 // and reports why.
 func (c *compiler) failCheck(code failCode, at *path, value []byte, hint, format string, args ...any) uint32 {
-	c.problem(Error, at, value, hint, format, args...)
+	c.problem(SeverityError, at, value, hint, format, args...)
 	return c.addCheck(checkKey{op: operators.OpFail, slot: int32(code)}, func() check { return check{fail: code} })
 }
 
@@ -141,7 +141,7 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 		if c.flag != nil {
 			e.Flag = c.flag.Key
 		}
-		c.add(Error, &e)
+		c.add(SeverityError, &e)
 		return c.addCheck(checkKey{op: operators.OpFail, slot: int32(failFlagData)}, func() check { return check{fail: failFlagData} }), failFlagData
 	}
 	name := cmp.Or(fl.Operator, operator.Exact)
@@ -154,14 +154,14 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 	if spec.Operand == operators.OperandNone {
 		value = nil
 	} else if spec.For == operators.PropertyFilter && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
-		c.problem(Error, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
+		c.problem(SeverityError, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
 		return c.neverCheck(slot, name, fl), 0
 	}
 	p := filterBuild{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
 	before := len(c.problems)
 	id, code := p.compileOperator()
 	if before == len(c.problems) && !spec.Operand.Admits(fl.Value) {
-		c.problem(Error, &path{up: at, name: "value"}, value, "want "+spec.Operand.String(), "wrong value for operator %s", name)
+		c.problem(SeverityError, &path{up: at, name: "value"}, value, "want "+spec.Operand.String(), "wrong value for operator %s", name)
 	}
 	return id, code
 }
@@ -185,7 +185,7 @@ func (p *filterBuild) useless(want string) (uint32, failCode) {
 	if p.spec.Missing {
 		effect = "the filter matches only where the property is not set"
 	}
-	p.problem(Error, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
+	p.problem(SeverityError, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
 	return p.addOperatorCheck(operators.OpUseless, func() check { return check{} })
 }
 
@@ -201,7 +201,7 @@ func (p *filterBuild) addOperatorCheck(o operators.Op, build func() check) (uint
 
 func (p *filterBuild) compileOperator() (uint32, failCode) {
 	if p.spec.For != operators.PropertyFilter {
-		p.problem(Error, &path{up: p.at, name: "operator"}, quote(p.name), operators.Hint(p.name, operators.PropertyFilter), "the filter can never match: the operator is not for properties")
+		p.problem(SeverityError, &path{up: p.at, name: "operator"}, quote(p.name), operators.Hint(p.name, operators.PropertyFilter), "the filter can never match: the operator is not for properties")
 		return p.neverCheck(p.slot, p.name, p.filter), 0
 	}
 	switch p.spec.Operand {
@@ -249,7 +249,7 @@ func (p *filterBuild) compileExact() (uint32, failCode) {
 	version1 := p.d.PropertyMatchingVersion != 2
 	if version1 && isBoolish(p.value, 0) || isArray && len(p.texts()) == 0 {
 		if version1 && isArray {
-			p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "list texts other than true and false, or use property_matching_version 2", "a list of true and false compares truthiness, not membership")
+			p.problem(SeverityWarning, &path{up: p.at, name: "value"}, p.value, "list texts other than true and false, or use property_matching_version 2", "a list of true and false compares truthiness, not membership")
 		}
 		return p.addOperatorCheck(operators.OpTruthy, func() check { return check{truthy: isTruthy(p.value, 0)} })
 	}
@@ -331,9 +331,9 @@ func (p *filterBuild) compileDate() (uint32, failCode) {
 	case !ok:
 		return p.useless(want)
 	case d.LacksYear():
-		p.problem(Warning, p.at, p.value, "write the year", "the date has no year and is one of the year of each request")
+		p.problem(SeverityWarning, p.at, p.value, "write the year", "the date has no year and is one of the year of each request")
 	case d.LacksDay():
-		p.problem(Warning, p.at, p.value, "write the day", "the date has no day and is the first of the month")
+		p.problem(SeverityWarning, p.at, p.value, "write the day", "the date has no day and is the first of the month")
 	}
 	return p.addOperatorCheck(p.spec.Op, func() check {
 		o := &compiledOperand{date: d}
@@ -349,11 +349,11 @@ func (p *filterBuild) compileRegex() (uint32, failCode) {
 	at := &path{up: p.at, name: "value"}
 	m, err := p.regexps.compilePattern(source, p.o.Regexp)
 	if err != nil {
-		p.problem(Error, at, p.value, "the filter matches no property that is set; correct the pattern", "%w", err)
+		p.problem(SeverityError, at, p.value, "the filter matches no property that is set; correct the pattern", "%w", err)
 		return p.addOperatorCheck(operators.OpUseless, func() check { return check{} })
 	}
 	if m, ok := m.(*pattern); ok && m.slow != nil {
-		p.problem(Note, at, p.value, "where texts are long, or come from strangers, write the pattern without it",
+		p.problem(SeverityNote, at, p.value, "where texts are long, or come from strangers, write the pattern without it",
 			"the pattern has look-around, a reference, \\b or another thing that is matched slowly; a match of more than %v is given up and is none",
 			patternTime)
 	}
@@ -391,7 +391,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		if !ok {
 			member = "key"
 		}
-		c.problem(Error, &path{up: at, name: member}, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
+		c.problem(SeverityError, &path{up: at, name: member}, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
 	if c.tried != nil {
@@ -413,17 +413,17 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 			accepts[i] = values[i].hasVariant && values[i].variant == s
 		}
 		if !slices.Contains(accepts, true) {
-			c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant of that flag", "flag %q never has this variant", target.key())
+			c.problem(SeverityWarning, &path{up: at, name: "value"}, v, "use true, false or a variant of that flag", "flag %q never has this variant", target.key())
 		}
 	default:
-		c.problem(Error, &path{up: at, name: "value"}, v, "want "+operators.OperandFlagValue.String(), "the dependency can never match")
+		c.problem(SeverityError, &path{up: at, name: "value"}, v, "want "+operators.OperandFlagValue.String(), "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
 	switch {
 	case target.unreadable:
-		c.problem(Error, &path{up: at, name: "key"}, quote(fl.Key), "correct that flag or remove the filter", "flag %q is inactive and cannot be understood, so this flag fails", target.key())
+		c.problem(SeverityError, &path{up: at, name: "key"}, quote(fl.Key), "correct that flag or remove the filter", "flag %q is inactive and cannot be understood, so this flag fails", target.key())
 	case target.state == dormant:
-		c.problem(Error, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
+		c.problem(SeverityError, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
 	}
 	key := checkKey{op: operators.OpFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
 	return c.addCheck(key, func() check {
@@ -465,7 +465,7 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 			continue
 		}
 		if fl.Negation {
-			c.problem(Warning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
+			c.problem(SeverityWarning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
 		}
 		name := cmp.Or(fl.Operator, operator.In)
 		spec, known := operators.Named(name)
@@ -475,14 +475,14 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter), "unknown operator"))
 			continue
 		case spec.For != operators.CohortFilter:
-			c.problem(Error, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter),
+			c.problem(SeverityError, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter),
 				"the filter can never match: the operator is not for cohorts")
 			key.op = operators.OpCohortNever
 		default:
 			key.negated = spec.Negated
 		}
 		if b.criteria {
-			c.problem(Error, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", ErrBehavioral)
+			c.problem(SeverityError, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", ErrBehavioral)
 		}
 		c.read = append(c.read, b.slots...)
 		f.readsCohorts = f.readsCohorts || b.readsStored

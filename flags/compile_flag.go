@@ -184,7 +184,7 @@ func (c *compiler) compileBucketing(f *compiledFlag, m *Flag) {
 	if m.BucketingHash != "" {
 		kind, ok := parseHash(m.BucketingHash)
 		if !ok {
-			c.problem(Error, &path{name: "bucketing_hash"}, quote(m.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
+			c.problem(SeverityError, &path{name: "bucketing_hash"}, quote(m.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
 		}
 		f.hash = kind
 	}

@@ -26,11 +26,11 @@ func (c *compiler) orderFlags() {
 		case f.Key == "":
 			c.s.found.outside = true
 			at := &path{up: &path{up: &path{name: "flags"}, n: i}, name: "key"}
-			c.problem(Error, at, nil, "the flag is left out; give it a key", "a flag's key must not be empty")
+			c.problem(SeverityError, at, nil, "the flag is left out; give it a key", "a flag's key must not be empty")
 		default:
 			c.s.found.outside = true
 			c.flag = f
-			c.problem(Error, nil, nil, "only the first one counts; rename or delete the others", "another flag has the same key")
+			c.problem(SeverityError, nil, nil, "only the first one counts; rename or delete the others", "another flag has the same key")
 			c.flag = nil
 		}
 	}
@@ -169,7 +169,7 @@ func (c *compiler) findDependencies(places []int) (needs [][]int, dangling []boo
 			case t < 0:
 				dangling[i] = true
 				c.flag = f
-				c.problem(Error, &path{up: filterPath(at.Group, at.Property), name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
+				c.problem(SeverityError, &path{up: filterPath(at.Group, at.Property), name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
 				c.flag = nil
 			case marked[t] != i+1:
 				marked[t] = i + 1
@@ -234,14 +234,14 @@ func (c *compiler) reportCycles(needs [][]int, left []int) {
 		}
 		const hint = "the flag is left out of all results; remove one of the dependencies"
 		if len(trail) == 0 {
-			c.problem(Error, nil, nil, hint, "it is on a dependency cycle or depends on a flag that is")
+			c.problem(SeverityError, nil, nil, hint, "it is on a dependency cycle or depends on a flag that is")
 			continue
 		}
 		keys := make([]string, 0, len(trail))
 		for _, j := range trail[:min(len(trail), 10)] {
 			keys = append(keys, c.index.flags[j].Key)
 		}
-		c.problem(Error, nil, nil, hint, "dependency cycle: %s", strings.Join(keys, " → "))
+		c.problem(SeverityError, nil, nil, hint, "dependency cycle: %s", strings.Join(keys, " → "))
 	}
 	c.flag = nil
 }

@@ -222,7 +222,7 @@ func (d *decoder) count(n int) error {
 
 func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, err error) {
 	switch {
-	case d.out == nil && (s != Error || d.doubt != nil), d.out != nil && len(d.out.notes) == MaxProblems:
+	case d.out == nil && (s != SeverityError || d.doubt != nil), d.out != nil && len(d.out.notes) == MaxProblems:
 		return
 	}
 	e := &DefinitionError{Path: p.String(), Value: shownValue(value), Err: err, Hint: hint}
@@ -265,7 +265,7 @@ func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
 	case d.fault == nil:
 		return
 	case *d.fault != nil:
-		d.note(Error, p, v, "it is not the only fault", err)
+		d.note(SeverityError, p, v, "it is not the only fault", err)
 		return
 	}
 	// A fault costs more memory than what it is about.
@@ -288,7 +288,7 @@ func shownValue(v jsonscan.Value) string {
 // ignored reports a value of a wrong type that decides nothing, or that counts as if it
 // were not there, whatever the rest says (evaluation.md §1.7).
 func (d *decoder) ignored(p *path, v jsonscan.Value, want string) {
-	d.note(Error, p, v, "it is ignored", wrongType(v, want))
+	d.note(SeverityError, p, v, "it is ignored", wrongType(v, want))
 }
 
 // expect is ignored for a value that may be null, or of one kind.
@@ -556,7 +556,7 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 				d.out.TimeZone = d.text(v)
 			case jsonscan.Null:
 			default:
-				d.note(Error, at, v, hintZone, wrongType(v, kindNames[jsonscan.String]))
+				d.note(SeverityError, at, v, hintZone, wrongType(v, kindNames[jsonscan.String]))
 			}
 		case "group_type_mapping":
 			d.groupTypes(&path{name: "group_type_mapping"}, v)
@@ -568,7 +568,7 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 			case f == 2:
 				d.out.PropertyMatchingVersion = 2
 			case ok && f != 1:
-				d.note(Warning, at, v, "want 1 or 2", errors.New("unknown version, it counts as 1"))
+				d.note(SeverityWarning, at, v, "want 1 or 2", errors.New("unknown version, it counts as 1"))
 			default:
 				d.expect(jsonscan.Number, at, v)
 			}
@@ -579,7 +579,7 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 			if v.Kind() == jsonscan.String {
 				d.out.BucketingHash = d.word(v)
 			} else if v.Kind() != jsonscan.Null {
-				d.note(Error, &path{name: "bucketing_hash"}, v, hintHash, wrongType(v, kindNames[jsonscan.String]))
+				d.note(SeverityError, &path{name: "bucketing_hash"}, v, hintHash, wrongType(v, kindNames[jsonscan.String]))
 			}
 		default:
 			odd = odd || !members.Document.Knows(o.Name())
@@ -651,7 +651,7 @@ func (d *decoder) element(i int, v jsonscan.Value) error {
 	if v.Kind() == jsonscan.Object {
 		return d.decodeFlag(v, at)
 	}
-	d.note(Error, at, v, "the element is left out", wrongType(v, kindNames[jsonscan.Object]))
+	d.note(SeverityError, at, v, "the element is left out", wrongType(v, kindNames[jsonscan.Object]))
 	return nil
 }
 
@@ -660,7 +660,7 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 		return
 	}
 	if v.Kind() != jsonscan.Object {
-		d.note(Error, p, v, "group conditions cannot match without it", wrongType(v, kindNames[jsonscan.Object]))
+		d.note(SeverityError, p, v, "group conditions cannot match without it", wrongType(v, kindNames[jsonscan.Object]))
 		return
 	}
 	d.out.GroupTypes = make(map[int]string)
@@ -670,7 +670,7 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 		key := string(o.Name())
 		n, err := strconv.Atoi(key)
 		if err != nil || n < 0 || n > MaxGroupTypeIndex || o.Value().Kind() != jsonscan.String {
-			d.note(Error, &path{up: p, name: key}, o.Value(), "the entry is left out", errors.New("want a group type index as the name and a string as the value"))
+			d.note(SeverityError, &path{up: p, name: key}, o.Value(), "the entry is left out", errors.New("want a group type index as the name and a string as the value"))
 			continue
 		}
 		if len(d.out.GroupTypes) < 1000 {
@@ -784,7 +784,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		d.flag = nil
 		d.nameNotes(notes, "", at.String())
 		if !f.Deleted {
-			d.note(Error, &path{up: at, name: "key"}, key, "the flag is left out; give it a key", errors.New("a flag's key must be a string that is not empty"))
+			d.note(SeverityError, &path{up: at, name: "key"}, key, "the flag is left out; give it a key", errors.New("a flag's key must be a string that is not empty"))
 		}
 		*f = Flag{} // its place is for the next one
 		d.out.Flags = d.out.Flags[:n]
@@ -797,7 +797,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		f.EnsureExperienceContinuity = false
 	}
 	if !hasID && f.fault == nil && !f.Deleted {
-		d.note(Warning, &path{name: "id"}, nil, "results will say id 0", errors.New("the flag has no id"))
+		d.note(SeverityWarning, &path{name: "id"}, nil, "results will say id 0", errors.New("the flag has no id"))
 	}
 	if contexts.Kind() != jsonscan.Null && contexts != nil {
 		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_contexts"}, contexts); err != nil {
@@ -1021,7 +1021,7 @@ func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 			return err
 		}
 		if f.Type == "" && f.fault == nil && *d.fault == nil {
-			d.note(Warning, &path{up: at, name: "type"}, nil, hintType, errNoType)
+			d.note(SeverityWarning, &path{up: at, name: "type"}, nil, hintType, errNoType)
 		}
 		if f.fault == nil && *d.fault == nil && notes == d.noteCount() {
 			keepSeen(f, places, a.Value(), d.elements-elements)
@@ -1107,7 +1107,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	}
 	d.checkNames(&names, at, v)
 	if name := currentOperator(f.Operator); name != f.Operator {
-		d.note(Note, &path{up: at, name: "operator"}, quote(f.Operator), fmt.Sprintf("replace it by %q", name), errors.New("the legacy operator was converted"))
+		d.note(SeverityNote, &path{up: at, name: "operator"}, quote(f.Operator), fmt.Sprintf("replace it by %q", name), errors.New("the legacy operator was converted"))
 		f.Operator = name
 	}
 	switch k := key.Kind(); {
@@ -1214,7 +1214,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
 		}
 		if !hasPct && d.out == nil {
-			d.note(Error, &path{up: at, name: "rollout_percentage"}, nil, "", errors.New("a variant needs a percentage"))
+			d.note(SeverityError, &path{up: at, name: "rollout_percentage"}, nil, "", errors.New("a variant needs a percentage"))
 		}
 		w.Extra = d.extra(a.Value(), w.has)
 	}
@@ -1268,7 +1268,7 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 		f.Holdout = &h
 		return
 	}
-	d.note(Error, at, v, "no subject is held out", errors.New("a holdout needs an id and an exclusion_percentage"))
+	d.note(SeverityError, at, v, "no subject is held out", errors.New("a holdout needs an id and an exclusion_percentage"))
 }
 
 // holdoutGroups converts the older form of a holdout (evaluation.md §13.3).
@@ -1296,11 +1296,11 @@ func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
 	digits, ok := strings.CutPrefix(variant, "holdout-")
 	id, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil {
-		d.note(Warning, at, first, "it is ignored; use holdout", errors.New("holdout_groups does not name a variant holdout-<id>"))
+		d.note(SeverityWarning, at, first, "it is ignored; use holdout", errors.New("holdout_groups does not name a variant holdout-<id>"))
 		return
 	}
 	f.Holdout = &Holdout{ID: id, ExclusionPercentage: pct}
-	d.note(Note, at, nil, "replace it by holdout", errors.New("the legacy holdout_groups was converted"))
+	d.note(SeverityNote, at, nil, "replace it by holdout", errors.New("the legacy holdout_groups was converted"))
 }
 
 // superGroups converts the older form of early access (evaluation.md §3.3).
@@ -1324,9 +1324,9 @@ func (d *decoder) superGroups(f *Filters, flagKey string, at *path, v jsonscan.V
 		}
 	}
 	if n != 1 || !matches {
-		d.note(Warning, at, nil, "it is ignored; use feature_enrollment or a condition set", errors.New("super_groups is not a plain early access condition"))
+		d.note(SeverityWarning, at, nil, "it is ignored; use feature_enrollment or a condition set", errors.New("super_groups is not a plain early access condition"))
 		return
 	}
 	f.FeatureEnrollment = new(true)
-	d.note(Note, at, nil, "replace it by feature_enrollment", errors.New("the legacy super_groups was converted"))
+	d.note(SeverityNote, at, nil, "replace it by feature_enrollment", errors.New("the legacy super_groups was converted"))
 }

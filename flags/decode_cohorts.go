@@ -29,7 +29,7 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 			key := string(o.Name())
 			id, err := strconv.ParseInt(key, 10, 64)
 			if err != nil {
-				d.note(Error, &path{up: at, name: key}, nil, "the cohort is left out", errors.New("a cohort's name must be its integer id"))
+				d.note(SeverityError, &path{up: at, name: key}, nil, "the cohort is left out", errors.New("a cohort's name must be its integer id"))
 				continue
 			}
 			if err := d.cohort(id, &path{up: at, name: key}, o.Value()); err != nil {
@@ -49,7 +49,7 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 				}
 			}
 			if !hasID {
-				d.note(Error, &path{up: p, name: "id"}, a.Value(), "the cohort is left out", errors.New("a cohort needs an integer id"))
+				d.note(SeverityError, &path{up: p, name: "id"}, a.Value(), "the cohort is left out", errors.New("a cohort needs an integer id"))
 				continue
 			}
 			if err := d.cohort(id, p, a.Value()); err != nil {
@@ -62,7 +62,7 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 		}
 	case jsonscan.Null, jsonscan.Invalid:
 	default:
-		d.note(Error, at, v, "flags that need a cohort fail", wrongType(v, "an object or an array"))
+		d.note(SeverityError, at, v, "flags that need a cohort fail", wrongType(v, "an object or an array"))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (d *decoder) staticCohorts(v jsonscan.Value) error {
 		return nil
 	}
 	if v.Kind() != jsonscan.Array {
-		d.note(Error, at, v, "flags that need one of them fail", wrongType(v, "an array of ids"))
+		d.note(SeverityError, at, v, "flags that need one of them fail", wrongType(v, "an array of ids"))
 		return nil
 	}
 	a := v.Array()
@@ -86,11 +86,11 @@ func (d *decoder) staticCohorts(v jsonscan.Value) error {
 		}
 		id, err := strconv.ParseInt(string(a.Value()), 10, 64)
 		if err != nil {
-			d.note(Error, &path{up: at, n: i}, a.Value(), "the cohort is left out", errors.New("a cohort's id must be an integer"))
+			d.note(SeverityError, &path{up: at, n: i}, a.Value(), "the cohort is left out", errors.New("a cohort's id must be an integer"))
 			continue
 		}
 		if c, ok := d.out.Cohorts[id]; ok && !c.Stored {
-			d.note(Warning, &path{up: at, n: i}, a.Value(), "the tree is not read; remove the id here or in cohorts", errors.New("the cohort is among cohorts, too"))
+			d.note(SeverityWarning, &path{up: at, n: i}, a.Value(), "the tree is not read; remove the id here or in cohorts", errors.New("the cohort is among cohorts, too"))
 		} else if ok {
 			continue
 		}
@@ -342,7 +342,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		if values != nil {
 			at, v = &path{up: at, name: "values"}, values
 		}
-		d.note(Error, at, v, "give it a list of values, or remove it", errors.New("the group has no values and is nobody"))
+		d.note(SeverityError, at, v, "give it a list of values, or remove it", errors.New("the group has no values and is nobody"))
 		return nil
 	case values != nil:
 		d.str(&n.Type, &path{up: at, name: "type"}, kind)
@@ -357,7 +357,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 			return err
 		}
 		if n.Leaf.Type == "" && n.Leaf.fault == nil {
-			d.note(Warning, &path{up: at, name: "type"}, nil, hintType, errNoType)
+			d.note(SeverityWarning, &path{up: at, name: "type"}, nil, hintType, errNoType)
 		}
 		return nil
 	}
@@ -397,7 +397,7 @@ func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
 		}
 		c.Properties.Values = append(c.Properties.Values, group)
 	}
-	d.note(Note, at, nil, "replace it by filters", errors.New("the legacy groups of a cohort were converted"))
+	d.note(SeverityNote, at, nil, "replace it by filters", errors.New("the legacy groups of a cohort were converted"))
 	return nil
 }
 
@@ -435,11 +435,11 @@ func (d *decoder) legacyGroup(at *path, v jsonscan.Value) (CohortNode, error) {
 	}
 	switch {
 	case event && some:
-		d.note(Warning, at, v, "use filters, and a static cohort for what events say", errors.New("the group's event is left out: its properties alone decide"))
+		d.note(SeverityWarning, at, v, "use filters, and a static cohort for what events say", errors.New("the group's event is left out: its properties alone decide"))
 	case event:
-		d.note(Warning, at, v, "use a static cohort", errors.New("the group is nobody: flags cannot tell who has sent an event"))
+		d.note(SeverityWarning, at, v, "use a static cohort", errors.New("the group is nobody: flags cannot tell who has sent an event"))
 	case !some:
-		d.note(Error, at, v, "give it properties, or remove it", errors.New("the group defines nothing and is nobody"))
+		d.note(SeverityError, at, v, "give it properties, or remove it", errors.New("the group defines nothing and is nobody"))
 	}
 	if !some {
 		return CohortNode{Type: "OR"}, nil

@@ -21,7 +21,7 @@ func (d *decoder) checkMembers(s *members.Shape, at *path, v jsonscan.Value) {
 		case meant == "":
 			d.noteMember(s, name, p, o.Value(), "it is ignored here, and wherever else it is", ErrUnknownMember)
 		case d.fault == nil:
-			d.note(Error, p, o.Value(), "write "+meant, ErrUnknownMember)
+			d.note(SeverityError, p, o.Value(), "write "+meant, ErrUnknownMember)
 		default:
 			d.fail(p, o.Value(), fmt.Errorf("%w, write %s", ErrUnknownMember, meant))
 		}
@@ -55,7 +55,7 @@ func (d *decoder) noteMember(s *members.Shape, name string, p *path, v jsonscan.
 		d.noted = make(map[memberKey]bool)
 	}
 	d.noted[key] = true
-	d.note(Note, p, v, hint, err)
+	d.note(SeverityNote, p, v, hint, err)
 }
 
 // maxNotedMembers is how many unknown members are noted in a document.
@@ -91,7 +91,7 @@ func (d *decoder) checkNames(names *nameSet, at *path, v jsonscan.Value) {
 	for o := v.Object(); o.Next(); {
 		name := string(o.Name())
 		if seen[name] {
-			d.note(Error, &path{up: at, name: name}, o.Value(), "the last one counts; remove the others", errRepeated)
+			d.note(SeverityError, &path{up: at, name: name}, o.Value(), "the last one counts; remove the others", errRepeated)
 		}
 		seen[name] = true
 	}

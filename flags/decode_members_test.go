@@ -32,7 +32,7 @@ const complete = `{
 // (evaluation.md §1.8).
 func TestMisspelt(t *testing.T) {
 	for _, p := range compiled(t, complete).Problems() {
-		if p.Severity != flags.Note {
+		if p.Severity != flags.SeverityNote {
 			t.Fatalf("the complete document has a problem: %v", p)
 		}
 	}
@@ -55,7 +55,7 @@ func TestMisspelt(t *testing.T) {
 
 func hasError(s *flags.Snapshot) bool {
 	for _, p := range s.Problems() {
-		if p.Severity == flags.Error {
+		if p.Severity == flags.SeverityError {
 			return true
 		}
 	}
@@ -74,34 +74,34 @@ func TestUnknownMembers(t *testing.T) {
 		path, text     string
 		on             bool
 	}{
-		{"rollout", condition(`"rollout":10`), flags.Error, "/filters/groups/0/rollout", "unknown member, write rollout_percentage: 10; the flag fails", false},
-		{"camel case", condition(`"rolloutPercentage":10`), flags.Error, "/filters/groups/0/rolloutPercentage", "write rollout_percentage", false},
-		{"property", condition(`"property":[{"key":"a","value":1}]`), flags.Error, "/filters/groups/0/property", "write properties", false},
-		{"beside the right one", condition(`"rollout":10,"rollout_percentage":100`), flags.Note, "/filters/groups/0/rollout", "ignored", true},
-		{"null", condition(`"aggregationGroupTypeIndex":null`), flags.Error, "/filters/groups/0/aggregationGroupTypeIndex", "write aggregation_group_type_index", false},
-		{"a new member", condition(`"rollout_percentage":100,"schedule":{"at":1}`), flags.Note, "/filters/groups/0/schedule", "ignored", true},
-		{"three letters", condition(`"ttl":10`), flags.Note, "/filters/groups/0/ttl", "ignored", true},
-		{"pct", condition(`"pct":10`), flags.Error, "/filters/groups/0/pct", "write rollout_percentage", false},
-		{"percentile", condition(`"percentile":10`), flags.Error, "/filters/groups/0/percentile", "write rollout_percentage", false},
-		{"share", condition(`"share":10`), flags.Error, "/filters/groups/0/share", "write rollout_percentage", false},
-		{"weight", condition(`"weight":10`), flags.Error, "/filters/groups/0/weight", "write rollout_percentage", false},
-		{"traffic", condition(`"traffic":10`), flags.Error, "/filters/groups/0/traffic", "write rollout_percentage", false},
-		{"typ", condition(`"properties":[{"key":"a","value":"x","typ":"person"}]`), flags.Error, "/filters/groups/0/properties/0/typ", "write type", false},
-		{"Ruling92: multivariant", flag(`"filters":{"groups":[{}],"multivariant":{"variants":[]}}`), flags.Error, "/filters/multivariant", "write multivariate", false},
-		{"Ruling92: multivariants", flag(`"filters":{"groups":[{}],"multivariate":null,"multivariants":{"variants":[]}}`), flags.Error, "/filters/multivariants", "write multivariate", false},
-		{"Ruling92: variant in filters", flag(`"filters":{"groups":[{}],"multivariate":null,"variant":[]}`), flags.Error, "/filters/variant", "write multivariate", false},
-		{"Ruling92: variant in multivariate", flag(`"filters":{"groups":[{}],"multivariate":{"variant":[]}}`), flags.Error, "/filters/multivariate/variant", "write variants", false},
-		{"Ruling92: multivariants in multivariate", flag(`"filters":{"groups":[{}],"multivariate":{"multivariants":[]}}`), flags.Error, "/filters/multivariate/multivariants", "write variants", false},
-		{"enabled", flag(`"enabled":false,"filters":{"groups":[{}]}`), flags.Error, "/enabled", "write active", false},
-		{"rollout of the flag", flag(`"rollout":10,"filters":{"groups":[{}]}`), flags.Error, "/rollout", "write filters.groups[0].rollout_percentage", false},
-		{"rollout percentage of the flag", flag(`"rollout_percentage":10,"filters":{"groups":[{}]}`), flags.Note, "/rollout_percentage", "did you mean filters.groups[0].rollout_percentage?", true},
+		{"rollout", condition(`"rollout":10`), flags.SeverityError, "/filters/groups/0/rollout", "unknown member, write rollout_percentage: 10; the flag fails", false},
+		{"camel case", condition(`"rolloutPercentage":10`), flags.SeverityError, "/filters/groups/0/rolloutPercentage", "write rollout_percentage", false},
+		{"property", condition(`"property":[{"key":"a","value":1}]`), flags.SeverityError, "/filters/groups/0/property", "write properties", false},
+		{"beside the right one", condition(`"rollout":10,"rollout_percentage":100`), flags.SeverityNote, "/filters/groups/0/rollout", "ignored", true},
+		{"null", condition(`"aggregationGroupTypeIndex":null`), flags.SeverityError, "/filters/groups/0/aggregationGroupTypeIndex", "write aggregation_group_type_index", false},
+		{"a new member", condition(`"rollout_percentage":100,"schedule":{"at":1}`), flags.SeverityNote, "/filters/groups/0/schedule", "ignored", true},
+		{"three letters", condition(`"ttl":10`), flags.SeverityNote, "/filters/groups/0/ttl", "ignored", true},
+		{"pct", condition(`"pct":10`), flags.SeverityError, "/filters/groups/0/pct", "write rollout_percentage", false},
+		{"percentile", condition(`"percentile":10`), flags.SeverityError, "/filters/groups/0/percentile", "write rollout_percentage", false},
+		{"share", condition(`"share":10`), flags.SeverityError, "/filters/groups/0/share", "write rollout_percentage", false},
+		{"weight", condition(`"weight":10`), flags.SeverityError, "/filters/groups/0/weight", "write rollout_percentage", false},
+		{"traffic", condition(`"traffic":10`), flags.SeverityError, "/filters/groups/0/traffic", "write rollout_percentage", false},
+		{"typ", condition(`"properties":[{"key":"a","value":"x","typ":"person"}]`), flags.SeverityError, "/filters/groups/0/properties/0/typ", "write type", false},
+		{"Ruling92: multivariant", flag(`"filters":{"groups":[{}],"multivariant":{"variants":[]}}`), flags.SeverityError, "/filters/multivariant", "write multivariate", false},
+		{"Ruling92: multivariants", flag(`"filters":{"groups":[{}],"multivariate":null,"multivariants":{"variants":[]}}`), flags.SeverityError, "/filters/multivariants", "write multivariate", false},
+		{"Ruling92: variant in filters", flag(`"filters":{"groups":[{}],"multivariate":null,"variant":[]}`), flags.SeverityError, "/filters/variant", "write multivariate", false},
+		{"Ruling92: variant in multivariate", flag(`"filters":{"groups":[{}],"multivariate":{"variant":[]}}`), flags.SeverityError, "/filters/multivariate/variant", "write variants", false},
+		{"Ruling92: multivariants in multivariate", flag(`"filters":{"groups":[{}],"multivariate":{"multivariants":[]}}`), flags.SeverityError, "/filters/multivariate/multivariants", "write variants", false},
+		{"enabled", flag(`"enabled":false,"filters":{"groups":[{}]}`), flags.SeverityError, "/enabled", "write active", false},
+		{"rollout of the flag", flag(`"rollout":10,"filters":{"groups":[{}]}`), flags.SeverityError, "/rollout", "write filters.groups[0].rollout_percentage", false},
+		{"rollout percentage of the flag", flag(`"rollout_percentage":10,"filters":{"groups":[{}]}`), flags.SeverityNote, "/rollout_percentage", "did you mean filters.groups[0].rollout_percentage?", true},
 		{"rollout percentage of the flag, null", flag(`"rollout_percentage":null,"filters":{"groups":[{}]}`), 0, "", "", true},
-		{"rollout percentage of all condition sets", flag(`"filters":{"groups":[{}],"rollout_percentage":10}`), flags.Error, "/filters/rollout_percentage", "write groups[0].rollout_percentage", false},
-		{"contexts", flag(`"environments":["docs"],"filters":{"groups":[{}]}`), flags.Error, "/environments", "write evaluation_contexts", false},
+		{"rollout percentage of all condition sets", flag(`"filters":{"groups":[{}],"rollout_percentage":10}`), flags.SeverityError, "/filters/rollout_percentage", "write groups[0].rollout_percentage", false},
+		{"contexts", flag(`"environments":["docs"],"filters":{"groups":[{}]}`), flags.SeverityError, "/environments", "write evaluation_contexts", false},
 		{"of the public system", flag(`"team_id":1,"is_simple_flag":true,"filters":{"groups":[{"users_affected":3,"sort_key":"a"}]}`), 0, "", "", true},
-		{"an operator", condition(`"properties":[{"key":"distinct_id","type":"person","value":"u","op":"is_not"}]`), flags.Error, "/filters/groups/0/properties/0/op", "write operator", false},
-		{"another language", flag(`"filters":{"version":2,"rules":[]}`), flags.Error, "/filters/version", "unknown configuration language", false},
-		{"the document", `{"group_types":{"0":"a"},"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{}]}}]}`, flags.Error, "/group_types", "write group_type_mapping", true},
+		{"an operator", condition(`"properties":[{"key":"distinct_id","type":"person","value":"u","op":"is_not"}]`), flags.SeverityError, "/filters/groups/0/properties/0/op", "write operator", false},
+		{"another language", flag(`"filters":{"version":2,"rules":[]}`), flags.SeverityError, "/filters/version", "unknown configuration language", false},
+		{"the document", `{"group_types":{"0":"a"},"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{}]}}]}`, flags.SeverityError, "/group_types", "write group_type_mapping", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := compiled(t, tt.document)

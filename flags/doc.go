@@ -17,7 +17,7 @@
 //
 //	e.Bool("new-checkout", &flags.Request{
 //		DistinctID: id,
-//		Person:     []flags.Property{flags.String("plan", plan), flags.Int("seats", n)},
+//		Person:     []flags.Property{flags.StringProperty("plan", plan), flags.IntProperty("seats", n)},
 //	}, false)
 //
 // Package flags/source loads definitions from a file or a server and keeps them

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -63,9 +62,9 @@ func ExampleProperty() {
 	for _, plan := range []string{"free", "Pro"} {
 		fmt.Println(plan, evaluator.Bool("new-checkout", &flags.Request{
 			DistinctID: "user-1",
-			Person:     []flags.Property{flags.String("plan", plan), flags.Int("seats", 5)},
+			Person:     []flags.Property{flags.StringProperty("plan", plan), flags.IntProperty("seats", 5)},
 			Groups:     map[string]string{"company": "acme"},
-			OfGroups:   []flags.GroupProperty{flags.Of("company", flags.Int("size", 50))},
+			OfGroups:   []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 50))},
 		}, false))
 	}
 	// Output:
@@ -193,22 +192,4 @@ func ExampleEvaluator() {
 	// Output:
 	// control
 	// red
-}
-
-func ExampleOperators() {
-	for o := range operators.All() {
-		if o.Operand == operators.OperandVersion {
-			fmt.Println(o.Name)
-		}
-	}
-	// Output:
-	// semver_eq
-	// semver_neq
-	// semver_gt
-	// semver_gte
-	// semver_lt
-	// semver_lte
-	// semver_tilde
-	// semver_caret
-	// semver_wildcard
 }

@@ -96,7 +96,7 @@ func TestEveryKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range compiled(t, whole).Problems() {
-		if p.Severity != flags.Note {
+		if p.Severity != flags.SeverityNote {
 			t.Errorf("the document has a problem: %v", p)
 		}
 	}
@@ -163,7 +163,7 @@ func problemAt(document string, line int) string {
 		return err.Error()
 	}
 	for _, p := range s.Problems() {
-		if at := find.Problem(p); p.Severity != flags.Note && (line == 0 || at.Line == line) {
+		if at := find.Problem(p); p.Severity != flags.SeverityNote && (line == 0 || at.Line == line) {
 			return fmt.Sprint(p)
 		}
 	}
@@ -242,7 +242,7 @@ func TestRepeatedMembers(t *testing.T) {
 	} {
 		var found []flags.Problem
 		for _, p := range compiled(t, tt.document).Problems() {
-			if p.Severity == flags.Error {
+			if p.Severity == flags.SeverityError {
 				found = append(found, p)
 			}
 		}
@@ -268,7 +268,7 @@ func TestEveryFault(t *testing.T) {
 		}
 		got := make(map[string]bool)
 		for _, p := range compiled(t, document).Problems() {
-			if p.Severity == flags.Error && p.Flag == "f" {
+			if p.Severity == flags.SeverityError && p.Flag == "f" {
 				got[p.Path] = true
 			}
 		}
@@ -284,7 +284,7 @@ func TestEveryFault(t *testing.T) {
 			"groups":[{"properties":[{"key":"a","type":"person","operator":"foo","value":1},{"key":"id","type":"cohort","value":9},{"key":"nope","type":"flag","operator":"flag_evaluates_to","value":true}]}]}}]}`)
 		got := make(map[string]bool)
 		for _, p := range s.Problems() {
-			if p.Severity == flags.Error && p.Flag == "f" {
+			if p.Severity == flags.SeverityError && p.Flag == "f" {
 				got[p.Path] = true
 			}
 		}

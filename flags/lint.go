@@ -19,27 +19,27 @@ const hintServed = "it works from a file; a server does not take it"
 // lintFlag reports what works in a flag, but hardly as its author meant.
 func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
 	if !isServedKey(m.Key) && (len(m.Key) > 400 || !served.FlagKey.MatchString(m.Key)) {
-		c.problem(Note, &path{name: "key"}, quote(m.Key), hintServed, "the key has other characters than letters, digits, underscores and hyphens, or more than 400")
+		c.problem(SeverityNote, &path{name: "key"}, quote(m.Key), hintServed, "the key has other characters than letters, digits, underscores and hyphens, or more than 400")
 	}
 	if len(f.conditions) == 0 && f.holdoutValue < 0 && f.enrollment < 0 {
-		c.problem(Note, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone",
+		c.problem(SeverityNote, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone",
 			"the flag has no condition sets and is off for everybody")
 	}
 	switch strings.ToLower(m.EvaluationRuntime) {
 	case "", "all", "client", "server":
 	default:
-		c.problem(Error, &path{name: "evaluation_runtime"}, quote(m.EvaluationRuntime), `use "all", "client" or "server"`, "unknown runtime, it counts as all")
+		c.problem(SeverityError, &path{name: "evaluation_runtime"}, quote(m.EvaluationRuntime), `use "all", "client" or "server"`, "unknown runtime, it counts as all")
 	}
 	switch m.BucketingIdentifier {
 	case "", "distinct_id", "device_id":
 	default:
-		c.problem(Error, &path{name: "bucketing_identifier"}, quote(m.BucketingIdentifier), `use "distinct_id" or "device_id"`, "unknown bucketing identifier, it counts as distinct_id")
+		c.problem(SeverityError, &path{name: "bucketing_identifier"}, quote(m.BucketingIdentifier), `use "distinct_id" or "device_id"`, "unknown bucketing identifier, it counts as distinct_id")
 	}
 	if f.aggregation == ownerNobody {
-		c.problem(Error, &path{up: &path{name: "filters"}, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: its condition sets never match")
+		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: its condition sets never match")
 	}
 	if h := m.Filters.Holdout; h != nil && !isPercentage(h.ExclusionPercentage) {
-		c.problem(Error, &path{up: &path{name: "filters"}, name: "holdout"}, nil, "use a percentage from 0 to 100", "the exclusion percentage %v is cut to 0 or 100", h.ExclusionPercentage)
+		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "holdout"}, nil, "use a percentage from 0 to 100", "the exclusion percentage %v is cut to 0 or 100", h.ExclusionPercentage)
 	}
 	c.lintVariants(f, m)
 	c.lintConditions(f, m)
@@ -74,34 +74,34 @@ func (c *compiler) lintVariants(f *compiledFlag, m *Flag) {
 	for i, v := range m.Filters.Multivariate.Variants {
 		p := &path{up: at, n: i}
 		if seen[v.Key] {
-			c.problem(Error, &path{up: p, name: "key"}, quote(v.Key), "give each variant a key of its own", "two variants have the same key")
+			c.problem(SeverityError, &path{up: p, name: "key"}, quote(v.Key), "give each variant a key of its own", "two variants have the same key")
 		}
 		seen[v.Key] = true
 		switch {
 		case v.Key == "":
-			c.problem(Error, &path{up: p, name: "key"}, nil, "give it a key", "a variant's key is empty")
+			c.problem(SeverityError, &path{up: p, name: "key"}, nil, "give it a key", "a variant's key is empty")
 		case !isServedKey(v.Key) && !served.IsVariantKey(v.Key):
-			c.problem(Note, &path{up: p, name: "key"}, quote(v.Key), hintServed, "the key has other characters than letters, digits, underscores, dots, slashes and hyphens, or more than 400")
+			c.problem(SeverityNote, &path{up: p, name: "key"}, quote(v.Key), hintServed, "the key has other characters than letters, digits, underscores, dots, slashes and hyphens, or more than 400")
 		}
 		if sum >= 100 && v.RolloutPercentage > 0 && !pinned[v.Key] {
-			c.problem(Warning, p, quote(v.Key), "lower the shares of the variants before it", "the variant is unreachable: those before it have 100 %% or more")
+			c.problem(SeverityWarning, p, quote(v.Key), "lower the shares of the variants before it", "the variant is unreachable: those before it have 100 %% or more")
 		}
 		if !isPercentage(v.RolloutPercentage) {
-			c.problem(Error, &path{up: p, name: "rollout_percentage"}, nil, "use a percentage from 0 to 100", "the share is %v", v.RolloutPercentage)
+			c.problem(SeverityError, &path{up: p, name: "rollout_percentage"}, nil, "use a percentage from 0 to 100", "the share is %v", v.RolloutPercentage)
 		}
 		sum += v.RolloutPercentage
 	}
 	if !served.SumsTo100(sum) {
-		c.problem(Error, at, nil, "make them sum to 100", "the shares of the variants sum to %v: some subjects get no variant, or some variants nobody", sum)
+		c.problem(SeverityError, at, nil, "make them sum to 100", "the shares of the variants sum to %v: some subjects get no variant, or some variants nobody", sum)
 	}
 	if n := len(m.Filters.Multivariate.Variants); n > served.MaxVariants {
-		c.problem(Error, at, nil, "remove some", "%d variants, of which there can be %d", n, served.MaxVariants)
+		c.problem(SeverityError, at, nil, "remove some", "%d variants, of which there can be %d", n, served.MaxVariants)
 	}
 }
 
 func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 	if n := len(f.conditions); n > served.MaxGroups {
-		c.problem(Error, &path{up: &path{name: "filters"}, name: "groups"}, nil, "remove some", "%d condition sets, of which there can be %d", n, served.MaxGroups)
+		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "groups"}, nil, "remove some", "%d condition sets, of which there can be %d", n, served.MaxGroups)
 	}
 	everyone, exits := -1, -1
 	for i := range f.conditions {
@@ -109,21 +109,21 @@ func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 		p := conditionPath(i)
 		switch {
 		case everyone >= 0 && (d.aggregation == ownerPerson || d.aggregation == f.conditions[everyone].aggregation):
-			c.problem(Warning, p, nil, "move it up or remove it", "the condition set is unreachable: condition set %d matches everyone", everyone+1)
+			c.problem(SeverityWarning, p, nil, "move it up or remove it", "the condition set is unreachable: condition set %d matches everyone", everyone+1)
 		case exits >= 0:
-			c.problem(Warning, p, nil, "move it up or remove it", "the condition set is unreachable: the flag exits early at condition set %d, which has no filters", exits+1)
+			c.problem(SeverityWarning, p, nil, "move it up or remove it", "the condition set is unreachable: the flag exits early at condition set %d, which has no filters", exits+1)
 		}
 		if src.Variant != nil && *src.Variant != "" && d.pinned < 0 { // "" is how the public system says none
-			c.problem(Error, &path{up: p, name: "variant"}, quote(*src.Variant), "pin one of the flag's variants, or write null", "the pinned variant does not exist; a variant is drawn instead")
+			c.problem(SeverityError, &path{up: p, name: "variant"}, quote(*src.Variant), "pin one of the flag's variants, or write null", "the pinned variant does not exist; a variant is drawn instead")
 		}
 		if pct := src.RolloutPercentage; pct != nil && !isPercentage(*pct) {
-			c.problem(Error, &path{up: p, name: "rollout_percentage"}, nil, "use a percentage from 0 to 100", "the rollout percentage is %v", *pct)
+			c.problem(SeverityError, &path{up: p, name: "rollout_percentage"}, nil, "use a percentage from 0 to 100", "the rollout percentage is %v", *pct)
 		}
 		if d.aggregation == ownerNobody && f.aggregation != ownerNobody {
-			c.problem(Error, &path{up: p, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: the condition set never matches")
+			c.problem(SeverityError, &path{up: p, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: the condition set never matches")
 		}
 		if n := len(src.Properties); n > served.MaxProperties {
-			c.problem(Error, &path{up: p, name: "properties"}, nil, "use a list as the value of one filter", "%d filters, of which there can be %d", n, served.MaxProperties)
+			c.problem(SeverityError, &path{up: p, name: "properties"}, nil, "use a list as the value of one filter", "%d filters, of which there can be %d", n, served.MaxProperties)
 		}
 		if len(d.checks) == 0 && d.aggregation == ownerPerson && (!f.byDevice || !d.hashMatters) {
 			switch {
@@ -146,11 +146,11 @@ func (c *compiler) lintOwner(fl *Filter, src *Condition, n, j int) {
 	index, grouped := a.Index()
 	switch ofGroup := fl.Type == "group"; {
 	case grouped && !ofGroup:
-		c.problem(Note, filterPath(n, j), nil, hintServed, "a filter on persons in a condition set about groups")
+		c.problem(SeverityNote, filterPath(n, j), nil, hintServed, "a filter on persons in a condition set about groups")
 	case !grouped && ofGroup:
-		c.problem(Note, filterPath(n, j), nil, hintServed, "a filter on groups in a condition set about persons")
+		c.problem(SeverityNote, filterPath(n, j), nil, hintServed, "a filter on groups in a condition set about persons")
 	case grouped && fl.GroupTypeIndex != nil && *fl.GroupTypeIndex != index:
-		c.problem(Note, &path{up: filterPath(n, j), name: "group_type_index"}, nil, hintServed, "a filter on groups of another type than the condition set's")
+		c.problem(SeverityNote, &path{up: filterPath(n, j), name: "group_type_index"}, nil, hintServed, "a filter on groups of another type than the condition set's")
 	}
 }
 
@@ -172,11 +172,11 @@ func (c *compiler) lintPayloads(m *Flag) {
 		switch {
 		case !ok: // null
 		case !slices.Contains(known, key):
-			c.problem(Error, at, nil, want, "the flag never has this value, so its payload is never sent")
+			c.problem(SeverityError, at, nil, want, "the flag never has this value, so its payload is never sent")
 		case m.HasEncryptedPayloads:
 		default:
 			if _, err := jsonscan.Parse([]byte(payload), jsonscan.MaxDepth); err != nil {
-				c.problem(Error, at, nil, `text itself needs another pair of quotes: "\"text\""`, "the payload is a text that does not contain JSON")
+				c.problem(SeverityError, at, nil, `text itself needs another pair of quotes: "\"text\""`, "the payload is a text that does not contain JSON")
 			}
 		}
 	}
@@ -185,6 +185,6 @@ func (c *compiler) lintPayloads(m *Flag) {
 func (c *compiler) lintGroupTypes() {
 	// Two indexes with one name work, but hardly as meant.
 	if len(c.s.groupNames) != len(c.groupOf) {
-		c.problem(Warning, &path{name: "group_type_mapping"}, nil, "give each index a name of its own", "two group type indexes have the same name")
+		c.problem(SeverityWarning, &path{name: "group_type_mapping"}, nil, "give each index a name of its own", "two group type indexes have the same name")
 	}
 }

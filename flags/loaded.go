@@ -32,7 +32,7 @@ func (l *Loaded) KeptDefinitions() *Definitions {
 	return &l.kept
 }
 
-// Next compiles newer definitions. A flag that worked and has a problem of level [Error] in
+// Next compiles newer definitions. A flag that worked and has a problem of level [SeverityError] in
 // the newer definitions keeps its definition, unless they switch it off; and so do a
 // cohort, the types of groups, the time zone and the bucketing hash. A flag that the newer
 // definitions do not have is gone, unless there is one among them without a usable key,
@@ -72,7 +72,7 @@ func (l *Loaded) Next(d *Definitions, o CompileOptions) (*Loaded, error) {
 }
 
 func hasErrors(problems []Problem) bool {
-	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == Error })
+	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == SeverityError })
 }
 
 // A repair puts parts of definitions that worked into newer ones.
@@ -113,7 +113,7 @@ func (r *repair) works(l *Loaded) {
 	faulty := make(map[string]bool)
 	for _, p := range l.Snapshot.problems {
 		switch {
-		case p.Severity != Error, l.told[p.DefinitionError]:
+		case p.Severity != SeverityError, l.told[p.DefinitionError]:
 		case p.Flag != "":
 			faulty[p.Flag] = true
 		default:
@@ -136,7 +136,7 @@ func (r *repair) of(d *Definitions, problems []Problem) *Definitions {
 	out.Flags, out.sums = slices.Clone(d.Flags), nil
 	first := make(map[string]*Problem)
 	for i := range problems {
-		if p := &problems[i]; p.Severity == Error && p.Flag != "" && first[p.Flag] == nil {
+		if p := &problems[i]; p.Severity == SeverityError && p.Flag != "" && first[p.Flag] == nil {
 			first[p.Flag] = p
 		}
 	}
@@ -158,7 +158,7 @@ func (r *repair) of(d *Definitions, problems []Problem) *Definitions {
 		r.parts.Flags = append(r.parts.Flags, *older)
 	}
 	for i := range problems {
-		if p := &problems[i]; p.Severity == Error && p.Flag == "" {
+		if p := &problems[i]; p.Severity == SeverityError && p.Flag == "" {
 			r.part(&out, d, partOf(p.Path), p, seen)
 		}
 	}
@@ -193,7 +193,7 @@ func (r *repair) tell(d *Definitions, problems []Problem) {
 		if !r.done[part] {
 			continue
 		}
-		if p.Severity == Error && !first[part] {
+		if p.Severity == SeverityError && !first[part] {
 			first[part] = true
 			e := *p.DefinitionError
 			e.Hint = "its last good definition stays in force"
@@ -232,7 +232,7 @@ func (r *repair) part(out, d *Definitions, part string, p *Problem, seen map[str
 			}
 			seen[f.Key] = true
 			out.Flags, r.parts.Flags = append(out.Flags, *f), append(r.parts.Flags, *f)
-			r.kept = append(r.kept, Problem{Error, &DefinitionError{
+			r.kept = append(r.kept, Problem{SeverityError, &DefinitionError{
 				Flag: f.Key, Err: errors.New("it is not in the document, in which a flag has no usable key"),
 				Hint: "that may be this one, so it stays in force until the key is mended",
 			}})
@@ -318,7 +318,7 @@ func (r *repair) needed(out *Definitions) {
 func (r *repair) mended(problems []Problem) bool {
 	mended := true
 	for _, p := range problems {
-		if p.Severity == Error && p.Flag != "" && r.done[p.Flag] && !r.told[p.DefinitionError] {
+		if p.Severity == SeverityError && p.Flag != "" && r.done[p.Flag] && !r.told[p.DefinitionError] {
 			r.useless[p.Flag], mended = true, false
 		}
 	}

@@ -139,7 +139,7 @@ func listRequest(r *flags.Request, rnd *rand.Rand) *flags.Request {
 				rest[name] = decoy
 			}
 			if rnd.IntN(8) == 0 {
-				add(flags.String(name, decoy))
+				add(flags.StringProperty(name, decoy))
 			}
 			add(propertyOf(name, v, rnd))
 		}
@@ -162,21 +162,21 @@ func propertyOf(name string, v any, rnd *rand.Rand) flags.Property {
 		case string:
 			if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
 				if b, err := t.MarshalText(); err == nil && string(b) == v {
-					return flags.Time(name, t)
+					return flags.TimeProperty(name, t)
 				}
 			}
-			return flags.String(name, v)
+			return flags.StringProperty(name, v)
 		case bool:
-			return flags.Bool(name, v)
+			return flags.BoolProperty(name, v)
 		case int:
-			return flags.Int(name, v)
+			return flags.IntProperty(name, v)
 		case int64:
-			return flags.Int(name, v)
+			return flags.IntProperty(name, v)
 		case float64:
-			return flags.Float(name, v)
+			return flags.FloatProperty(name, v)
 		}
 	}
-	return flags.Any(name, v)
+	return flags.AnyProperty(name, v)
 }
 
 type named string

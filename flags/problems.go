@@ -41,20 +41,20 @@ type Severity uint8
 const (
 	// Note reports something that was done for the author, such as the
 	// conversion of a legacy field.
-	Note Severity = iota
+	SeverityNote Severity = iota
 	// Warning reports a definition that works, but hardly as its author meant.
-	Warning
+	SeverityWarning
 	// Error reports a definition that cannot do what it says: the flag fails,
 	// or one of its filters can never match.
-	Error
+	SeverityError
 )
 
 // String returns "note", "warning" or "error".
 func (s Severity) String() string {
 	switch s {
-	case Note:
+	case SeverityNote:
 		return "note"
-	case Warning:
+	case SeverityWarning:
 		return "warning"
 	default:
 		return "error"
@@ -66,7 +66,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // UnmarshalText reads what MarshalText writes.
 func (s *Severity) UnmarshalText(b []byte) error {
-	for _, known := range []Severity{Note, Warning, Error} {
+	for _, known := range []Severity{SeverityNote, SeverityWarning, SeverityError} {
 		if string(b) == known.String() {
 			*s = known
 			return nil

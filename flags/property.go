@@ -13,8 +13,8 @@ import (
 )
 
 // A Property is a property of a person or of a group for a [Request]: a name and a
-// value. [String], [Int], [Float], [Bool] and [Time] make one without an allocation,
-// and [Any] takes every other value. It means to each operator what the same value
+// value. [StringProperty], [IntProperty], [FloatProperty], [BoolProperty] and [TimeProperty] make one without an allocation,
+// and [AnyProperty] takes every other value. It means to each operator what the same value
 // means in a map of properties, and in JSON. The zero Property has no value: it counts
 // as missing.
 type Property struct {
@@ -45,12 +45,12 @@ const (
 )
 
 // String returns a property that is a text.
-func String(name, value string) Property {
+func StringProperty(name, value string) Property {
 	return Property{name: name, kind: kindText, text: value}
 }
 
 // Int returns a property that is an integer.
-func Int[N ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](name string, value N) Property {
+func IntProperty[N ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](name string, value N) Property {
 	p := Property{name: name, kind: kindInt, bits: uint64(value)}
 	if zero := N(0); zero-1 > 0 { // N has no sign
 		p.kind = kindUint
@@ -60,7 +60,7 @@ func Int[N ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | 
 
 // Float returns a property that is a number with a fraction. An infinity, and what is
 // not a number, count as missing.
-func Float[N ~float32 | ~float64](name string, value N) Property {
+func FloatProperty[N ~float32 | ~float64](name string, value N) Property {
 	p := Property{name: name, kind: kindFloat64, bits: math.Float64bits(float64(value))}
 	if unsafe.Sizeof(value) == 4 {
 		p.kind = kindFloat32
@@ -69,7 +69,7 @@ func Float[N ~float32 | ~float64](name string, value N) Property {
 }
 
 // Bool returns a property that is true or false.
-func Bool(name string, value bool) Property {
+func BoolProperty(name string, value bool) Property {
 	p := Property{name: name, kind: kindBool}
 	if value {
 		p.bits = 1
@@ -79,7 +79,7 @@ func Bool(name string, value bool) Property {
 
 // Time returns a property that is a moment: its RFC 3339 text, with the offset of its
 // location. A year beyond 9999 has none, so the property counts as missing.
-func Time(name string, value time.Time) Property {
+func TimeProperty(name string, value time.Time) Property {
 	p := Property{name: name}
 	p.setTime(value)
 	return p
@@ -88,7 +88,7 @@ func Time(name string, value time.Time) Property {
 // Any returns a property that is what encoding/json writes for the value, now. It does
 // not keep the value. One that cannot be encoded counts as missing; nil is a null that is
 // present.
-func Any(name string, value any) Property {
+func AnyProperty(name string, value any) Property {
 	p := Property{name: name}
 	p.set(value)
 	return p
@@ -252,7 +252,7 @@ type GroupProperty struct {
 	Property Property
 }
 
-// Of returns a property of the group of a type: flags.Of("company", flags.Int("size", 50)).
+// Of returns a property of the group of a type: flags.Of("company", flags.IntProperty("size", 50)).
 func Of(groupType string, p Property) GroupProperty { return GroupProperty{groupType, p} }
 
 // find returns the last property with a name, or nil.

@@ -51,12 +51,12 @@ func TestPropertiesWithoutAllocation(t *testing.T) {
 				DistinctID: "user-1", Now: now, DeviceID: "device", AnonymousID: "anon",
 				Filter: runtime.Filter{Kind: runtime.Server, Tags: []string{"app"}},
 				Person: []flags.Property{
-					flags.String("plan", "PRO"), flags.String("country", "DE"), flags.Int("seats", 42), flags.Float("score", 0.5), flags.Bool("beta", true),
-					flags.String("version", "2.0.0"), flags.Time("joined", now.Add(-30*24*time.Hour)), flags.String("email", "a@example.com"),
-					flags.String("city", "MÜNCHEN"), flags.Bool("$feature_enrollment/early", true),
+					flags.StringProperty("plan", "PRO"), flags.StringProperty("country", "DE"), flags.IntProperty("seats", 42), flags.FloatProperty("score", 0.5), flags.BoolProperty("beta", true),
+					flags.StringProperty("version", "2.0.0"), flags.TimeProperty("joined", now.Add(-30*24*time.Hour)), flags.StringProperty("email", "a@example.com"),
+					flags.StringProperty("city", "MÜNCHEN"), flags.BoolProperty("$feature_enrollment/early", true),
 				},
 				Groups:   map[string]string{"company": "acme"},
-				OfGroups: []flags.GroupProperty{flags.Of("company", flags.Int("size", 42))},
+				OfGroups: []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 42))},
 			}
 			if !e.Bool(key, &r, false) || e.Variant(key, &r, "") != "true" {
 				t.Fatalf("flag %q is off", key)
@@ -88,7 +88,7 @@ func TestValuesWithoutAllocation(t *testing.T) {
 		for _, operand := range []string{`"pro"`, `["pro","true","null","1.5"]`, `5`, `[1,10]`, `"1.2.3"`, `"-7d"`} {
 			e.Swap(compiled(t, property(`{"key":"a","type":"person","operator":"`+operator.Name+`","value":`+operand+`}`)))
 			for _, v := range values {
-				list := []flags.Property{flags.Any("a", v)}
+				list := []flags.Property{flags.AnyProperty("a", v)}
 				if n := testing.AllocsPerRun(20, func() {
 					e.Bool("f", &flags.Request{DistinctID: "u", Person: list}, false)
 					e.Bool("f", &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"a": v}}, false)
@@ -153,7 +153,7 @@ func TestPropertyForms(t *testing.T) {
 				groups := map[string]string{"company": "acme"}
 				for form, r := range map[string]*flags.Request{
 					"a map":  {PersonProperties: properties, GroupProperties: map[string]map[string]any{"company": properties}},
-					"a list": {Person: []flags.Property{flags.Any("a", v)}, OfGroups: []flags.GroupProperty{flags.Of("company", flags.Any("a", v))}},
+					"a list": {Person: []flags.Property{flags.AnyProperty("a", v)}, OfGroups: []flags.GroupProperty{flags.Of("company", flags.AnyProperty("a", v))}},
 				} {
 					r.DistinctID, r.Now, r.Groups = "u", now, groups
 					for _, key := range []string{"p", "g"} {
@@ -185,26 +185,26 @@ func TestProperty(t *testing.T) {
 		value    any    // what Value returns
 		text     string // what String returns; "" is what it returns for a missing one
 	}{
-		{flags.String("p", "Pro"), "Pro", "p=Pro"},
-		{flags.Any("p", "Pro"), "Pro", "p=Pro"},
-		{flags.Int("p", -5), int64(-5), "p=-5"},
-		{flags.Int("p", level(-5)), int64(-5), "p=-5"},
-		{flags.Int("p", uint64(math.MaxUint64)), uint64(math.MaxUint64), "p=18446744073709551615"},
-		{flags.Any("p", uint8(7)), uint64(7), "p=7"},
-		{flags.Float("p", 0.25), 0.25, "p=0.25"},
-		{flags.Float("p", share(0.1)), float32(0.1), "p=0.1"},
-		{flags.Float("p", math.Inf(1)), nil, ""},
-		{flags.Float("p", math.NaN()), nil, ""},
-		{flags.Bool("p", true), true, "p=true"},
-		{flags.Bool("p", false), false, "p=false"},
-		{flags.Any("p", nil), nil, "p=null"},
-		{flags.Time("p", moment), moment, "p=" + moment.String()},
-		{flags.Any("p", []string{"a"}), json.RawMessage(`["a"]`), `p=["a"]`},
-		{flags.Any("p", json.Number("1.50")), json.RawMessage("1.50"), "p=1.50"},
-		{flags.Any("p", json.Number("")), json.RawMessage("0"), "p=0"},
-		{flags.Any("p", json.Number("x")), nil, ""},
-		{flags.Any("p", func() {}), nil, ""},
-		{flags.Any("p", panicking{}), nil, ""},
+		{flags.StringProperty("p", "Pro"), "Pro", "p=Pro"},
+		{flags.AnyProperty("p", "Pro"), "Pro", "p=Pro"},
+		{flags.IntProperty("p", -5), int64(-5), "p=-5"},
+		{flags.IntProperty("p", level(-5)), int64(-5), "p=-5"},
+		{flags.IntProperty("p", uint64(math.MaxUint64)), uint64(math.MaxUint64), "p=18446744073709551615"},
+		{flags.AnyProperty("p", uint8(7)), uint64(7), "p=7"},
+		{flags.FloatProperty("p", 0.25), 0.25, "p=0.25"},
+		{flags.FloatProperty("p", share(0.1)), float32(0.1), "p=0.1"},
+		{flags.FloatProperty("p", math.Inf(1)), nil, ""},
+		{flags.FloatProperty("p", math.NaN()), nil, ""},
+		{flags.BoolProperty("p", true), true, "p=true"},
+		{flags.BoolProperty("p", false), false, "p=false"},
+		{flags.AnyProperty("p", nil), nil, "p=null"},
+		{flags.TimeProperty("p", moment), moment, "p=" + moment.String()},
+		{flags.AnyProperty("p", []string{"a"}), json.RawMessage(`["a"]`), `p=["a"]`},
+		{flags.AnyProperty("p", json.Number("1.50")), json.RawMessage("1.50"), "p=1.50"},
+		{flags.AnyProperty("p", json.Number("")), json.RawMessage("0"), "p=0"},
+		{flags.AnyProperty("p", json.Number("x")), nil, ""},
+		{flags.AnyProperty("p", func() {}), nil, ""},
+		{flags.AnyProperty("p", panicking{}), nil, ""},
 		{flags.Property{}, nil, ""},
 	} {
 		t.Run(tt.property.String(), func(t *testing.T) {
@@ -228,14 +228,14 @@ func TestProperty(t *testing.T) {
 			if diff := cmp.Diff(&flags.Request{PersonProperties: want}, r.Merged(), sameMoment); diff != "" {
 				t.Errorf("Merged (-want +got):\n%s", diff)
 			}
-			if again := flags.Any(tt.property.Name(), value); ok && !again.Equal(tt.property) {
+			if again := flags.AnyProperty(tt.property.Name(), value); ok && !again.Equal(tt.property) {
 				t.Errorf("Any of the value is %v, want %v", again, tt.property)
 			}
 		})
 	}
 	distinct := []flags.Property{
-		flags.String("p", "1"), flags.String("q", "1"), flags.Int("p", 1), flags.Int("p", uint(1)), flags.Float("p", 1.0), flags.Float("p", float32(1)), flags.Bool("p", true),
-		flags.Bool("p", false), flags.Any("p", nil), flags.Time("p", moment), flags.Time("p", moment.UTC()), flags.Time("p", moment.Add(1)),
+		flags.StringProperty("p", "1"), flags.StringProperty("q", "1"), flags.IntProperty("p", 1), flags.IntProperty("p", uint(1)), flags.FloatProperty("p", 1.0), flags.FloatProperty("p", float32(1)), flags.BoolProperty("p", true),
+		flags.BoolProperty("p", false), flags.AnyProperty("p", nil), flags.TimeProperty("p", moment), flags.TimeProperty("p", moment.UTC()), flags.TimeProperty("p", moment.Add(1)),
 		{},
 	}
 	for i, p := range distinct {
@@ -255,7 +255,7 @@ func TestMerged(t *testing.T) {
 		DistinctID: "u", Groups: map[string]string{"company": "acme"},
 		GroupProperties: map[string]map[string]any{"company": company, "team": {"size": 2}},
 		OfGroups: []flags.GroupProperty{
-			flags.Of("company", flags.Int("size", 3)), flags.Of("project", flags.Bool("new", true)), flags.Of("company", flags.Int("size", 4)),
+			flags.Of("company", flags.IntProperty("size", 3)), flags.Of("project", flags.BoolProperty("new", true)), flags.Of("company", flags.IntProperty("size", 4)),
 		},
 	}
 	want := &flags.Request{
@@ -298,8 +298,8 @@ func TestLackingWithLists(t *testing.T) {
 	s := compiled(t, manyKinds)
 	r := &flags.Request{
 		DistinctID: "u", Groups: map[string]string{"company": "acme"}, Overrides: map[string]string{}, Keys: []string{"text", "number", "group"},
-		Person:   []flags.Property{flags.String("country", "DE")},
-		OfGroups: []flags.GroupProperty{flags.Of("company", flags.Int("size", 1))},
+		Person:   []flags.Property{flags.StringProperty("country", "DE")},
+		OfGroups: []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 1))},
 	}
 	if diff := cmp.Diff([]string{"number"}, s.Lacking(r)); diff != "" {
 		t.Errorf("Lacking (-want +got):\n%s", diff)
@@ -314,14 +314,14 @@ func TestTraceOutlivesRequest(t *testing.T) {
 		for key := range s.Keys() {
 			trace, err := s.Explain(key, &flags.Request{
 				DistinctID: id, DeviceID: "device of " + id, AnonymousID: "anon of " + id, Groups: map[string]string{"company": id},
-				Person: []flags.Property{flags.String("country", id), flags.Float("seats", 1.5), flags.Time("joined", time.Unix(0, 0).UTC())},
+				Person: []flags.Property{flags.StringProperty("country", id), flags.FloatProperty("seats", 1.5), flags.TimeProperty("joined", time.Unix(0, 0).UTC())},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			before := trace.String()
 			for i := range 20 {
-				s.Evaluate(&flags.Request{DistinctID: strings.Repeat("x", i), DeviceID: strings.Repeat("y", 50), Person: []flags.Property{flags.Float("seats", 2.25)}})
+				s.Evaluate(&flags.Request{DistinctID: strings.Repeat("x", i), DeviceID: strings.Repeat("y", 50), Person: []flags.Property{flags.FloatProperty("seats", 2.25)}})
 			}
 			if diff := cmp.Diff(before, trace.String()); diff != "" {
 				t.Errorf("%s: the trace has changed (-before +after):\n%s", key, diff)

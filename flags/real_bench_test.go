@@ -138,8 +138,8 @@ func BenchmarkE12(b *testing.B) {
 			for b.Loop() {
 				p := &persons[i&1023]
 				sinkBool = e.Bool(realFlag, &flags.Request{DistinctID: p.id, Person: []flags.Property{
-					flags.String("country", p.country), flags.String("plan", p.plan), flags.String("city", p.city),
-					flags.String("email", p.email), flags.Int("seats", p.seats), flags.Int("logins", p.logins),
+					flags.StringProperty("country", p.country), flags.StringProperty("plan", p.plan), flags.StringProperty("city", p.city),
+					flags.StringProperty("email", p.email), flags.IntProperty("seats", p.seats), flags.IntProperty("logins", p.logins),
 				}}, false)
 				i++
 			}

@@ -56,7 +56,7 @@ func TestRuling43Regexps(t *testing.T) {
 					if err != nil || result.Failed || result.Enabled != want {
 						t.Errorf("%s in a %s: %+v, %v; want %v", operator, c.where, result, err, want)
 					}
-					if n := slices.IndexFunc(s.Problems(), func(p flags.Problem) bool { return p.Severity == flags.Error }); (n >= 0) != tt.problem {
+					if n := slices.IndexFunc(s.Problems(), func(p flags.Problem) bool { return p.Severity == flags.SeverityError }); (n >= 0) != tt.problem {
 						t.Errorf("%s in a %s: problems %v, want an error: %v", operator, c.where, s.Problems(), tt.problem)
 					}
 				}

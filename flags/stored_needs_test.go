@@ -288,7 +288,7 @@ func TestTimeZone(t *testing.T) {
 		if err != nil || got.Enabled != tt.want {
 			t.Errorf("%s: %+v, %v", tt.zone, got, err)
 		}
-		if p := s.Problems(); tt.problem == "" && len(p) > 0 || tt.problem != "" && (len(p) != 1 || p[0].Severity != flags.Error || !strings.Contains(p[0].Error(), tt.problem)) {
+		if p := s.Problems(); tt.problem == "" && len(p) > 0 || tt.problem != "" && (len(p) != 1 || p[0].Severity != flags.SeverityError || !strings.Contains(p[0].Error(), tt.problem)) {
 			t.Errorf("%s: problems %v", tt.zone, p)
 		}
 	}

@@ -21,7 +21,7 @@ func (c *compiler) reportFaults(m *Flag) {
 		if hint == "" {
 			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
 		}
-		c.add(Error, &DefinitionError{m.Key, e.Path, e.Value, e.Err, hint})
+		c.add(SeverityError, &DefinitionError{m.Key, e.Path, e.Value, e.Err, hint})
 	}
 }
 
@@ -71,9 +71,9 @@ func (c *compiler) tryFlag(m *Flag) {
 func (c *compiler) tryFlagCheck(fl *Filter, r FlagReference, at *path) uint32 {
 	switch {
 	case !c.flag.evaluable() && c.tried.target(r) < 0: // of others it is reported
-		c.problem(Error, &path{up: at, name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
+		c.problem(SeverityError, &path{up: at, name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
 	case !operators.OperandFlagValue.Admits(fl.Value):
-		c.problem(Error, &path{up: at, name: "value"}, fl.Value, "want "+operators.OperandFlagValue.String(), "the dependency can never match")
+		c.problem(SeverityError, &path{up: at, name: "value"}, fl.Value, "want "+operators.OperandFlagValue.String(), "the dependency can never match")
 	}
 	return c.neverCheck(-1, fl.Operator, fl)
 }
@@ -92,7 +92,7 @@ func (c *compiler) tryCohorts() {
 		_, code := t.compileCohort(id, 0)
 		if code != 0 && len(t.problems) == 0 {
 			c := c.d.Cohorts[id]
-			t.problem(Error, c.path(id), nil, "flags that need the cohort fail", "%s", cohortFailure(code))
+			t.problem(SeverityError, c.path(id), nil, "flags that need the cohort fail", "%s", cohortFailure(code))
 		}
 		c.finding(t)
 		c.s.found.outside = c.s.found.outside || len(t.problems) > 0 // a flag that refers to it later finds the same

@@ -30,7 +30,7 @@ func TestDefinitions(t *testing.T) {
 	d := management.Definitions(must(w.store.Flags(ctx, w.web.ID))(t), must(w.store.Cohorts(ctx, w.web.ID))(t), map[int]string{0: "company"})
 	s := must(flags.Compile(d, flags.CompileOptions{Strict: true}))(t)
 	for _, p := range s.Problems() {
-		if p.Severity > flags.Warning {
+		if p.Severity > flags.SeverityWarning {
 			t.Errorf("problem: %v", p.Err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestDefinitions(t *testing.T) {
 	}
 	broken := management.Definitions([]management.FeatureFlag{{Key: "broken", Active: true, Filters: filtersOf("{")}, {Key: "good", Active: true}}, nil, nil)
 	s = must(flags.Compile(broken, flags.CompileOptions{}))(t)
-	if p := s.Problems(); s.Len() != 2 || p[0].Flag != "broken" || p[0].Severity != flags.Error {
+	if p := s.Problems(); s.Len() != 2 || p[0].Flag != "broken" || p[0].Severity != flags.SeverityError {
 		t.Errorf("filters that are not JSON: %d flags, problems %v", s.Len(), p)
 	}
 }

@@ -61,7 +61,7 @@ func FuzzFlagPatch(f *testing.F) {
 		d := management.Definitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil)
 		s := must(flags.Compile(d, flags.CompileOptions{}))(t)
 		for _, problem := range s.Problems() {
-			if problem.Severity >= flags.Error {
+			if problem.Severity >= flags.SeverityError {
 				t.Fatalf("CreateFlag(%s) is stored with a problem: %v", body, problem)
 			}
 		}

@@ -48,7 +48,7 @@ func TestRuling86FlagsWithoutConditionSets(t *testing.T) {
 			for _, compiled := range []*flags.Definitions{definitions, decodeDefinitions(t, must(json.Marshal(definitions))(t))} {
 				s := must(flags.Compile(compiled, flags.CompileOptions{}))(t)
 				for _, p := range s.Problems() {
-					if p.Severity != flags.Note {
+					if p.Severity != flags.SeverityNote {
 						t.Errorf("%v: %v", p.Severity, p)
 					}
 				}

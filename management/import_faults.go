@@ -44,7 +44,7 @@ func (f *importFile) findFaults(cohortsByID bool) error {
 	}
 	for _, p := range s.Problems() {
 		switch {
-		case p.Severity != flags.Error:
+		case p.Severity != flags.SeverityError:
 		case p.Flag != "":
 			if f.faults[p.Flag] == nil {
 				f.faults[p.Flag] = p.DefinitionError

@@ -224,7 +224,7 @@ func (d definitions) Collect(ch chan<- prometheus.Metric) {
 		for _, problem := range s.Problems() {
 			counts[problem.Severity]++
 		}
-		for _, severity := range []flags.Severity{flags.Error, flags.Warning} {
+		for _, severity := range []flags.Severity{flags.SeverityError, flags.SeverityWarning} {
 			gauge(descProblems, float64(counts[severity]), severity.String())
 		}
 	}

@@ -229,9 +229,9 @@ func (f *fileOfConfig) config() (*Config, error) {
 		}
 		switch level := f.Rules[name]; level {
 		case "error":
-			c.Severity[Rule(name)] = flags.Error
+			c.Severity[Rule(name)] = flags.SeverityError
 		case "warning":
-			c.Severity[Rule(name)] = flags.Warning
+			c.Severity[Rule(name)] = flags.SeverityWarning
 		case "off", "false": // YAML may take the first one for the second one
 			c.Off[Rule(name)] = true
 		default:
@@ -305,7 +305,7 @@ func (c *Config) severity(rule Rule) (severity flags.Severity, ok bool) {
 			return d.severity, true
 		}
 	}
-	return flags.Error, true
+	return flags.SeverityError, true
 }
 
 // ignores reports whether an entry of the ignore list is about a finding in a file.

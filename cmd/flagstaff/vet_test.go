@@ -51,7 +51,7 @@ open.go:25:21: there is no flag "new-checkout"; did you mean "new-checkouts"? [u
 		t.Fatalf("%+v: %v", got, err)
 	}
 	want := vet.Finding{
-		Rule: vet.UnusedFlag, Severity: flags.Warning, File: file, Line: 3, Column: 2, Flag: "nobody-reads-it", Message: `no code reads flag "nobody-reads-it"`,
+		Rule: vet.UnusedFlag, Severity: flags.SeverityWarning, File: file, Line: 3, Column: 2, Flag: "nobody-reads-it", Message: `no code reads flag "nobody-reads-it"`,
 	}
 	if diff := gocmp.Diff(want, findings[1]); diff != "" {
 		t.Errorf("flag that no code reads: -want +got\n%s", diff)

@@ -99,8 +99,8 @@ func (e *flagstaffEngine) subject(p person) subject {
 
 func (e *flagstaffEngine) enabledFor(key, id string) bool {
 	return e.evaluator.Bool(key, &flags.Request{DistinctID: id, Person: []flags.Property{
-		flags.String("plan", "Pro"), flags.Int("seats", 42), flags.String("country", "DE"), flags.Bool("beta", true),
-		flags.String("email", "somebody.with.a.long.name@example.com"), flags.String("version", "2.11.3"),
+		flags.StringProperty("plan", "Pro"), flags.IntProperty("seats", 42), flags.StringProperty("country", "DE"), flags.BoolProperty("beta", true),
+		flags.StringProperty("email", "somebody.with.a.long.name@example.com"), flags.StringProperty("version", "2.11.3"),
 	}}, false)
 }
 

@@ -20,7 +20,7 @@ func main() {
 	}
 	defer client.Close(ctx)
 
-	ada := client.For(&flags.Request{DistinctID: "ada", Person: []flags.Property{flags.String("plan", "pro")}})
+	ada := client.For(&flags.Request{DistinctID: "ada", Person: []flags.Property{flags.StringProperty("plan", "pro")}})
 	fmt.Println("new checkout:", newCheckout(ada.Context(ctx)))
 }
 

@@ -34,7 +34,7 @@ type label struct{ Text, Color string } // the payload of the flag button
 func identify(r *http.Request) *flags.Request {
 	return &flags.Request{
 		DistinctID: r.Header.Get("X-User"), Groups: map[string]string{"company": r.Header.Get("X-Company")},
-		Person: []flags.Property{flags.String("plan", r.Header.Get("X-Plan"))},
+		Person: []flags.Property{flags.StringProperty("plan", r.Header.Get("X-Plan"))},
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 // identify says for whom a request is.
 func identify(r *http.Request) *flags.Request {
-	return &flags.Request{DistinctID: r.Header.Get("X-User"), Person: []flags.Property{flags.String("plan", r.Header.Get("X-Plan"))}}
+	return &flags.Request{DistinctID: r.Header.Get("X-User"), Person: []flags.Property{flags.StringProperty("plan", r.Header.Get("X-Plan"))}}
 }
 
 // page says how the page of the shop looks for the person of a context.

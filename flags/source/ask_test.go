@@ -136,8 +136,8 @@ func TestAskBody(t *testing.T) {
 	}
 	lists := *r
 	lists.PersonProperties, lists.GroupProperties = map[string]any{"odd": 1}, nil
-	lists.Person = []flags.Property{flags.Int("age", 7), flags.Any("at", nil), flags.Any("odd", broken{}), flags.Any("f", func() {})}
-	lists.OfGroups = []flags.GroupProperty{flags.Of("company", flags.String("tier", "gold"))}
+	lists.Person = []flags.Property{flags.IntProperty("age", 7), flags.AnyProperty("at", nil), flags.AnyProperty("odd", broken{}), flags.AnyProperty("f", func() {})}
+	lists.OfGroups = []flags.GroupProperty{flags.Of("company", flags.StringProperty("tier", "gold"))}
 	for _, r := range []*flags.Request{r, &lists} { // the second finds the answer of the first
 		if a := l.Ask(t.Context(), r); a == nil || a.Err != nil {
 			t.Fatalf("Ask = %+v", a)
@@ -473,8 +473,8 @@ func TestStatusForms(t *testing.T) {
 		},
 		{
 			source.Status{Version: "v1", Fetched: at, Loaded: at, Checked: at, Problems: []flags.Problem{
-				{Severity: flags.Error, DefinitionError: &flags.DefinitionError{Flag: "k", Err: errors.New("odd")}},
-				{Severity: flags.Note, DefinitionError: &flags.DefinitionError{Flag: "k", Err: errors.New("fine")}},
+				{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{Flag: "k", Err: errors.New("odd")}},
+				{Severity: flags.SeverityNote, DefinitionError: &flags.DefinitionError{Flag: "k", Err: errors.New("fine")}},
 			}},
 			`{"version":"v1","fetched":"2025-06-01T08:00:00Z","loaded":"2025-06-01T08:00:00Z","checked":"2025-06-01T08:00:00Z","failures":0,"problems":[` +
 				`{"severity":"error","flag":"k","message":"odd"},{"severity":"note","flag":"k","message":"fine"}]}`,

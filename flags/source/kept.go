@@ -77,7 +77,7 @@ func (l *Loader) next(a *answer) (*flags.Loaded, []KeptPart, error) {
 }
 
 func hasErrors(s *flags.Snapshot) bool {
-	return slices.ContainsFunc(s.Problems(), func(p flags.Problem) bool { return p.Severity == flags.Error })
+	return slices.ContainsFunc(s.Problems(), func(p flags.Problem) bool { return p.Severity == flags.SeverityError })
 }
 
 // next compiles definitions that come after those on disk.

@@ -470,7 +470,7 @@ func remoteNotes(s *flags.Snapshot) []flags.Problem {
 			break
 		}
 		if needs := s.NeedsOf(key); !needs.IsZero() {
-			notes = append(notes, flags.Problem{Severity: flags.Note, DefinitionError: &flags.DefinitionError{
+			notes = append(notes, flags.Problem{Severity: flags.SeverityNote, DefinitionError: &flags.DefinitionError{
 				Flag: key, Err: fmt.Errorf("it looks at what only the server knows: %s", needs),
 				Hint: "give the request what it lacks, or set Remote.Ask",
 			}})
@@ -500,9 +500,9 @@ func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status, know
 		}
 		level := slog.LevelInfo
 		switch p.Severity {
-		case flags.Error:
+		case flags.SeverityError:
 			level = slog.LevelError
-		case flags.Warning:
+		case flags.SeverityWarning:
 			level = slog.LevelWarn
 		}
 		args := []any{"problem", p.DefinitionError.Error()}

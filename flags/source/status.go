@@ -162,7 +162,7 @@ func (s Status) String() string {
 		fmt.Fprintf(&b, "\nkept since %s: %s", s.Kept[i].Since.UTC().Format(time.RFC3339), s.Kept[i].part())
 	}
 	for _, p := range s.Problems {
-		if p.Severity != flags.Note {
+		if p.Severity != flags.SeverityNote {
 			b.WriteString("\n" + p.Error())
 		}
 	}

@@ -93,7 +93,7 @@ func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions)
 	c.c.Log.InfoContext(ctx, "flags changed", "project", p.record.ID, "flags", snapshot.Len(), "problems", len(snapshot.Problems()))
 	for _, problem := range snapshot.Problems() {
 		level := slog.LevelDebug // their author has seen the warning
-		if problem.Severity == flags.Error {
+		if problem.Severity == flags.SeverityError {
 			level = slog.LevelError
 		}
 		c.c.Log.Log(ctx, level, "problem in flag definitions", "project", p.record.ID, "problem", problem.DefinitionError.Error())

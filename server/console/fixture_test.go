@@ -115,7 +115,7 @@ func newSiteOn(t testing.TB, store sqlstore.Storage, configure ...func(*console.
 }
 
 func problems(int64) []flags.Problem {
-	return []flags.Problem{{Severity: flags.Warning, DefinitionError: &flags.DefinitionError{Flag: "power-tools", Path: "/filters/groups/0/properties/0", Err: fmt.Errorf("the cohort is empty"), Hint: "Choose another one."}}}
+	return []flags.Problem{{Severity: flags.SeverityWarning, DefinitionError: &flags.DefinitionError{Flag: "power-tools", Path: "/filters/groups/0/properties/0", Err: fmt.Errorf("the cohort is empty"), Hint: "Choose another one."}}}
 }
 
 func (s *site) signIn(email string) *management.Principal {

@@ -317,7 +317,7 @@ func (v *flagsView) paging(total int) {
 func (q *request) problems() map[string][]string {
 	out := make(map[string][]string)
 	for _, p := range q.c.Problems(q.at.Project.ID) {
-		if p.Severity != flags.Note && p.DefinitionError != nil && p.Flag != "" {
+		if p.Severity != flags.SeverityNote && p.DefinitionError != nil && p.Flag != "" {
 			out[p.Flag] = append(out[p.Flag], problemWords(p))
 		}
 	}

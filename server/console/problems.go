@@ -64,7 +64,7 @@ func listProblems(q *request) error {
 	slices.SortStableFunc(found, func(a, b flags.Problem) int { return cmp.Compare(b.Severity, a.Severity) })
 	q.layout.Title = "Problems"
 	v := &problemsView{layout: q.layout, Status: q.status(), Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
-	classes := map[flags.Severity]string{flags.Error: "bad", flags.Warning: "warn"}
+	classes := map[flags.Severity]string{flags.SeverityError: "bad", flags.SeverityWarning: "warn"}
 	for _, p := range found[:min(len(found), problemsListed)] {
 		one := problemView{Severity: p.Severity.String(), Class: classes[p.Severity]}
 		if e := p.DefinitionError; e != nil {

@@ -206,7 +206,7 @@ func lookAtFlags(ctx context.Context, file string) (n, broken int, err error) {
 		return 0, 0, err
 	}
 	for _, p := range snapshot.Problems() {
-		if p.Severity == flags.Error {
+		if p.Severity == flags.SeverityError {
 			broken++
 		}
 	}

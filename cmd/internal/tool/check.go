@@ -73,8 +73,8 @@ func (p *Program) check(paths []string, asJSON, strict bool) error {
 	for _, path := range paths {
 		d, err := files.document(path)
 		if refused, ok := errors.AsType[*refusedFile](err); ok {
-			counts[flags.Error]++
-			findings = append(findings, finding{File: refused.path, Line: 1, Column: 1, Severity: flags.Error, Message: refused.why.Error()})
+			counts[flags.SeverityError]++
+			findings = append(findings, finding{File: refused.path, Line: 1, Column: 1, Severity: flags.SeverityError, Message: refused.why.Error()})
 			continue
 		}
 		if err != nil {
@@ -87,10 +87,10 @@ func (p *Program) check(paths []string, asJSON, strict bool) error {
 		}
 		findings = append(findings, found...)
 	}
-	failed := counts[flags.Error] > 0 || strict && counts[flags.Warning] > 0
+	failed := counts[flags.SeverityError] > 0 || strict && counts[flags.SeverityWarning] > 0
 	summary := "no problems"
 	if len(findings) > 0 {
-		summary = fmt.Sprintf("%s, %s, %s", Count(counts[flags.Error], "error"), Count(counts[flags.Warning], "warning"), Count(counts[flags.Note], "note"))
+		summary = fmt.Sprintf("%s, %s, %s", Count(counts[flags.SeverityError], "error"), Count(counts[flags.SeverityWarning], "warning"), Count(counts[flags.SeverityNote], "note"))
 	}
 	summary += fmt.Sprintf(" in %s of %s", Count(flagCount, "flag"), Count(len(paths), "file"))
 	if err := printList(p, findings, asJSON, summary); err != nil {
@@ -132,7 +132,7 @@ func (d *document) findings() (found []finding, flagCount int) {
 	if err != nil {
 		at := d.find.Error(err)
 		_, message, _ := strings.Cut(err.Error(), "flags: ")
-		return []finding{{File: d.path, Line: at.Line, Column: at.Column, Severity: flags.Error, Message: message}}, flagCount
+		return []finding{{File: d.path, Line: at.Line, Column: at.Column, Severity: flags.SeverityError, Message: message}}, flagCount
 	}
 	for _, p := range snapshot.Problems() {
 		at := d.find.Problem(p)

@@ -97,7 +97,7 @@ func (d *document) line(p flags.Problem) string {
 // commands that go on with the flags that work.
 func (p *Program) warn(d *document, s *flags.Snapshot) {
 	for _, problem := range s.Problems() {
-		if line := d.line(problem); problem.Severity == flags.Error {
+		if line := d.line(problem); problem.Severity == flags.SeverityError {
 			fmt.Fprintln(p.Stderr, Printable(line))
 		}
 	}

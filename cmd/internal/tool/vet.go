@@ -216,12 +216,12 @@ func (p *Program) printFindings(findings []vet.Finding, c *vetCall) error {
 	}
 	summary := "no problems"
 	if len(findings) > 0 {
-		summary = fmt.Sprintf("%s, %s", Count(counts[flags.Error], "error"), Count(counts[flags.Warning], "warning"))
+		summary = fmt.Sprintf("%s, %s", Count(counts[flags.SeverityError], "error"), Count(counts[flags.SeverityWarning], "warning"))
 	}
 	if err := printList(p, findings, c.json, summary); err != nil {
 		return err
 	}
-	if counts[flags.Error] > 0 || !c.lax && len(findings) > 0 {
+	if counts[flags.SeverityError] > 0 || !c.lax && len(findings) > 0 {
 		return ErrFound
 	}
 	return nil

@@ -65,9 +65,9 @@ func findings(document string) (errors []string, unknown bool) {
 	}
 	for _, p := range s.Problems() {
 		switch {
-		case p.Severity == flags.Error:
+		case p.Severity == flags.SeverityError:
 			errors = append(errors, p.Error())
-		case p.Severity == flags.Note && strings.Contains(p.Error(), "unknown member"):
+		case p.Severity == flags.SeverityNote && strings.Contains(p.Error(), "unknown member"):
 			unknown = true
 		}
 	}

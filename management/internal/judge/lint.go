@@ -218,13 +218,13 @@ func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError
 		if errors.Is(p.Err, flags.ErrBehavioral) {
 			continue // a cohort may be so, and of flags it is judged before
 		}
-		if n, ok := t.numbers[p.Path]; ok && n < unparsed && p.Severity >= flags.Warning {
+		if n, ok := t.numbers[p.Path]; ok && n < unparsed && p.Severity >= flags.SeverityWarning {
 			unparsed, why = n, p.DefinitionError
 		}
-		if p.Severity == flags.Error && first == nil {
+		if p.Severity == flags.SeverityError && first == nil {
 			first = p.DefinitionError
 		}
-		if p.Severity == flags.Error && own == nil && p.Flag == subjectKey {
+		if p.Severity == flags.SeverityError && own == nil && p.Flag == subjectKey {
 			own = p.DefinitionError
 		}
 	}

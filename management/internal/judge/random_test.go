@@ -57,7 +57,7 @@ func compile(t testing.TB, p storedProject, raw []byte) (s *flags.Snapshot, prob
 		t.Fatalf("Compile: %v", err)
 	}
 	for _, problem := range s.Problems() {
-		if problem.Severity == flags.Error && problem.Flag == subject.Key && !errors.Is(problem.Err, flags.ErrBehavioral) {
+		if problem.Severity == flags.SeverityError && problem.Flag == subject.Key && !errors.Is(problem.Err, flags.ErrBehavioral) {
 			problems = append(problems, problem.DefinitionError.Error())
 		}
 	}

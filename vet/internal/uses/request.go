@@ -164,7 +164,7 @@ func (f *finder) namesOfMap(e ast.Expr) (names []string, ok bool) {
 }
 
 // nameOfProperty returns the name of a flags.Property that is made by a function such as
-// flags.String.
+// flags.StringProperty.
 func (f *finder) nameOfProperty(e ast.Expr) (name string, ok bool) {
 	call, isCall := ast.Unparen(e).(*ast.CallExpr)
 	if !isCall {

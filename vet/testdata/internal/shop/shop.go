@@ -249,14 +249,14 @@ func Requests(c *flagstaff.Client, s *flags.Snapshot, more map[string]any, compa
 	r := &flags.Request{DistinctID: "a"}
 	s.Bool("pro", r, false) // want `flag "pro" looks at the property plan, which the request does not have \[lacking\]`
 	s.Bool("pro", &flags.Request{PersonProperties: map[string]any{"plan": "pro"}}, false)
-	s.Bool("pro", &flags.Request{Person: []flags.Property{flags.String("plan", "pro")}}, false)
+	s.Bool("pro", &flags.Request{Person: []flags.Property{flags.StringProperty("plan", "pro")}}, false)
 	s.Bool("pro", &flags.Request{PersonProperties: more}, false)
 	s.Bool("company", &flags.Request{DistinctID: "a"}, false) // want `flag "company" looks at the group company, which the request does not have`
 	s.Bool("company", &flags.Request{Groups: companies}, false)
 	s.Bool("company", &flags.Request{Groups: map[string]string{"company": "acme"}}, false) // want `flag "company" looks at the property size of the group company, which the request does not have`
 	s.Bool("company", &flags.Request{
 		Groups:   map[string]string{"company": "acme"},
-		OfGroups: []flags.GroupProperty{flags.Of("company", flags.Int("size", 3))},
+		OfGroups: []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 3))},
 	}, false)
 	c.For(&flags.Request{DistinctID: "a"}).Bool("pro", false) // want `flag "pro" looks at the property plan`
 	p := c.For(&flags.Request{Filter: runtime.Filter{Tags: []string{"shop"}}})
