@@ -217,7 +217,7 @@ func TestMinimalExposures(t *testing.T) {
 	}
 	// The second Person has the server's values, of which the same holds.
 	p := client.For(&flags.Request{DistinctID: "u"})
-	asked := client.For(&flags.Request{DistinctID: "u", Answers: &flags.Answers{Results: map[string]flags.Result{
+	asked := client.For(&flags.Request{DistinctID: "u", RemoteResults: &flags.RemoteResults{Results: map[string]flags.Result{
 		"plain": {Enabled: false}, "tested": {Enabled: false, Metadata: flags.Metadata{HasExperiment: true}},
 	}}})
 	for _, key := range []string{"plain", "tested"} {

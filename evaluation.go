@@ -13,7 +13,7 @@ type Evaluation struct {
 	Key string
 
 	// Value is what the flag was found to be. It is zero if Err is not nil.
-	Value flags.Brief
+	Value flags.Detail
 
 	// Err is [flags.ErrNotReady], or says that the flag is unknown or hidden. A flag that
 	// exists and could not be computed has a Value that has failed.
@@ -32,7 +32,7 @@ type Evaluation struct {
 // caller has escapes.
 //
 //go:noinline
-func (p *Person) tell(key string, d flags.Brief, ok, fresh bool) {
+func (p *Person) tell(key string, d flags.Detail, ok, fresh bool) {
 	e := Evaluation{Key: strings.Clone(key), Value: d, DistinctID: strings.Clone(p.request.DistinctID), New: fresh}
 	switch {
 	case ok:

@@ -232,8 +232,8 @@ func (f *payloadHandle) of(p *Person) any {
 	if p == nil {
 		return f.fallback
 	}
-	brief, _ := p.decide(f.flag, true)
-	d := f.decode(brief.Payload())
+	detail, _ := p.decide(f.flag, true)
+	d := f.decode(detail.Payload())
 	if d.err != nil {
 		p.client.warn(f.Key(), asPayload(f.Key(), d.err))
 	}
@@ -241,8 +241,8 @@ func (f *payloadHandle) of(p *Person) any {
 }
 
 func (f *payloadHandle) in(s *flags.Snapshot, r *flags.Request) any {
-	brief, _ := f.flag.Brief(s, r)
-	return cmp.Or(f.decode(brief.Payload()).value, f.fallback)
+	detail, _ := f.flag.Detail(s, r)
+	return cmp.Or(f.decode(detail.Payload()).value, f.fallback)
 }
 
 // decode returns what a payload is.

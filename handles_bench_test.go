@@ -58,7 +58,7 @@ func BenchmarkE19(b *testing.B) {
 		{"bool/context", func(i int) { sinkBool = on.On(contexts[i&1023]) }},
 		{"payload/flagstaff", func(i int) { sinkLabel = payload.In(s, &requests[i&1023]) }},
 		{"payload/floor", func(i int) {
-			d, _ := s.Brief("bench-variant", &requests[i&1023])
+			d, _ := s.Detail("bench-variant", &requests[i&1023])
 			sinkLabel.Hex = d.Payload()
 		}},
 		{"payload/context", func(i int) { sinkLabel = payload.For(contexts[i&1023]) }},

@@ -35,7 +35,7 @@ type Person struct {
 // An answer is what a flag was found to be.
 type answer struct {
 	key string
-	flags.Brief
+	flags.Detail
 	shown bool
 }
 
@@ -56,7 +56,7 @@ func (c *Client) For(r *flags.Request) *Person {
 func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 	p := c.For(r)
 	if c != nil {
-		p.request.Answers = c.loader.Ask(ctx, p.Request())
+		p.request.RemoteResults = c.loader.Ask(ctx, p.Request())
 		if c.config.OnEvaluation != nil {
 			p.in = new(ctx) // with the context itself, all would escape that the request refers to
 		}
@@ -66,16 +66,16 @@ func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 
 // decide evaluates a flag the first time. If its value is shown to the person, it is
 // reported once. It is not ok for a flag that is unknown or hidden.
-func (p *Person) decide(f flags.Ref, shown bool) (d flags.Brief, ok bool) {
+func (p *Person) decide(f flags.Ref, shown bool) (d flags.Detail, ok bool) {
 	var first bool
 	switch {
-	case p.override != nil || p.request.Answers != nil:
+	case p.override != nil || p.request.RemoteResults != nil:
 		d, first, ok = p.recall(f, shown)
 	case p.takesFilter():
 		r := p.filtered()
-		d, first, ok = p.memory.Brief(p.snapshot, f, &r, shown)
+		d, first, ok = p.memory.Detail(p.snapshot, f, &r, shown)
 	default:
-		d, first, ok = p.memory.Brief(p.snapshot, f, &p.request, shown)
+		d, first, ok = p.memory.Detail(p.snapshot, f, &p.request, shown)
 	}
 	if p.client == nil {
 		return d, ok
@@ -121,7 +121,7 @@ const shortKey = 32
 
 // recall is decide without the report, for a Person with an override or a server's answers.
 // First says that the value is shown for the first time.
-func (p *Person) recall(f flags.Ref, shown bool) (d flags.Brief, first, ok bool) {
+func (p *Person) recall(f flags.Ref, shown bool) (d flags.Detail, first, ok bool) {
 	mine := p.busy.CompareAndSwap(false, true)
 	if mine {
 		defer p.busy.Store(false)
@@ -132,13 +132,13 @@ func (p *Person) recall(f flags.Ref, shown bool) (d flags.Brief, first, ok bool)
 			if a := &(*p.asked)[i]; a.key == f.Key() {
 				first = shown && !a.shown
 				a.shown = a.shown || shown
-				return a.Brief, first, true
+				return a.Detail, first, true
 			}
 		}
 	}
 	r := p.filtered()
-	if d, ok = f.Brief(p.override, &r); !ok {
-		d, ok = f.Brief(p.snapshot, &r)
+	if d, ok = f.Detail(p.override, &r); !ok {
+		d, ok = f.Detail(p.snapshot, &r)
 	}
 	if mine && ok {
 		*p.asked = append(*p.asked, answer{d.Key(), d, shown})

@@ -42,10 +42,10 @@ func (f *ValueFlag[T]) Of(p *Person) T {
 
 // In returns the value for a request, by one snapshot. It reports no exposure.
 func (f *ValueFlag[T]) In(s *flags.Snapshot, r *flags.Request) T {
-	return f.value(f.flag.Brief(s, r))
+	return f.value(f.flag.Detail(s, r))
 }
 
-func (f *ValueFlag[T]) value(d flags.Brief, ok bool) T {
+func (f *ValueFlag[T]) value(d flags.Detail, ok bool) T {
 	var v T
 	var err error
 	r := d.Result()

@@ -78,7 +78,7 @@ func ExposureOf(r *flags.Result, request *flags.Request) (e Exposure) {
 			Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
 			ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: cmp.Or(r.Reason.Description, r.Reason.Code),
 			NoExperiment: !r.Metadata.HasExperiment, Minimal: r.Metadata.MinimalEvents,
-			Answered: r.Answered,
+			Answered: r.Remote,
 		}
 	}
 	if request != nil {
@@ -258,11 +258,11 @@ func (c *Client) expose(e Exposure) bool {
 	return true
 }
 
-// Shown is Exposed of [ExposureOf] the Brief's Result, and keeps nothing of the request: it
+// Shown is Exposed of [ExposureOf] the Detail's Result, and keeps nothing of the request: it
 // copies what it sends, if the exposure is not remembered. A flag that failed or is
 // inactive has no value to show. Shown does nothing without a request. It reports whether
 // the exposure is new, so that there will be an event.
-func (c *Client) Shown(b flags.Brief, request *flags.Request) (isNew bool) {
+func (c *Client) Shown(b flags.Detail, request *flags.Request) (isNew bool) {
 	if c.isUnset() || request == nil || b.Failed() || b.Inactive() {
 		return false
 	}

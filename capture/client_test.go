@@ -450,8 +450,8 @@ func TestSeenKey(t *testing.T) {
 	}
 }
 
-// briefOf returns what the flag f comes to.
-func briefOf(t *testing.T, flag string) flags.Brief {
+// detailOf returns what the flag f comes to.
+func detailOf(t *testing.T, flag string) flags.Detail {
 	t.Helper()
 	d, err := flags.Decode(strings.NewReader(`{"flags":[` + flag + `]}`))
 	if err != nil {
@@ -461,11 +461,11 @@ func briefOf(t *testing.T, flag string) flags.Brief {
 	if err != nil {
 		t.Fatal(err)
 	}
-	brief, ok := s.Brief("f", nil)
+	detail, ok := s.Detail("f", nil)
 	if !ok {
 		t.Fatal("nothing is known of the flag")
 	}
-	return brief
+	return detail
 }
 
 // TestShown: the exposure is the same, and what the caller changes afterwards does not
@@ -474,18 +474,18 @@ func TestShown(t *testing.T) {
 	sink := &memorySink{}
 	c := newClient(t, capture.ClientConfig{Sink: sink})
 	const rules = `"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"blue","rollout_percentage":100}]}}`
-	brief := briefOf(t, `{"id":5,"version":3,"key":"f","active":true,"has_experiment":true,`+rules+`}`)
+	detail := detailOf(t, `{"id":5,"version":3,"key":"f","active":true,"has_experiment":true,`+rules+`}`)
 	groups := map[string]string{"company": "acme"}
 	request := &flags.Request{DistinctID: "u1", Groups: groups, Person: []flags.Property{flags.StringProperty("plan", "pro")}}
-	c.Shown(brief, request)
+	c.Shown(detail, request)
 	groups["company"] = "other"
-	c.Shown(brief, request)
-	c.Shown(brief, nil)
-	c.Shown(briefOf(t, `{"key":"f","active":false,`+rules+`}`), request)
-	c.Shown(briefOf(t, `{"key":"f","active":true,"filters":{"groups":7}}`), request)
+	c.Shown(detail, request)
+	c.Shown(detail, nil)
+	c.Shown(detailOf(t, `{"key":"f","active":false,`+rules+`}`), request)
+	c.Shown(detailOf(t, `{"key":"f","active":true,"filters":{"groups":7}}`), request)
 	closeClient(t, c)
-	c.Shown(brief, request)
-	(*capture.Client)(nil).Shown(brief, request)
+	c.Shown(detail, request)
+	(*capture.Client)(nil).Shown(detail, request)
 	got := sink.all()
 	if len(got) != 1 || got[0].DistinctID != "u1" || c.Stats().Repeated != 2 {
 		t.Fatalf("events: %+v, repeated: %d; want one of u1, and 2", got, c.Stats().Repeated)
@@ -983,7 +983,7 @@ func TestClientDoesNotAllocate(t *testing.T) {
 		ids[i] = fmt.Sprint("user-", i)
 	}
 	properties := json.RawMessage(`{"n":1}`)
-	flag := briefOf(t, `{"key":"f","active":true,"filters":{"groups":[{}]}}`)
+	flag := detailOf(t, `{"key":"f","active":true,"filters":{"groups":[{}]}}`)
 	n := 0
 	for _, tt := range []struct {
 		name string

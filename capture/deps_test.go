@@ -25,7 +25,7 @@ func TestDependencies(t *testing.T) {
 			t.Fatalf("go list -deps %s: %v", pkg, err)
 		}
 		for line := range strings.Lines(string(out)) {
-			field := strings.Split(strings.TrimSpace(line), " ")
+			field := strings.Split(strings.TrimSuffix(line, "\n"), " ")
 			if field[1] == "true" {
 				continue
 			}

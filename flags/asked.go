@@ -12,8 +12,8 @@ import (
 // request, so that this package does no I/O.
 
 // Answers are values that a server has given for the flags of one request; see
-// [Request.Answers]. They must not be changed while a request has them.
-type Answers struct {
+// [Request.RemoteResults]. They must not be changed while a request has them.
+type RemoteResults struct {
 	// Results are the values by flag key. A failed one is a failure here, too, unless
 	// its code is [ErrorOverrides], with which a server says that it had no access to
 	// what it stores: then there is no answer.
@@ -27,13 +27,13 @@ type Answers struct {
 // The caller has checked that there are Answers.
 func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	f := &s.flags[i]
-	result, ok := r.Answers.Results[f.key()]
+	result, ok := r.RemoteResults.Results[f.key()]
 	if !ok || result.Failed && result.Reason.Code == ErrorOverrides || f.state == dormant || s.whyHidden(i, r) != nil {
 		return Result{}, false
 	}
 	result.Key, result.form, result.basis = f.key(), f.form, s.basisOfReason(f, result.Reason)
 	result.hasVariant = result.hasVariant || result.Variant != ""
-	result.Answered = true
+	result.Remote = true
 	result.Metadata.MinimalEvents = s.minimal && !result.Metadata.HasExperiment
 	return result, true
 }
@@ -60,23 +60,23 @@ func (s *Snapshot) answeredText(i int32, r *Request) (value string, ok, answered
 }
 
 // hasAnswers reports whether a server was asked for the request.
-func (r *Request) hasAnswers() bool { return r != nil && r.Answers != nil }
+func (r *Request) hasAnswers() bool { return r != nil && r.RemoteResults != nil }
 
 // basisOfReason is basis for a reason of another evaluator, whose definitions may be
 // others.
-func (s *Snapshot) basisOfReason(f *compiledFlag, r Reason) Basis {
+func (s *Snapshot) basisOfReason(f *compiledFlag, r Reason) basis {
 	switch r.Code {
 	case ReasonSuperCondition:
-		return BasisTargeting
+		return basisTargeting
 	case ReasonHoldout, ReasonOutOfRollout:
-		return BasisRollout
+		return basisRollout
 	case ReasonConditionMatch:
 		if r.ConditionIndex < 0 || r.ConditionIndex >= len(f.conditions) {
-			return BasisTargeting
+			return basisTargeting
 		}
 		return s.basis(f, reasonAt(reasonMatch, int32(r.ConditionIndex)))
 	}
-	return BasisNone
+	return basisNone
 }
 
 // addAnswers puts the answers of a server in place of what was evaluated, and marks

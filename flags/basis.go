@@ -1,29 +1,44 @@
 package flags
 
-// A Basis says how far a flag's value depends on the person, or the group, for
-// whom it was evaluated. Protocols with reasons of their own, such as
-// OpenFeature's, are answered with it (wire.md §7.2).
-type Basis uint8
+// A basis says how far a flag's value depends on the person, or the group, for whom it was
+// evaluated.
+type basis uint8
 
 const (
-	// BasisNone means that no condition set matched, or that the flag is inactive
-	// or failed.
-	BasisNone Basis = iota
+	// basisNone means that no condition set matched, or that the flag is inactive or failed.
+	basisNone basis = iota
 
-	// BasisEveryone means a condition set without filters that admits everybody.
-	BasisEveryone
+	// basisEveryone means a condition set without filters that admits everybody.
+	basisEveryone
 
-	// BasisTargeting means filters, a condition set that pins its variant, or an
+	// basisTargeting means filters, a condition set that pins its variant, or an
 	// early access enrollment.
-	BasisTargeting
+	basisTargeting
 
-	// BasisRollout means the subject's bucket alone: in a rollout or outside of
+	// basisRollout means the subject's bucket alone: in a rollout or outside of
 	// it, among the variants, or in a holdout.
-	BasisRollout
+	basisRollout
 )
 
-// Basis returns what decided the value.
-func (r *Result) Basis() Basis { return r.basis }
+// OpenFeatureReason returns what decided the value, as a reason of OpenFeature (wire.md
+// §7.2): DISABLED for an inactive flag, STATIC for a condition set without filters that
+// admits everybody, TARGETING_MATCH for filters, a condition set that pins its variant or
+// an early access enrollment, SPLIT for the bucket alone, and DEFAULT if no condition set
+// matched or the flag failed.
+func (r *Result) OpenFeatureReason() string {
+	if r.Reason.Code == ReasonFlagDisabled {
+		return "DISABLED"
+	}
+	switch r.basis {
+	case basisEveryone:
+		return "STATIC"
+	case basisTargeting:
+		return "TARGETING_MATCH"
+	case basisRollout:
+		return "SPLIT"
+	}
+	return "DEFAULT"
+}
 
 // Multivariate reports whether the flag has variants. Its value is then the key of
 // one, when it is enabled.
@@ -55,12 +70,12 @@ func (f *compiledFlag) drawsVariant() bool {
 	return len(f.variants) > 0
 }
 
-// basisVaries stands for the Basis of a flag whose condition sets differ in it.
-const basisVaries Basis = 1 << 7
+// basisVaries stands for the basis of a flag whose condition sets differ in it.
+const basisVaries basis = 1 << 7
 
-// basisOfMatch returns the Basis of a flag's values that a condition set gives.
-func (f *compiledFlag) basisOfMatch() Basis {
-	var all Basis
+// basisOfMatch returns the basis of a flag's values that a condition set gives.
+func (f *compiledFlag) basisOfMatch() basis {
+	var all basis
 	for i := range f.conditions {
 		if b := f.conditions[i].basis(f); i == 0 {
 			all = b
@@ -71,39 +86,39 @@ func (f *compiledFlag) basisOfMatch() Basis {
 	return all
 }
 
-// basis returns the Basis of a value that the condition set gives.
-func (c *compiledCondition) basis(f *compiledFlag) Basis {
+// basis returns the basis of a value that the condition set gives.
+func (c *compiledCondition) basis(f *compiledFlag) basis {
 	switch {
 	case c.pinned >= 0:
-		return BasisTargeting
+		return basisTargeting
 	case f.drawsVariant():
-		return BasisRollout
+		return basisRollout
 	case len(c.checks) > 0:
-		return BasisTargeting
+		return basisTargeting
 	case !c.everyone:
-		return BasisRollout
+		return basisRollout
 	}
-	return BasisEveryone
+	return basisEveryone
 }
 
-// kindBases says of each reasonKind which Basis it has, and whether it has the Basis of the
+// kindBases says of each reasonKind which basis it has, and whether it has the basis of the
 // flag's matches.
-var kindBases = [reasonKinds]struct{ own, match Basis }{
-	reasonMatch: {match: ^BasisNone},
-	reasonOut:   {own: BasisRollout},
+var kindBases = [reasonKinds]struct{ own, match basis }{
+	reasonMatch: {match: ^basisNone},
+	reasonOut:   {own: basisRollout},
 }
 
-// basis returns the Basis of a flag's value, by its reason. Whether a flag matched is
+// basis returns the basis of a flag's value, by its reason. Whether a flag matched is
 // hard for a processor to guess, so no jump depends on it.
-func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
+func (s *Snapshot) basis(f *compiledFlag, reason int32) basis {
 	if reason < reasonIndexed {
 		switch reason {
 		case reasonSuper:
-			return BasisTargeting
+			return basisTargeting
 		case reasonHeldOut:
-			return BasisRollout
+			return basisRollout
 		}
-		return BasisNone
+		return basisNone
 	}
 	kind := &kindBases[uint32(reason-reasonIndexed)%uint32(reasonKinds)]
 	b := f.matchBasis&kind.match | kind.own

@@ -28,24 +28,24 @@ func TestMemory(t *testing.T) {
 	}{{"asked", false, false}, {"shown", true, true}, {"shown again", true, false}} {
 		for i := range n {
 			key := fmt.Sprintf("flag-%d", i)
-			d, first, ok := m.Brief(s, flags.ByKey(key), r, pass.show)
+			d, first, ok := m.Detail(s, flags.ByKey(key), r, pass.show)
 			if !ok || first != pass.first || d.Key() != key || d.Text() != "a" || d.Result().Reason.ConditionIndex != 1 {
 				t.Errorf("%s: %s = %+v, first %v, ok %v", pass.name, key, d.Result(), first, ok)
 			}
 		}
 		properties["p"] = "y" // what was evaluated stays
 	}
-	if _, first, ok := m.Brief(s, flags.ByKey("unknown"), r, true); first || ok {
+	if _, first, ok := m.Detail(s, flags.ByKey("unknown"), r, true); first || ok {
 		t.Errorf("an unknown flag: first %v, ok %v", first, ok)
 	}
-	if d, _, ok := m.Brief(s, flags.ByKey("asleep"), r, true); !ok || !d.Inactive() || d.Enabled() {
+	if d, _, ok := m.Detail(s, flags.ByKey("asleep"), r, true); !ok || !d.Inactive() || d.Enabled() {
 		t.Errorf("an inactive flag: %+v, ok %v", d.Result(), ok)
 	}
-	if _, _, ok := m.Brief(nil, flags.ByKey("flag-0"), r, true); ok {
+	if _, _, ok := m.Detail(nil, flags.ByKey("flag-0"), r, true); ok {
 		t.Error("a nil Snapshot decides")
 	}
 	other := compiled(t, `{"flags":[{"key":"flag-3","active":true,"filters":{"groups":[{}]}}]}`)
-	if d, _, ok := m.Brief(other, flags.ByKey("flag-3"), r, true); !ok || d.Text() != "true" {
+	if d, _, ok := m.Detail(other, flags.ByKey("flag-3"), r, true); !ok || d.Text() != "true" {
 		t.Errorf("another Snapshot: %+v, ok %v", d.Result(), ok)
 	}
 }
@@ -63,7 +63,7 @@ func TestMemoryConcurrent(t *testing.T) {
 		for i := range 4 {
 			group.Go(func() {
 				for j := range 2 {
-					d, first, ok := m.Brief(s, flags.ByKey(string(rune('a'+(i+j)%2))), nil, true)
+					d, first, ok := m.Detail(s, flags.ByKey(string(rune('a'+(i+j)%2))), nil, true)
 					if !ok || !d.Enabled() {
 						t.Error("wrong value")
 					}

@@ -17,8 +17,8 @@ const (
 
 // The names of the bucketing hashes in definitions.
 const (
-	HashSHA1 = "sha1"
-	HashXX64 = "xxhash64"
+	hashSHA1 = "sha1"
+	hashXX64 = "xxhash64"
 
 	hintHash = `use "sha1" or "xxhash64"`
 )
@@ -32,9 +32,9 @@ const (
 // parseHash returns the hash of a name. It is not ok, and SHA-1, if there is none.
 func parseHash(name string) (hashKind, bool) {
 	switch name {
-	case HashSHA1:
+	case hashSHA1:
 		return kindSHA1, true
-	case HashXX64:
+	case hashXX64:
 		return kindXX64, true
 	}
 	return kindSHA1, false

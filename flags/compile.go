@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // CompileOptions configure [Compile]. The zero value is ready.
@@ -106,7 +108,7 @@ func newCompiler(d *Definitions, o CompileOptions) *compiler {
 
 // begin settles what is not about one flag, and reports it first.
 func (c *compiler) begin() {
-	c.problems = append(c.problems, c.d.notes[:min(len(c.d.notes), MaxProblems)]...)
+	c.problems = append(c.problems, c.d.notes[:min(len(c.d.notes), served.MaxProblems)]...)
 	c.findZone()
 	if c.d.BucketingHash != "" {
 		if _, ok := parseHash(c.d.BucketingHash); !ok {

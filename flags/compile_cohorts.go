@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // cohortFailure puts into words why a cohort cannot be resolved.
@@ -106,7 +107,7 @@ func checkTree(n *CohortNode, at *path, depth int) *DefinitionError {
 	if _, ok := n.AnyOf(); !ok {
 		return fault(&path{up: at, name: "type"}, "unknown node type %q, want AND or OR", n.Type)
 	}
-	if depth == MaxTreeGroups {
+	if depth == served.MaxTreeGroups {
 		return fault(at, "%w", errTreeDepth)
 	}
 	for i := range n.Values {

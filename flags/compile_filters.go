@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -122,7 +123,7 @@ func (c *compiler) knownCheck(fl *Filter, owner int) (id uint32, ok bool) {
 func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
 	before, read := len(c.problems), len(c.read)
 	id, code := c.newPropertyCheck(fl, owner, at)
-	if code == 0 && before == len(c.problems) && before < MaxProblems && len(c.read) == read+1 {
+	if code == 0 && before == len(c.problems) && before < served.MaxProblems && len(c.read) == read+1 {
 		places := c.knownFilters(fl, owner)
 		places[1] = places[0]
 		places[0] = knownFilter{fl.Key, fl.Operator, sharedString(fl.Value), int32(owner), c.read[read], id, true}
@@ -482,7 +483,7 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 			key.negated = spec.Negated
 		}
 		if b.criteria {
-			c.problem(SeverityError, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", ErrBehavioral)
+			c.problem(SeverityError, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", served.ErrBehavioral)
 		}
 		c.read = append(c.read, b.slots...)
 		f.readsCohorts = f.readsCohorts || b.readsStored

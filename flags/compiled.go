@@ -137,7 +137,7 @@ type compiledFlag struct {
 	survey       bool
 	encrypted    bool
 	form         form
-	matchBasis   Basis // of a value that a condition set gives, or basisVaries
+	matchBasis   basis // of a value that a condition set gives, or basisVaries
 	readsCohorts bool  // stored cohorts
 	readsHash    bool  // a stored hash key can change the decision
 	remote       bool  // it looks at something that only a server knows, see NeedsOf

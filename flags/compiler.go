@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // A compiler has what only compilation needs.
@@ -54,7 +55,7 @@ type compiler struct {
 
 // problem records a finding about the current flag, or the document.
 func (c *compiler) problem(s Severity, at *path, value []byte, hint string, format string, args ...any) {
-	if len(c.problems) >= MaxProblems {
+	if len(c.problems) >= served.MaxProblems {
 		return
 	}
 	e := &DefinitionError{Path: at.String(), Value: shorten(value), Err: fmt.Errorf(format, args...), Hint: hint}
@@ -66,7 +67,7 @@ func (c *compiler) problem(s Severity, at *path, value []byte, hint string, form
 
 // add is problem for a finding in its final form.
 func (c *compiler) add(s Severity, e *DefinitionError) {
-	if len(c.problems) < MaxProblems {
+	if len(c.problems) < served.MaxProblems {
 		c.problems = append(c.problems, Problem{s, e})
 	}
 }

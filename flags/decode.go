@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -102,7 +103,7 @@ func noObject(document []byte) error {
 // and that cannot be what its author meant; its path is below the flag. The filters come
 // with it all the same. If they have an error of their own ([Filters.Err], [Filter.Err]),
 // a flag that has them fails, or fails where it reaches the filter, and the filters keep
-// raw, which [AppendFilters] writes in place of them. That there is no error does not mean
+// raw, which [Filters.Normal] writes in place of them. That there is no error does not mean
 // that the filters make sense, which [Compile] and packages that store filters decide.
 //
 // The result shares the memory of raw, which must not change any more.
@@ -222,7 +223,7 @@ func (d *decoder) count(n int) error {
 
 func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, err error) {
 	switch {
-	case d.out == nil && (s != SeverityError || d.doubt != nil), d.out != nil && len(d.out.notes) == MaxProblems:
+	case d.out == nil && (s != SeverityError || d.doubt != nil), d.out != nil && len(d.out.notes) == served.MaxProblems:
 		return
 	}
 	e := &DefinitionError{Path: p.String(), Value: shownValue(value), Err: err, Hint: hint}
@@ -269,7 +270,7 @@ func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
 		return
 	}
 	// A fault costs more memory than what it is about.
-	if d.faults++; d.faults > MaxProblems {
+	if d.faults++; d.faults > served.MaxProblems {
 		*d.fault = errManyFaults
 		return
 	}
@@ -464,7 +465,7 @@ func (d *decoder) index(p *path, v jsonscan.Value) (int, bool) {
 	if !d.integer(&n, p, v) {
 		return 0, false
 	}
-	if n < 0 || n > MaxGroupTypeIndex {
+	if n < 0 || n > served.MaxGroupTypeIndex {
 		d.fail(p, v, errors.New("group type index out of range, want 0 to 1048576"))
 		return 0, false
 	}
@@ -669,7 +670,7 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 		names.add(o.Name())
 		key := string(o.Name())
 		n, err := strconv.Atoi(key)
-		if err != nil || n < 0 || n > MaxGroupTypeIndex || o.Value().Kind() != jsonscan.String {
+		if err != nil || n < 0 || n > served.MaxGroupTypeIndex || o.Value().Kind() != jsonscan.String {
 			d.note(SeverityError, &path{up: p, name: key}, o.Value(), "the entry is left out", errors.New("want a group type index as the name and a string as the value"))
 			continue
 		}

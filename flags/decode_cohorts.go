@@ -7,15 +7,11 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
-const (
-	// MaxTreeGroups is how many groups may be nested in a cohort's tree.
-	MaxTreeGroups = 66
-
-	// maxCohortChain is how many cohorts a chain of references may have.
-	maxCohortChain = 64
-)
+// maxCohortChain is how many cohorts a chain of references may have.
+const maxCohortChain = 64
 
 // cohorts reads the document's cohorts: an object from id to property group, or
 // an array of full records (evaluation.md §5.1).
@@ -270,7 +266,7 @@ func (d *decoder) cohortRoot(c *Cohort, at *path, root jsonscan.Value, given boo
 var errNoCriteria = errors.New("the cohort has filters without a tree of criteria")
 
 // errTreeDepth says that a cohort's tree is nested too deeply.
-var errTreeDepth = fmt.Errorf("more than %d groups within each other", MaxTreeGroups)
+var errTreeDepth = fmt.Errorf("more than %d groups within each other", served.MaxTreeGroups)
 
 // isGroupType reports whether a node says that it is a group.
 func isGroupType(d *decoder, kind jsonscan.Value) bool {
@@ -363,7 +359,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 	}
 	d.checkNames(&names, at.up, v)
 	n.Extra = d.extra(v, n.has)
-	if depth == MaxTreeGroups {
+	if depth == served.MaxTreeGroups {
 		d.fail(at, nil, errTreeDepth)
 		return nil
 	}

@@ -19,11 +19,11 @@ func (d *decoder) checkMembers(s *members.Shape, at *path, v jsonscan.Value) {
 		p.name = name
 		switch meant := s.Meant(name, v); {
 		case meant == "":
-			d.noteMember(s, name, p, o.Value(), "it is ignored here, and wherever else it is", ErrUnknownMember)
+			d.noteMember(s, name, p, o.Value(), "it is ignored here, and wherever else it is", members.ErrUnknown)
 		case d.fault == nil:
-			d.note(SeverityError, p, o.Value(), "write "+meant, ErrUnknownMember)
+			d.note(SeverityError, p, o.Value(), "write "+meant, members.ErrUnknown)
 		default:
-			d.fail(p, o.Value(), fmt.Errorf("%w, write %s", ErrUnknownMember, meant))
+			d.fail(p, o.Value(), fmt.Errorf("%w, write %s", members.ErrUnknown, meant))
 		}
 	}
 }

@@ -386,9 +386,6 @@ func (n *CohortNode) AnyOf() (anyOf, known bool) {
 	return false, false
 }
 
-// MaxGroupTypeIndex is the highest index that a group type can have.
-const MaxGroupTypeIndex = 1 << 20
-
 // An Aggregation says whose bucket a condition set uses. The zero value
 // inherits the flag's; in JSON it is an absent member, [ByPerson] is null and a
 // group is its index (evaluation.md §1.4).
@@ -401,7 +398,7 @@ const (
 )
 
 // ByGroup returns the aggregation by the group type with the given index, from 0 to
-// [MaxGroupTypeIndex].
+// 1,048,576.
 func ByGroup(index int) Aggregation { return byGroup0 + Aggregation(index) }
 
 // Index returns the group type's index; ok is false for Inherited and [ByPerson].

@@ -21,7 +21,7 @@
 //	}, false)
 //
 // Package flags/source loads definitions from a file or a server and keeps them
-// current; package flags/flagstest builds them in tests. [Diff] says what a change
+// current; package flags/flagstest builds them in tests. Package flags/diff says what a change
 // of definitions does to users.
 //
 // # Stages
@@ -71,7 +71,7 @@
 //   - stored_needs.go, asked.go: what only a server knows, and what it has answered
 //   - input.go, request.go, property.go: a request; properties.go, slots.go: what it says
 //   - answers.go, results.go, render.go: results and their bytes
-//   - needs.go, explain.go, diff.go: what is asked about flags besides
+//   - needs.go, explain.go: what is asked about flags besides
 //
 // The bucketing hash is SHA-1 unless a flag asks for xxHash64. Compile returns an
 // error where the Go runtime refuses SHA-1 (FIPS 140-only mode).

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // A DocumentReader reads the documents that a project has one after the other. It keeps the
@@ -73,7 +74,7 @@ func (d *DocumentReader) Decode(document []byte) (*Definitions, error) {
 
 // reusable reports whether what was read of a flag does not depend on other flags.
 func (d *decoder) reusable() bool {
-	return d.noted == nil && d.faults < MaxProblems && len(d.out.notes) < MaxProblems
+	return d.noted == nil && d.faults < served.MaxProblems && len(d.out.notes) < served.MaxProblems
 }
 
 // next returns the definitions of a document that differs from the last one within the
@@ -199,7 +200,7 @@ func (d *DocumentReader) splice(r *decoder, document []byte, first, last, left, 
 	}
 	end := len(notes)
 	out.notes = append(notes, d.last.notes[d.places.notes:]...)
-	if len(out.notes) >= MaxProblems || len(list) > maxFlags || elements > maxElements {
+	if len(out.notes) >= served.MaxProblems || len(list) > maxFlags || elements > maxElements {
 		return nil
 	}
 	d.places = places{d.places.start, d.places.end + moved, list, end, d.places.others}

@@ -161,7 +161,7 @@ func BenchmarkE18(b *testing.B) {
 	const n = 10_000
 	var versions [2][]byte
 	for i := range versions {
-		d := bench.Definitions(n, flags.HashSHA1)
+		d := bench.Definitions(n, "sha1")
 		d.Flags[n/2].Filters.Groups[0].RolloutPercentage = new(float64(10 + i))
 		var err error
 		if versions[i], err = json.Marshal(d); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -23,36 +24,32 @@ import (
 // same in the same way: always the lists of condition sets and of filters, an aggregation
 // of persons in a condition set alone, payloads as texts, and nothing for null.
 
-// AppendFilters appends filters in their normal form, which [DecodeFilters] reads: filters
+// Normal returns filters in their normal form, which [DecodeFilters] reads: filters
 // that have the same normal form say the same. Nil is written as filters without condition
 // sets.
-// The error, with which dst comes back as it was, says that there is something that
-// JSON does not have: a percentage that is not finite, or a value that is not JSON.
-// What Decode returns has neither.
+// The error says that there is something that JSON does not have: a percentage that is not
+// finite, or a value that is not JSON. What Decode returns has neither.
 //
 // Filters that DecodeFilters could not understand are written as they were read,
 // so that what is stored is not lost, whatever it is.
-func AppendFilters(dst []byte, f *Filters) ([]byte, error) {
+func (f *Filters) Normal() ([]byte, error) {
 	if f == nil {
 		f = new(Filters)
 	}
-	if f.source != nil {
-		return append(dst, f.source...), nil
-	}
-	e := encoder{dst: dst}
-	e.filters(f)
-	return e.result(dst)
+	return f.encode(false)
 }
 
 // Encode returns all that the filters have, Extra too, for [DecodeFilters]. Errors, and
-// filters that could not be understood, are as in [AppendFilters].
-func (f *Filters) Encode() ([]byte, error) {
+// filters that could not be understood, are as in [Filters.Normal].
+func (f *Filters) Encode() ([]byte, error) { return f.encode(true) }
+
+func (f *Filters) encode(full bool) ([]byte, error) {
 	if f.source != nil {
 		return f.source, nil
 	}
-	e := encoder{full: true}
+	e := encoder{full: full}
 	e.filters(f)
-	return e.result(nil)
+	return e.result()
 }
 
 // MarshalJSON returns what [Filters.Encode] does, and {} for filters that were read from
@@ -76,29 +73,27 @@ func (f *Filters) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// AppendCohort appends the filters of a cohort, {"properties": …} with a tree, in
+// Normal returns the filters of a cohort, {"properties": …} with a tree, in
 // their normal form, which [DecodeCohort] reads; {} for nil. The error, and what
-// DecodeCohort could not understand, are as in [AppendFilters].
-func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) {
-	return encodeCohort(dst, tree, false)
-}
+// DecodeCohort could not understand, are as in [Filters.Normal].
+func (n *CohortNode) Normal() ([]byte, error) { return n.encode(false) }
 
-// Encode returns the filters of a cohort as AppendCohort does, but with all that the tree
+// Encode returns the filters of a cohort as Normal does, but with all that the tree
 // has, Extra too, for [DecodeCohort].
-func (n *CohortNode) Encode() ([]byte, error) { return encodeCohort(nil, n, true) }
+func (n *CohortNode) Encode() ([]byte, error) { return n.encode(true) }
 
-func encodeCohort(dst []byte, tree *CohortNode, full bool) ([]byte, error) {
+func (n *CohortNode) encode(full bool) ([]byte, error) {
 	switch {
-	case tree == nil:
-		return append(dst, `{}`...), nil
-	case tree.source != nil:
-		return append(dst, tree.source...), nil
+	case n == nil:
+		return []byte(`{}`), nil
+	case n.source != nil:
+		return n.source, nil
 	}
-	e := encoder{dst: dst, full: full}
+	e := encoder{full: full}
 	e.raw(`{"properties":`)
-	e.node(tree, 0)
+	e.node(n, 0)
 	e.raw(`}`)
-	return e.result(dst)
+	return e.result()
 }
 
 // MarshalJSON writes null for [ByPerson] and an index for [ByGroup]. Inherited is
@@ -116,7 +111,7 @@ func (a *Aggregation) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	i, err := strconv.Atoi(string(b))
-	if err != nil || i < 0 || i > MaxGroupTypeIndex {
+	if err != nil || i < 0 || i > served.MaxGroupTypeIndex {
 		return fmt.Errorf("flags: aggregation_group_type_index: want null or an index, not %s", shorten(b))
 	}
 	*a = ByGroup(i)
@@ -154,7 +149,7 @@ func (c *Cohort) UnmarshalJSON(b []byte) error {
 func (n CohortNode) MarshalJSON() ([]byte, error) {
 	e := encoder{full: true}
 	e.node(&n, 0)
-	return e.result(nil)
+	return e.result()
 }
 
 // UnmarshalJSON reads a node of a cohort's tree.
@@ -182,10 +177,10 @@ type encoder struct {
 	full bool  // and not the normal form
 }
 
-// result returns what was written, or what was there before and the error.
-func (e *encoder) result(before []byte) ([]byte, error) {
+// result returns what was written.
+func (e *encoder) result() ([]byte, error) {
 	if e.err != nil {
-		return before, e.err
+		return nil, e.err
 	}
 	return e.dst, nil
 }
@@ -490,7 +485,7 @@ func (e *encoder) value(v jsonscan.Value) {
 func (c Condition) MarshalJSON() ([]byte, error) {
 	e := encoder{full: true}
 	e.condition(&c)
-	return e.result(nil)
+	return e.result()
 }
 
 // UnmarshalJSON reads a condition set as [DecodeFilters] does.
@@ -506,7 +501,7 @@ func (c *Condition) UnmarshalJSON(b []byte) error {
 func (f Filter) MarshalJSON() ([]byte, error) {
 	e := encoder{full: true}
 	e.filter(&f)
-	return e.result(nil)
+	return e.result()
 }
 
 // UnmarshalJSON reads a filter as [DecodeFilters] does.
@@ -522,7 +517,7 @@ func (f *Filter) UnmarshalJSON(b []byte) error {
 func (v Variant) MarshalJSON() ([]byte, error) {
 	e := encoder{full: true}
 	e.variant(&v)
-	return e.result(nil)
+	return e.result()
 }
 
 // UnmarshalJSON reads a variant as [DecodeFilters] does.

@@ -18,7 +18,7 @@ import (
 // appendFilters returns the normal form of filters that have one.
 func appendFilters(t testing.TB, f *flags.Filters) string {
 	t.Helper()
-	out, err := flags.AppendFilters(nil, f)
+	out, err := f.Normal()
 	if err != nil {
 		t.Fatalf("AppendFilters: %v", err)
 	}
@@ -123,15 +123,15 @@ func TestNormalFormOfTrees(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := flags.AppendCohort([]byte("> "), tree)
-			if diff := cmp.Diff("> "+tt.want, string(got)); diff != "" || err != nil {
+			got, err := tree.Normal()
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" || err != nil {
 				t.Errorf("normal form: %v (-want +got):\n%s", err, diff)
 			}
-			again, err := flags.DecodeCohort(got[2:], 7)
+			again, err := flags.DecodeCohort(got, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if second, err := flags.AppendCohort(nil, again); err != nil || string(second) != tt.want {
+			if second, err := again.Normal(); err != nil || string(second) != tt.want {
 				t.Errorf("once more: %s, %v", second, err)
 			}
 		})
@@ -172,9 +172,9 @@ func TestAppendRefuses(t *testing.T) {
 		{"a payload", flags.Filters{Payloads: map[string]json.RawMessage{"true": []byte("x")}}, `payload of "true": it is not JSON`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, err := flags.AppendFilters([]byte("before"), &tt.filters)
-			if err == nil || !strings.Contains(err.Error(), tt.want) || string(out) != "before" {
-				t.Errorf("AppendFilters = %s, %v; want the error %q", out, err, tt.want)
+			out, err := tt.filters.Normal()
+			if err == nil || !strings.Contains(err.Error(), tt.want) || out != nil {
+				t.Errorf("Normal = %s, %v; want the error %q", out, err, tt.want)
 			}
 			if out, err := json.Marshal(tt.filters); err == nil {
 				t.Errorf("json.Marshal = %s, want an error", out)
@@ -187,8 +187,8 @@ func TestAppendRefuses(t *testing.T) {
 		"a circle":    &looped[0],
 		"a criterion": {Leaf: &flags.Filter{Type: "behavioral", Extra: []byte(`{`)}},
 	} {
-		if out, err := flags.AppendCohort([]byte("before"), tree); err == nil || string(out) != "before" {
-			t.Errorf("%s: AppendCohort = %s, %v; want an error", name, out, err)
+		if out, err := tree.Normal(); err == nil || out != nil {
+			t.Errorf("%s: Normal = %s, %v; want an error", name, out, err)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestDecodeFiltersErrors(t *testing.T) {
 				t.Errorf("DecodeFilters understood %s, want %s", got, tt.rest)
 			}
 			if got := appendFilters(t, &f); got != tt.raw {
-				t.Errorf("AppendFilters = %s, want what was read: %s", got, tt.raw)
+				t.Errorf("Normal = %s, want what was read: %s", got, tt.raw)
 			}
 			// A flag that has the filters fails, at least where it reaches them.
 			r, err := compile(t, &flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: "f", Active: true, Filters: f}}}).Flag("f", &flags.Request{DistinctID: "user-1"})
@@ -306,8 +306,8 @@ func TestDecodeCohortErrors(t *testing.T) {
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("DecodeCohort: %v, want %s", err, tt.want)
 			}
-			if got, err := flags.AppendCohort(nil, tree); string(got) != tt.raw || err != nil {
-				t.Errorf("AppendCohort = %s, %v; want what was read: %s", got, err, tt.raw)
+			if got, err := tree.Normal(); string(got) != tt.raw || err != nil {
+				t.Errorf("Normal = %s, %v; want what was read: %s", got, err, tt.raw)
 			}
 			d := &flags.Definitions{Cohorts: map[int64]flags.Cohort{7: {Properties: tree}}, Flags: []flags.Flag{{ID: 1, Key: "f", Active: true, Filters: flags.Filters{
 				Groups: []flags.Condition{{Properties: []flags.Filter{{Key: "id", Type: "cohort", Value: []byte("7")}}}},
@@ -380,12 +380,12 @@ func checkModel(t testing.TB, g *reference.Generator, document []byte) {
 		}
 	}
 	for id, c := range d.Cohorts {
-		first, err := flags.AppendCohort(nil, c.Properties)
+		first, err := c.Properties.Normal()
 		if err != nil {
 			t.Fatalf("AppendCohort: %v", err)
 		}
 		again, fault := flags.DecodeCohort(first, id)
-		if second, err := flags.AppendCohort(nil, again); err != nil || !bytes.Equal(first, second) {
+		if second, err := again.Normal(); err != nil || !bytes.Equal(first, second) {
 			t.Errorf("cohort %d becomes %s, and once more %s, %v", id, first, second, err)
 		}
 		understood = understood && fault == nil && c.Err() == nil
@@ -548,7 +548,7 @@ func FuzzDecodeFilters(f *testing.F) {
 			f.Add([]byte(appendFilters(f, &d.Flags[i].Filters)), d.Flags[i].Key)
 		}
 		for _, c := range d.Cohorts {
-			tree, err := flags.AppendCohort(nil, c.Properties)
+			tree, err := c.Properties.Normal()
 			if err != nil {
 				f.Fatal(err)
 			}

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // A flagSum identifies the definition of a flag.
@@ -264,7 +266,7 @@ func (b contentHash) node(n *CohortNode, depth int) contentHash {
 	}
 	b = b.text(n.Type)
 	b = b.number(int64(len(n.Values)))
-	if depth > MaxTreeGroups {
+	if depth > served.MaxTreeGroups {
 		return b
 	}
 	for i := range n.Values {

@@ -154,7 +154,7 @@ func TestFlag(t *testing.T) {
 		{"inactive", runtime.Filter{}, flags.ReasonFlagDisabled, nil},
 		{"inactive", runtime.Filter{Kind: runtime.Client}, flags.ReasonFlagDisabled, nil},
 		{"broken", runtime.Filter{}, flags.ErrorFlagData, nil},
-		{"cycle", runtime.Filter{}, flags.ErrorFlagCycle, nil},
+		{"cycle", runtime.Filter{}, "dependency_cycle_flag", nil},
 		{"server", runtime.Filter{Kind: runtime.Client}, "", flags.ErrFiltered},
 		{"server", runtime.Filter{Kind: runtime.Unknown}, "", flags.ErrFiltered},
 		{"tagged", runtime.Filter{Tags: []string{"Docs"}}, "", flags.ErrFiltered},
@@ -438,7 +438,7 @@ func TestNoAllocations(t *testing.T) {
 			t.Errorf("Variant with %s allocates %v times, want 0", name, n)
 		}
 	}
-	s, err := flags.Compile(bench.Definitions(200, flags.HashSHA1), flags.CompileOptions{})
+	s, err := flags.Compile(bench.Definitions(200, "sha1"), flags.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func ExampleProperty() {
 			DistinctID: "user-1",
 			Person:     []flags.Property{flags.StringProperty("plan", plan), flags.IntProperty("seats", 5)},
 			Groups:     map[string]string{"company": "acme"},
-			OfGroups:   []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 50))},
+			OfGroups:   []flags.GroupProperty{{Type: "company", Property: flags.IntProperty("size", 50)}},
 		}, false))
 	}
 	// Output:
@@ -136,7 +136,7 @@ func ExampleDecodeFilters() {
 
 	filters.Groups[0].RolloutPercentage = new(75.0)
 	filters.Groups[0].Properties = nil
-	out, err := flags.AppendFilters(nil, &filters)
+	out, err := filters.Normal()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -52,8 +52,8 @@ func TestFaces(t *testing.T) {
 		{"off", face{Value: "false", OK: true, Code: flags.ReasonOutOfRollout, Results: true}},
 		{"inactive", face{Value: "false", OK: true, Code: flags.ReasonFlagDisabled, Hidden: true}},
 		{"failed", failed},
-		{"cycle", face{Value: "?", Code: flags.ErrorFlagCycle}},
-		{"long cycle", face{Value: "?", Code: flags.ErrorFlagCycle}},
+		{"cycle", face{Value: "?", Code: "dependency_cycle_flag"}},
+		{"long cycle", face{Value: "?", Code: "dependency_cycle_flag"}},
 		{"other runtime", hidden},
 		{"other contexts", hidden},
 		{"encrypted", hidden},
@@ -65,9 +65,9 @@ func TestFaces(t *testing.T) {
 	} {
 		plain := &flags.Request{DistinctID: "u", Filter: runtime.Filter{Kind: runtime.Server, Tags: []string{"docs"}}}
 		answered := *plain
-		answered.Answers = new(flags.Answers)
+		answered.RemoteResults = new(flags.RemoteResults)
 		if tt.want.Hidden {
-			answered.Answers.Results = map[string]flags.Result{tt.key: {Enabled: true, Metadata: flags.Metadata{Payload: "1"}}}
+			answered.RemoteResults.Results = map[string]flags.Result{tt.key: {Enabled: true, Metadata: flags.Metadata{Payload: "1"}}}
 		}
 		for name, r := range map[string]*flags.Request{"plain": plain, "answered": &answered} {
 			t.Run(tt.key+", "+name, func(t *testing.T) {
@@ -92,13 +92,13 @@ func TestFaces(t *testing.T) {
 				}
 				result, err := s.Flag(tt.key, r)
 				got.Code = result.Reason.Code
-				b, ok := s.Brief(tt.key, r)
+				b, ok := s.Detail(tt.key, r)
 				if ok != (err == nil) || b.Key() != result.Key || b.Enabled() != result.Enabled || b.Variant() != result.Variant ||
 					b.Failed() != result.Failed || b.Text() != result.Text() || b.Inactive() != (result.Reason.Code == flags.ReasonFlagDisabled) {
-					t.Errorf("Brief = %+v, %v; Flag = %+v, %v", b.Result(), ok, result, err)
+					t.Errorf("Detail = %+v, %v; Flag = %+v, %v", b.Result(), ok, result, err)
 				}
 				if diff := cmp.Diff(result, b.Result(), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
-					t.Errorf("Brief (-Flag +Brief):\n%s", diff)
+					t.Errorf("Detail (-Flag +Detail):\n%s", diff)
 				}
 				for _, known := range []error{flags.ErrFiltered, flags.ErrUnknownFlag} {
 					if errors.Is(err, known) {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // A Loaded is definitions in use: what was compiled last, and what of older definitions
@@ -208,7 +210,7 @@ func (r *repair) tell(d *Definitions, problems []Problem) {
 			notes = append(notes, p)
 		}
 	}
-	r.notes = notes[:min(len(notes), MaxProblems)]
+	r.notes = notes[:min(len(notes), served.MaxProblems)]
 }
 
 // part keeps one of the other parts of a document. seen has the keys of its flags.

@@ -150,7 +150,9 @@ func listRequest(r *flags.Request, rnd *rand.Rand) *flags.Request {
 	}
 	for _, group := range slices.Sorted(maps.Keys(r.GroupProperties)) {
 		out.GroupProperties[group] = make(map[string]any)
-		take(r.GroupProperties[group], out.GroupProperties[group], func(p flags.Property) { out.OfGroups = append(out.OfGroups, flags.Of(group, p)) })
+		take(r.GroupProperties[group], out.GroupProperties[group], func(p flags.Property) {
+			out.OfGroups = append(out.OfGroups, flags.GroupProperty{Type: group, Property: p})
+		})
 	}
 	return &out
 }
@@ -335,7 +337,7 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 		w, ok := all.Get(result.Key)
 		if ok {
 			seen++
-		} else if code := result.Reason.Code; code == flags.ReasonFlagDisabled || code == flags.ErrorFlagCycle {
+		} else if code := result.Reason.Code; code == flags.ReasonFlagDisabled || code == "dependency_cycle_flag" {
 			var err error
 			if w, err = in.Flag(result.Key); err != nil {
 				return bad("Input.Flag of "+result.Key, err.Error())
@@ -412,9 +414,9 @@ func compareRequest(s *flags.Snapshot, results []reference.Result, partial bool,
 			return bad("Flag "+w.Key, diff)
 		}
 		for range 2 { // evaluated, and remembered
-			d, _, ok := memory.Brief(s, flags.ByKey(w.Key), request, false)
+			d, _, ok := memory.Detail(s, flags.ByKey(w.Key), request, false)
 			if diff := cmp.Diff(single, d.Result(), cmp.AllowUnexported(flags.Result{})); diff != "" || !ok {
-				return bad("Memory.Brief "+w.Key, diff)
+				return bad("Memory.Detail "+w.Key, diff)
 			}
 		}
 		trace, err := s.Explain(w.Key, request)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // A patch is a Snapshot that is made of an earlier one. Flags that have not changed keep
@@ -23,7 +25,7 @@ const patchShare = 4
 // nil if all flags must be compiled. The compiler has begun, and has the sums of flags.
 func (c *compiler) patch(p *Snapshot) *Snapshot {
 	if p.isUnset() || p.found.room == nil || p.common != c.s.common || p.cyclic || p.found.outside || p.found.regexps.exceeded ||
-		len(p.problems) == MaxProblems || !sameZone(p.zone, c.s.zone) {
+		len(p.problems) == served.MaxProblems || !sameZone(p.zone, c.s.zone) {
 		return nil
 	}
 	t := newCompiler(c.d, c.o)
@@ -56,7 +58,7 @@ func (c *compiler) patch(p *Snapshot) *Snapshot {
 		t.problems = append(t.problems, t.s.found.flags[i]...)
 	}
 	t.lintGroupTypes()
-	if len(t.problems) >= MaxProblems {
+	if len(t.problems) >= served.MaxProblems {
 		return nil
 	}
 	if len(t.s.slots) != len(p.slots) {

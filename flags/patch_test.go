@@ -208,7 +208,7 @@ func sameSnapshots(t testing.TB, want, got *flags.Snapshot, requests []*referenc
 			}
 			if own, ok := goRequest(t, r, rand.New(rand.NewPCG(1, 1))); ok {
 				all, _ := json.Marshal(maps.Collect(s.Evaluate(own).All()))
-				add(string(all), s.Lacking(own))
+				add(string(all), s.MissingContext(own))
 				for key := range s.Keys() {
 					result, err := s.Flag(key, own)
 					add(string(result.AppendJSON(nil)), fmt.Sprint(err), s.Bool(key, own, true), s.Variant(key, own, "none"))
@@ -286,7 +286,7 @@ func BenchmarkReload(b *testing.B) {
 	const n = 10_000
 	var versions [2]*flags.Definitions
 	for i := range versions {
-		versions[i] = bench.Definitions(n, flags.HashSHA1)
+		versions[i] = bench.Definitions(n, "sha1")
 		versions[i].Flags[n/2].Filters.Groups[0].RolloutPercentage = new(float64(i))
 	}
 	for _, floor := range []bool{false, true} {

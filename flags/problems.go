@@ -23,14 +23,6 @@ var (
 	// which.
 	ErrFiltered = errors.New("flags: flag is filtered out")
 
-	// ErrBehavioral says of a filter that its cohort, or one to which that refers, asks what
-	// somebody did. Nobody matches such a criterion (evaluation.md §5.6).
-	ErrBehavioral = errors.New("flags: the cohort asks what somebody did, which flags cannot tell")
-
-	// ErrUnknownMember says that an object of definitions has a member that nothing knows
-	// (evaluation.md §1.8).
-	ErrUnknownMember = errors.New("unknown member")
-
 	// ErrTooLarge says that definitions exceed a limit of this package.
 	ErrTooLarge = errors.New("flags: definitions too large")
 )
@@ -74,10 +66,6 @@ func (s *Severity) UnmarshalText(b []byte) error {
 	}
 	return fmt.Errorf("flags: severity: %s, want note, warning or error", shorten(quote(string(b))))
 }
-
-// MaxProblems is how many problems a Snapshot has at most. Further ones are left out,
-// errors too.
-const MaxProblems = 10_000
 
 // A Problem is one finding about definitions. Problems never stop other flags
 // from being evaluated.

@@ -252,9 +252,6 @@ type GroupProperty struct {
 	Property Property
 }
 
-// Of returns a property of the group of a type: flags.Of("company", flags.IntProperty("size", 50)).
-func Of(groupType string, p Property) GroupProperty { return GroupProperty{groupType, p} }
-
 // find returns the last property with a name, or nil.
 func find(properties []Property, name string) *Property {
 	for i := len(properties) - 1; i >= 0; i-- {

@@ -56,7 +56,7 @@ func TestPropertiesWithoutAllocation(t *testing.T) {
 					flags.StringProperty("city", "MÜNCHEN"), flags.BoolProperty("$feature_enrollment/early", true),
 				},
 				Groups:   map[string]string{"company": "acme"},
-				OfGroups: []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 42))},
+				OfGroups: []flags.GroupProperty{{Type: "company", Property: flags.IntProperty("size", 42)}},
 			}
 			if !e.Bool(key, &r, false) || e.Variant(key, &r, "") != "true" {
 				t.Fatalf("flag %q is off", key)
@@ -153,7 +153,7 @@ func TestPropertyForms(t *testing.T) {
 				groups := map[string]string{"company": "acme"}
 				for form, r := range map[string]*flags.Request{
 					"a map":  {PersonProperties: properties, GroupProperties: map[string]map[string]any{"company": properties}},
-					"a list": {Person: []flags.Property{flags.AnyProperty("a", v)}, OfGroups: []flags.GroupProperty{flags.Of("company", flags.AnyProperty("a", v))}},
+					"a list": {Person: []flags.Property{flags.AnyProperty("a", v)}, OfGroups: []flags.GroupProperty{{Type: "company", Property: flags.AnyProperty("a", v)}}},
 				} {
 					r.DistinctID, r.Now, r.Groups = "u", now, groups
 					for _, key := range []string{"p", "g"} {
@@ -255,7 +255,7 @@ func TestMerged(t *testing.T) {
 		DistinctID: "u", Groups: map[string]string{"company": "acme"},
 		GroupProperties: map[string]map[string]any{"company": company, "team": {"size": 2}},
 		OfGroups: []flags.GroupProperty{
-			flags.Of("company", flags.IntProperty("size", 3)), flags.Of("project", flags.BoolProperty("new", true)), flags.Of("company", flags.IntProperty("size", 4)),
+			{Type: "company", Property: flags.IntProperty("size", 3)}, {Type: "project", Property: flags.BoolProperty("new", true)}, {Type: "company", Property: flags.IntProperty("size", 4)},
 		},
 	}
 	want := &flags.Request{
@@ -299,9 +299,9 @@ func TestLackingWithLists(t *testing.T) {
 	r := &flags.Request{
 		DistinctID: "u", Groups: map[string]string{"company": "acme"}, Overrides: map[string]string{}, Keys: []string{"text", "number", "group"},
 		Person:   []flags.Property{flags.StringProperty("country", "DE")},
-		OfGroups: []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 1))},
+		OfGroups: []flags.GroupProperty{{Type: "company", Property: flags.IntProperty("size", 1)}},
 	}
-	if diff := cmp.Diff([]string{"number"}, s.Lacking(r)); diff != "" {
+	if diff := cmp.Diff([]string{"number"}, s.MissingContext(r)); diff != "" {
 		t.Errorf("Lacking (-want +got):\n%s", diff)
 	}
 }

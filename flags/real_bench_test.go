@@ -78,7 +78,7 @@ func decideReal(id string, properties map[string]any, hash string) bool {
 	}
 	var buf [64]byte
 	text := append(append(buf[:0], realFlag+"."...), id...)
-	if hash == flags.HashXX64 {
+	if hash == "xxhash64" {
 		return float64(xxhash.Sum64(text)>>4)/(1<<60) <= 0.5
 	}
 	sum := sha1.Sum(text)
@@ -114,13 +114,13 @@ func benchmarkReal(b *testing.B, hash string) {
 	})
 }
 
-func BenchmarkE11(b *testing.B)  { benchmarkReal(b, flags.HashSHA1) }
-func BenchmarkE11x(b *testing.B) { benchmarkReal(b, flags.HashXX64) }
+func BenchmarkE11(b *testing.B)  { benchmarkReal(b, "sha1") }
+func BenchmarkE11x(b *testing.B) { benchmarkReal(b, "xxhash64") }
 
 // BenchmarkE12 builds the properties in every call. Its floor is E11, where they are
 // there already.
 func BenchmarkE12(b *testing.B) {
-	e := evaluator(b, realConditions(flags.HashSHA1))
+	e := evaluator(b, realConditions("sha1"))
 	persons := realPersons()
 	requests := realRequests(persons)
 	floor := func(b *testing.B) {
@@ -285,7 +285,7 @@ func BenchmarkE17(b *testing.B) {
 // each flag.
 func BenchmarkE16(b *testing.B) {
 	for _, n := range []int{100, 1000} {
-		for _, hash := range []string{flags.HashSHA1, flags.HashXX64} {
+		for _, hash := range []string{"sha1", "xxhash64"} {
 			s := snapshotOf(b, n, hash)
 			_, properties := bench.Person()
 			persons := realPersons()
@@ -335,7 +335,7 @@ func BenchmarkE16(b *testing.B) {
 							continue
 						}
 						hashed := append(append(buf[:0], rule.key...), r.DistinctID...)
-						if hash == flags.HashXX64 {
+						if hash == "xxhash64" {
 							out[j] = float64(xxhash.Sum64(hashed)>>4)/(1<<60) <= 0.5
 						} else {
 							sum := sha1.Sum(hashed)

@@ -16,8 +16,8 @@ const (
 
 var failures = [...]Reason{
 	failFlagData:       {ErrorFlagData, -1, "Failed to parse flag data"},
-	failCohortNotFound: {ErrorCohortNotFound, -1, "Cohort dependency not found"},
-	failCohortCycle:    {ErrorCohortCycle, -1, "Cohort dependency cycle detected"},
+	failCohortNotFound: {errorCohortNotFound, -1, "Cohort dependency not found"},
+	failCohortCycle:    {errorCohortCycle, -1, "Cohort dependency cycle detected"},
 	failCohortData:     {ErrorCohortData, -1, "Failed to parse cohort filters"},
 	failOverrides:      {ErrorOverrides, -1, "Failed to fetch hash key override for experience continuity"},
 }

@@ -65,8 +65,8 @@ func TestRefs(t *testing.T) {
 				var got, want answers
 				got.On, got.OnOtherwise = ref.Bool(s, r, false), ref.Bool(s, r, true)
 				got.Text, got.OK = ref.Lookup(s, r)
-				brief, found := ref.Brief(s, r)
-				got.Result, got.Found, got.Payload, got.Multivariate = brief.Result(), found, brief.Payload(), brief.Multivariate()
+				detail, found := ref.Detail(s, r)
+				got.Result, got.Found, got.Payload, got.Multivariate = detail.Result(), found, detail.Payload(), detail.Multivariate()
 				want.On, want.OnOtherwise = s.Bool(ref.Key(), r, false), s.Bool(ref.Key(), r, true)
 				if ref.Key() == "variants" {
 					want.On, want.OnOtherwise = false, true // another flag than the program knows
@@ -89,7 +89,7 @@ func TestRefs(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() {
 			ref.Bool(late, r, false)
 			ref.Lookup(early, r)
-			ref.Brief(late, r)
+			ref.Detail(late, r)
 		}); n != 0 {
 			t.Errorf("%q: %v allocations, want none", ref.Key(), n)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -107,7 +108,7 @@ func (f *Filters) CohortIDs() iter.Seq[int64] {
 
 // Leaves iterates over the leaves of a tree, in their order. What makes the tree
 // malformed has none: a group of a type that does not exist, and what is nested
-// deeper than [MaxTreeGroups]. Nil has none either.
+// deeper than 66 groups. Nil has none either.
 func (n *CohortNode) Leaves() iter.Seq[*Filter] {
 	return func(yield func(*Filter) bool) { n.eachLeaf(0, yield) }
 }
@@ -119,7 +120,7 @@ func (n *CohortNode) eachLeaf(depth int, yield func(*Filter) bool) bool {
 	if n.Leaf != nil {
 		return yield(n.Leaf)
 	}
-	if _, known := n.AnyOf(); !known || depth == MaxTreeGroups {
+	if _, known := n.AnyOf(); !known || depth == served.MaxTreeGroups {
 		return true
 	}
 	for i := range n.Values {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // TestTarget is evaluation.md §7.1.
@@ -121,7 +122,7 @@ func TestReferences(t *testing.T) {
 	}
 
 	deep := leaf(cohort(1))
-	for range flags.MaxTreeGroups {
+	for range served.MaxTreeGroups {
 		deep = flags.CohortNode{Type: "AND", Values: []flags.CohortNode{deep}}
 	}
 	if n := len(slices.Collect(deep.Leaves())); n != 1 {

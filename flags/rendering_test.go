@@ -19,7 +19,7 @@ import (
 var plainRendering = flags.Rendering{Append: appendPlain}
 
 func appendPlain(dst []byte, r *flags.Result) []byte {
-	return fmt.Appendf(r.AppendJSON(append(dst, '[')), ",%d,%t,%t]", r.Basis(), r.Multivariate(), r.RemoteConfiguration())
+	return fmt.Appendf(r.AppendJSON(append(dst, '[')), ",%s,%t,%t]", r.OpenFeatureReason(), r.Multivariate(), r.RemoteConfiguration())
 }
 
 // renderedList is the list that AppendRendered has for results.

@@ -55,10 +55,10 @@ type Request struct {
 	Cohorts []int64
 
 	// Answers are what a server has answered for this request, see
-	// [Snapshot.Lacking]. They count in place of what evaluation would come to. A
+	// [Snapshot.MissingContext]. They count in place of what evaluation would come to. A
 	// flag that the server should have answered for, and has not, is evaluated and
 	// marked as [Result.Unconfirmed]. Nil means that no server was asked.
-	Answers *Answers
+	RemoteResults *RemoteResults
 
 	// Filter hides flags by runtime and evaluation contexts. The zero value
 	// hides none.

@@ -20,12 +20,13 @@ const (
 	ReasonMissingFlag      = "missing_dependency"
 
 	// Codes of failed results.
-	ErrorFlagData       = "flag_data_parsing_error"
-	ErrorCohortNotFound = "dependency_not_found_cohort"
-	ErrorCohortCycle    = "dependency_cycle_cohort"
-	ErrorCohortData     = "cohort_filters_parsing_error"
-	ErrorFlagCycle      = "dependency_cycle_flag"
-	ErrorOverrides      = "hash_key_override_error"
+	ErrorFlagData   = "flag_data_parsing_error"
+	ErrorCohortData = "cohort_filters_parsing_error"
+	ErrorOverrides  = "hash_key_override_error"
+
+	errorCohortNotFound = "dependency_not_found_cohort"
+	errorCohortCycle    = "dependency_cycle_cohort"
+	errorFlagCycle      = "dependency_cycle_flag"
 )
 
 // A Result is the value of one flag for one request, with its reason. [json.Marshal]
@@ -42,19 +43,19 @@ type Result struct {
 	// Reason's code tells why. Clients keep the value that they had before.
 	Failed bool
 
-	// Unconfirmed says that a server was asked, see [Request.Answers], and has not
+	// Unconfirmed says that a server was asked, see [Request.RemoteResults], and has not
 	// answered for this flag, whose value may depend on what only the server knows.
 	Unconfirmed bool
 
-	// Answered says that the value is a server's, see [Request.Answers], and was not
+	// Answered says that the value is a server's, see [Request.RemoteResults], and was not
 	// evaluated here.
-	Answered bool
+	Remote bool
 
 	Reason   Reason
 	Metadata Metadata
 
 	hasVariant bool // Variant may be a variant with an empty key
-	basis      Basis
+	basis      basis
 	form       form
 	payload    json.RawMessage
 }

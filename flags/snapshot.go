@@ -94,7 +94,7 @@ func (s *Snapshot) resultOrDisabled(i int32, d decision) (r Result) {
 	case valueOmitted:
 		s.setResult(&r, i, decision{s.flags[i].offValue, reasonDisabled})
 		r.Failed = true
-		r.Reason = Reason{ErrorFlagCycle, -1, "Flag dependency cycle detected"}
+		r.Reason = Reason{errorFlagCycle, -1, "Flag dependency cycle detected"}
 	default:
 		s.setResult(&r, i, d)
 	}
@@ -125,7 +125,7 @@ func (s *Snapshot) Len() int {
 }
 
 // Problems returns what is wrong or doubtful in the definitions, errors first, and
-// at most [MaxProblems].
+// at most 10,000.
 // The slice must not be changed.
 func (s *Snapshot) Problems() []Problem {
 	if s == nil {

@@ -80,7 +80,7 @@ func (n StoredNeeds) String() string {
 // not count: a flag whose value is the same for everybody needs nothing. The result
 // is zero for a flag that does not exist, and for a nil Snapshot.
 //
-// It is the most that a request can lack. [Snapshot.Lacking] is about one request.
+// It is the most that a request can lack. [Snapshot.MissingContext] is about one request.
 func (s *Snapshot) NeedsOf(key string) StoredNeeds {
 	if s == nil {
 		return StoredNeeds{}
@@ -97,8 +97,8 @@ func (s *Snapshot) NeedsOf(key string) StoredNeeds {
 // looks at the flags that the request may see and, if it has Keys, names. A request
 // with Cohorts or Overrides that are not nil, empty or not, carries them.
 //
-// These are the flags to ask a server for; see [Request.Answers].
-func (s *Snapshot) Lacking(r *Request) []string {
+// These are the flags to ask a server for; see [Request.RemoteResults].
+func (s *Snapshot) MissingContext(r *Request) []string {
 	if s == nil || !s.someRemote || r != nil && r.Keys != nil && !slices.ContainsFunc(r.Keys, s.isRemote) {
 		return nil
 	}

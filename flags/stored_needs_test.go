@@ -89,7 +89,7 @@ func TestLacking(t *testing.T) {
 		{"no hash key", &flags.Request{Overrides: map[string]string{}, Keys: []string{"continuity"}}, nil},
 		{"no flag", &flags.Request{Keys: []string{}}, nil},
 	} {
-		got := s.Lacking(tt.request)
+		got := s.MissingContext(tt.request)
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
 		}
@@ -109,7 +109,7 @@ func TestLacking(t *testing.T) {
 		t.Errorf("Explain = %v, %v", trace, err)
 	}
 	one := &flags.Request{Keys: []string{"everybody"}}
-	if n := testing.AllocsPerRun(100, func() { s.Lacking(one) }); n > 0 && !raceEnabled {
+	if n := testing.AllocsPerRun(100, func() { s.MissingContext(one) }); n > 0 && !raceEnabled {
 		t.Errorf("Lacking allocates %v times", n)
 	}
 }
@@ -123,7 +123,7 @@ func TestAnswers(t *testing.T) {
 	if err := variant.UnmarshalJSON([]byte(`{"key":"static","enabled":true,"variant":"new","reason":{"code":"condition_match","condition_index":9},"metadata":{"id":7,"version":3,"payload":"{\"a\":1}"}}`)); err != nil {
 		t.Fatal(err)
 	}
-	r := &flags.Request{DistinctID: "user-1", Answers: &flags.Answers{Results: map[string]flags.Result{
+	r := &flags.Request{DistinctID: "user-1", RemoteResults: &flags.RemoteResults{Results: map[string]flags.Result{
 		"static": variant, "person": {Enabled: true}, "created": {Failed: true, Reason: flags.Reason{Code: flags.ErrorOverrides}}, "early": {Failed: true, Reason: flags.Reason{Code: flags.ErrorCohortData}}, "client": {Enabled: true}, "inactive": {Enabled: true}, "unknown": {Enabled: true},
 	}, Err: errors.New("half of it")}}
 	var payload struct{ A int }
@@ -145,10 +145,10 @@ func TestAnswers(t *testing.T) {
 		"client": {true, false, true}, "inactive": {}, "broken": {}, "early": {answered: true},
 	} {
 		one, err := s.Flag(key, r)
-		if err != nil || one.Enabled != want.enabled || one.Unconfirmed != want.unconfirmed || one.Answered != want.answered {
+		if err != nil || one.Enabled != want.enabled || one.Unconfirmed != want.unconfirmed || one.Remote != want.answered {
 			t.Errorf("Flag(%s) = %+v, %v, want %+v", key, one, err, want)
 		}
-		if got, ok := all.Get(key); key != "inactive" && (!ok || got.Enabled != one.Enabled || got.Unconfirmed != one.Unconfirmed || got.Answered != one.Answered || got.Key != key) {
+		if got, ok := all.Get(key); key != "inactive" && (!ok || got.Enabled != one.Enabled || got.Unconfirmed != one.Unconfirmed || got.Remote != one.Remote || got.Key != key) {
 			t.Errorf("Evaluate has %+v for %s, want %+v", got, key, one)
 		}
 		trace, err := s.Explain(key, r)
@@ -159,7 +159,7 @@ func TestAnswers(t *testing.T) {
 	if all.Len() != s.Evaluate(&flags.Request{DistinctID: "user-1"}).Len() || !all.Partial {
 		t.Errorf("Evaluate has %d results, Partial %v", all.Len(), all.Partial)
 	}
-	if got, err := s.Flag("static", r); err != nil || got.Basis() != flags.BasisTargeting || got.Value() != "new" || string(got.PayloadJSON()) != `"{\"a\":1}"` {
+	if got, err := s.Flag("static", r); err != nil || got.OpenFeatureReason() != "TARGETING_MATCH" || got.Value() != "new" || string(got.PayloadJSON()) != `"{\"a\":1}"` {
 		t.Errorf("Flag = %+v, %v", got, err)
 	}
 	if n := testing.AllocsPerRun(100, func() { e.Bool("person", r, false); e.Variant("static", r, "") }); n != 0 && !raceEnabled {
@@ -328,7 +328,7 @@ func TestNeedsOfNamesEveryDifference(t *testing.T) {
 			fill(t, &in, s, r, everything, nil)
 			stored, without := in.Evaluate(), s.Evaluate(local)
 			local.Keys = nil
-			lacking := s.Lacking(local)
+			lacking := s.MissingContext(local)
 			for key := range s.Keys() {
 				pairs++
 				want, inStored := stored.Get(key)

@@ -121,16 +121,16 @@ func filtersOf(raw string) flags.Filters {
 // filtersText returns the filters of a flag as they are stored.
 func filtersText(t testing.TB, f *management.FeatureFlag) string {
 	t.Helper()
-	return string(must(flags.AppendFilters(nil, &f.Filters))(t))
+	return string(must(f.Filters.Normal())(t))
 }
 
 // same compares filters and trees by their normal form.
 var same = cmp.Options{
 	cmp.Comparer(func(a, b flags.Filters) bool {
-		return normal(flags.AppendFilters(nil, &a)) == normal(flags.AppendFilters(nil, &b))
+		return normal(a.Normal()) == normal(b.Normal())
 	}),
 	cmp.Comparer(func(a, b *flags.CohortNode) bool {
-		return normal(flags.AppendCohort(nil, a)) == normal(flags.AppendCohort(nil, b))
+		return normal(a.Normal()) == normal(b.Normal())
 	}),
 }
 

@@ -44,13 +44,13 @@ func TestSameValuesInTheProcess(t *testing.T) {
 				want := p.server(t, body)
 				w.tell(r)
 				local, asking := p.evaluator.Snapshot().Evaluate(r), *r
-				asking.Answers = p.loader.Ask(t.Context(), &asking)
+				asking.RemoteResults = p.loader.Ask(t.Context(), &asking)
 				remote := p.evaluator.Snapshot().Evaluate(&asking)
-				lacking := p.evaluator.Snapshot().Lacking(r)
+				lacking := p.evaluator.Snapshot().MissingContext(r)
 				for key := range p.evaluator.Snapshot().Keys() {
 					pairs++
 					if diff := cmp.Diff(want[key], resultText(remote, key)); diff != "" {
-						t.Fatalf("%s for %s (-server +process that asks)\n%s\nlacks it: %v, answer %+v, again %s", key, body, diff, slices.Contains(lacking, key), asking.Answers.Results[key], p.server(t, body)[key])
+						t.Fatalf("%s for %s (-server +process that asks)\n%s\nlacks it: %v, answer %+v, again %s", key, body, diff, slices.Contains(lacking, key), asking.RemoteResults.Results[key], p.server(t, body)[key])
 					}
 					if want[key] == resultText(local, key) {
 						continue

@@ -155,7 +155,7 @@ func (d *Definitions) lacking(key string, r *flags.Request, groupsKnown, local b
 			parts = append(parts, "the group "+group)
 		}
 	}
-	if local && len(parts) == 0 && slices.Contains(d.snapshot.Lacking(r), key) {
+	if local && len(parts) == 0 && slices.Contains(d.snapshot.MissingContext(r), key) {
 		parts = d.lackingProperties(key, r)
 	}
 	return strings.Join(parts, ", ")

@@ -93,7 +93,7 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 		return flags.Result{}, "", new(of.NewTargetingKeyMissingResolutionError("the context has no targeting key"))
 	}
 	if p.options.Ask != nil {
-		request.Answers = p.ask(ctx, s, flag, request)
+		request.RemoteResults = p.ask(ctx, s, flag, request)
 	}
 	r, err := s.Flag(flag, &request)
 	if errors.Is(err, flags.ErrUnknownFlag) {
@@ -113,9 +113,9 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 
 // ask asks the server if the flag needs it. It asks for the other flags of the
 // person, too, so that the next evaluation finds their answers.
-func (p *Provider) ask(ctx context.Context, s *flags.Snapshot, flag string, r flags.Request) *flags.Answers {
+func (p *Provider) ask(ctx context.Context, s *flags.Snapshot, flag string, r flags.Request) *flags.RemoteResults {
 	r.Keys = []string{flag}
-	if len(s.Lacking(&r)) == 0 {
+	if len(s.MissingContext(&r)) == 0 {
 		return nil
 	}
 	r.Keys = nil
@@ -125,17 +125,14 @@ func (p *Provider) ask(ctx context.Context, s *flags.Snapshot, flag string, r fl
 // reasonOf returns the reason of a result (wire.md §7.3; for flags that are on,
 // §7.2).
 func reasonOf(r *flags.Result) of.Reason {
+	reason := of.Reason(r.OpenFeatureReason())
 	switch {
-	case r.Reason.Code == flags.ReasonFlagDisabled:
-		return of.DisabledReason
-	case !r.Enabled:
+	case r.Enabled && reason == of.DefaultReason: // a remote result, which does not say
+		return of.TargetingMatchReason
+	case !r.Enabled && reason != of.DisabledReason:
 		return of.DefaultReason
-	case r.Basis() == flags.BasisEveryone:
-		return of.StaticReason
-	case r.Basis() == flags.BasisRollout:
-		return of.SplitReason
 	}
-	return of.TargetingMatchReason
+	return reason
 }
 
 // metadataOf returns the metadata of a result for the person with an ID. The names and

@@ -48,7 +48,7 @@ type Options struct {
 	// Ask asks a server for flags that depend on what only the server knows. Nil
 	// means [source.Loader.Ask] if the Source can be asked, and otherwise that no
 	// server is asked.
-	Ask func(context.Context, *flags.Request) *flags.Answers
+	Ask func(context.Context, *flags.Request) *flags.RemoteResults
 
 	// Reporter receives tracked events, usually a [*capture.Client]. Nil
 	// discards them.

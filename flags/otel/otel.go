@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -118,15 +119,12 @@ func errorType(err error) string {
 
 // reasonOf returns the reason of a value in the words of OpenFeature (wire.md §7.3).
 func reasonOf(r *flags.Result) string {
+	reason := strings.ToLower(r.OpenFeatureReason())
 	switch {
-	case r.Reason.Code == flags.ReasonFlagDisabled:
-		return "disabled"
-	case !r.Enabled:
+	case r.Enabled && reason == "default": // a remote result, which does not say
+		return "targeting_match"
+	case !r.Enabled && reason != "disabled":
 		return "default"
-	case r.Basis() == flags.BasisEveryone:
-		return "static"
-	case r.Basis() == flags.BasisRollout:
-		return "split"
 	}
-	return "targeting_match"
+	return reason
 }

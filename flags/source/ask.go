@@ -79,14 +79,14 @@ type askKey [sha256.Size]byte
 
 // kept is an answer that is kept.
 type kept struct {
-	answers *flags.Answers
+	answers *flags.RemoteResults
 	until   time.Time
 }
 
 // An ask is a request under way.
 type ask struct {
 	done    chan struct{} // closed when answers is set
-	answers *flags.Answers
+	answers *flags.RemoteResults
 	probe   bool // it finds out whether the server is back
 }
 
@@ -152,8 +152,8 @@ func remoteOf(s Source) (Remote, bool) {
 }
 
 // ask returns the answers for a request, or nil if it lacks nothing.
-func (a *asker) ask(ctx context.Context, s *flags.Snapshot, r *flags.Request) *flags.Answers {
-	keys := s.Lacking(r)
+func (a *asker) ask(ctx context.Context, s *flags.Snapshot, r *flags.Request) *flags.RemoteResults {
+	keys := s.MissingContext(r)
 	if len(keys) == 0 {
 		return nil
 	}
@@ -181,21 +181,21 @@ func (a *asker) ask(ctx context.Context, s *flags.Snapshot, r *flags.Request) *f
 	return call.answers
 }
 
-func (a *asker) failed(err error) *flags.Answers {
+func (a *asker) failed(err error) *flags.RemoteResults {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asks.Failed++
-	return &flags.Answers{Err: err}
+	return &flags.RemoteResults{Err: err}
 }
 
 // begin returns kept answers, or a request to wait for, which may be under way
 // already.
-func (a *asker) begin(ctx context.Context, s *flags.Snapshot, key askKey, body []byte) (*ask, *flags.Answers) {
+func (a *asker) begin(ctx context.Context, s *flags.Snapshot, key askKey, body []byte) (*ask, *flags.RemoteResults) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closing.Err() != nil {
 		a.asks.Failed++
-		return nil, &flags.Answers{Err: ErrClosed}
+		return nil, &flags.RemoteResults{Err: ErrClosed}
 	}
 	now := time.Now()
 	if answers := a.find(s, key, now); answers != nil {
@@ -210,7 +210,7 @@ func (a *asker) begin(ctx context.Context, s *flags.Snapshot, key askKey, body [
 	if !a.asks.PausedUntil.IsZero() {
 		if a.probing || now.Before(a.asks.PausedUntil) {
 			a.asks.Failed++
-			return nil, &flags.Answers{Err: fmt.Errorf("%w: %w", errAskPaused, a.asks.Err)}
+			return nil, &flags.RemoteResults{Err: fmt.Errorf("%w: %w", errAskPaused, a.asks.Err)}
 		}
 		a.probing, call.probe = true, true
 	}
@@ -224,7 +224,7 @@ func (a *asker) begin(ctx context.Context, s *flags.Snapshot, key askKey, body [
 
 // find returns the kept answers, or nil. The answers for an older Snapshot are
 // forgotten.
-func (a *asker) find(s *flags.Snapshot, key askKey, now time.Time) *flags.Answers {
+func (a *asker) find(s *flags.Snapshot, key askKey, now time.Time) *flags.RemoteResults {
 	if a.snapshot != s {
 		a.snapshot, a.recent, a.older, a.bytes = s, make(map[askKey]kept), nil, 0
 		return nil
@@ -240,7 +240,7 @@ func (a *asker) find(s *flags.Snapshot, key askKey, now time.Time) *flags.Answer
 }
 
 // keep keeps answers. When there are many, the older half is forgotten.
-func (a *asker) keep(s *flags.Snapshot, key askKey, answers *flags.Answers, size int) {
+func (a *asker) keep(s *flags.Snapshot, key askKey, answers *flags.RemoteResults, size int) {
 	if a.snapshot != s {
 		return
 	}
@@ -254,7 +254,7 @@ func (a *asker) keep(s *flags.Snapshot, key askKey, answers *flags.Answers, size
 // run sends a request and settles its ask.
 func (a *asker) run(ctx context.Context, s *flags.Snapshot, key askKey, body []byte, call *ask) {
 	var (
-		answers *flags.Answers
+		answers *flags.RemoteResults
 		size    int
 		lasting bool
 		err     error
@@ -266,7 +266,7 @@ func (a *asker) run(ctx context.Context, s *flags.Snapshot, key askKey, body []b
 		a.mu.Lock()
 		a.settle(call, err)
 		if err != nil {
-			answers = &flags.Answers{Err: err}
+			answers = &flags.RemoteResults{Err: err}
 		} else if lasting {
 			a.keep(s, key, answers, size)
 		}
@@ -324,9 +324,9 @@ func (a *asker) status() Asks {
 	return a.asks
 }
 
-// Ask asks the server for the flags of [flags.Snapshot.Lacking], for which
+// Ask asks the server for the flags of [flags.Snapshot.MissingContext], for which
 // the request lacks what only the server knows. The answers belong into
-// [flags.Request.Answers]:
+// [flags.Request.RemoteResults]:
 //
 //	r.Answers = loader.Ask(ctx, r)
 //
@@ -335,7 +335,7 @@ func (a *asker) status() Asks {
 // has not answered for are evaluated here and marked as [flags.Result.Unconfirmed],
 // and Err of the Answers says why. Ask returns when ctx ends, or after
 // [Remote.AskTimeout]; when the Loader is closed, Err is [ErrClosed].
-func (l *Loader) Ask(ctx context.Context, r *flags.Request) *flags.Answers {
+func (l *Loader) Ask(ctx context.Context, r *flags.Request) *flags.RemoteResults {
 	if l.usable() != nil || l.asker == nil {
 		return nil
 	}
@@ -435,7 +435,7 @@ func encode(v any) (b []byte, ok bool) {
 }
 
 // ask sends a body to POST /flags. lasting says that the answer may be kept.
-func (r Remote) ask(ctx context.Context, body []byte) (answers *flags.Answers, size int, lasting bool, err error) {
+func (r Remote) ask(ctx context.Context, body []byte) (answers *flags.RemoteResults, size int, lasting bool, err error) {
 	request, err := r.request(ctx, http.MethodPost, "flags", "v=2")
 	if err != nil {
 		return nil, 0, false, err
@@ -473,7 +473,7 @@ func (r Remote) ask(ctx context.Context, body []byte) (answers *flags.Answers, s
 
 // readAnswer reads the answer to POST /flags?v=2 (evaluation.md §11.1). It is not
 // lasting if the server had no access to what it knows.
-func readAnswer(document []byte) (answers *flags.Answers, lasting bool, err error) {
+func readAnswer(document []byte) (answers *flags.RemoteResults, lasting bool, err error) {
 	var in struct {
 		Flags        map[string]flags.Result `json:"flags"`
 		Errors       bool                    `json:"errorsWhileComputingFlags"`
@@ -493,5 +493,5 @@ func readAnswer(document []byte) (answers *flags.Answers, lasting bool, err erro
 	for _, result := range in.Flags {
 		lasting = lasting || result.Failed && result.Reason.Code != flags.ErrorOverrides
 	}
-	return &flags.Answers{Results: in.Flags}, lasting, nil
+	return &flags.RemoteResults{Results: in.Flags}, lasting, nil
 }

@@ -137,7 +137,7 @@ func TestAskBody(t *testing.T) {
 	lists := *r
 	lists.PersonProperties, lists.GroupProperties = map[string]any{"odd": 1}, nil
 	lists.Person = []flags.Property{flags.IntProperty("age", 7), flags.AnyProperty("at", nil), flags.AnyProperty("odd", broken{}), flags.AnyProperty("f", func() {})}
-	lists.OfGroups = []flags.GroupProperty{flags.Of("company", flags.StringProperty("tier", "gold"))}
+	lists.OfGroups = []flags.GroupProperty{{Type: "company", Property: flags.StringProperty("tier", "gold")}}
 	for _, r := range []*flags.Request{r, &lists} { // the second finds the answer of the first
 		if a := l.Ask(t.Context(), r); a == nil || a.Err != nil {
 			t.Fatalf("Ask = %+v", a)
@@ -158,7 +158,7 @@ func TestAsk(t *testing.T) {
 		e, l := asking(t, f, nil)
 		ask := func(r *flags.Request) bool {
 			t.Helper()
-			r.Answers = l.Ask(t.Context(), r)
+			r.RemoteResults = l.Ask(t.Context(), r)
 			return e.Bool("vip", r, false)
 		}
 		if !ask(vip()) || len(f.asked()) != 1 {
@@ -171,7 +171,7 @@ func TestAsk(t *testing.T) {
 			"the request has it all": {DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}, Cohorts: []int64{}},
 			"other flags":            {DistinctID: "user-1", Keys: []string{"plain"}},
 		} {
-			if ask(r); r.Answers != nil || len(f.asked()) != 0 {
+			if ask(r); r.RemoteResults != nil || len(f.asked()) != 0 {
 				t.Errorf("%s: the server is asked", name)
 			}
 		}
@@ -192,7 +192,7 @@ func TestAsk(t *testing.T) {
 		for range 20 {
 			wg.Go(func() {
 				r := vip()
-				r.Answers = l.Ask(t.Context(), r)
+				r.RemoteResults = l.Ask(t.Context(), r)
 				if !e.Bool("vip", r, false) {
 					t.Error("a call that waited has no answer")
 				}
@@ -263,11 +263,11 @@ func TestAskFailures(t *testing.T) {
 				f.set(func() { tt.change(f) })
 				r := vip()
 				start := time.Now()
-				r.Answers = l.Ask(t.Context(), r)
+				r.RemoteResults = l.Ask(t.Context(), r)
 				if took := time.Since(start); took > 500*time.Millisecond {
 					t.Errorf("Ask takes %v", took)
 				}
-				if err := r.Answers.Err; (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "phs_")) {
+				if err := r.RemoteResults.Err; (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "phs_")) {
 					t.Errorf("Err = %v, want %q", err, tt.want)
 				}
 				got, err := e.Snapshot().Flag("vip", r)
@@ -298,9 +298,9 @@ func TestAskDeadServer(t *testing.T) {
 			r := vip()
 			r.DistinctID = fmt.Sprint("user-", n)
 			before := time.Now()
-			r.Answers = l.Ask(t.Context(), r)
+			r.RemoteResults = l.Ask(t.Context(), r)
 			waited += time.Since(before)
-			if r.Answers.Err == nil {
+			if r.RemoteResults.Err == nil {
 				t.Fatal("no error")
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -312,9 +312,9 @@ func TestAskDeadServer(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		for range 2 {
 			r := vip()
-			r.Answers = l.Ask(t.Context(), r)
+			r.RemoteResults = l.Ask(t.Context(), r)
 			if !e.Bool("vip", r, false) {
-				t.Errorf("the server is back: %+v", r.Answers)
+				t.Errorf("the server is back: %+v", r.RemoteResults)
 			}
 		}
 		if asks := l.Status().Asks; asks.Err != nil || !asks.PausedUntil.IsZero() || asks.Cached != 1 {
@@ -372,15 +372,15 @@ func FuzzAskAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		e, l := asking(t, &fakeServer{answer: string(answer)}, nil)
 		r := &flags.Request{DistinctID: "user-1"}
-		r.Answers = l.Ask(t.Context(), r)
-		if r.Answers == nil {
+		r.RemoteResults = l.Ask(t.Context(), r)
+		if r.RemoteResults == nil {
 			t.Fatal("nothing was asked")
 		}
 		for _, key := range []string{"vip", "paid", "plain"} {
 			got, err := e.Snapshot().Flag(key, r)
-			_, given := r.Answers.Results[key]
-			if err != nil || got.Key != key || got.Unconfirmed && (given && got.Reason.Code == "" || key == "plain") || r.Answers.Err != nil && !got.Unconfirmed && key != "plain" {
-				t.Errorf("%s = %+v, %v, with %+v", key, got, err, r.Answers)
+			_, given := r.RemoteResults.Results[key]
+			if err != nil || got.Key != key || got.Unconfirmed && (given && got.Reason.Code == "" || key == "plain") || r.RemoteResults.Err != nil && !got.Unconfirmed && key != "plain" {
+				t.Errorf("%s = %+v, %v, with %+v", key, got, err, r.RemoteResults)
 			}
 		}
 	})

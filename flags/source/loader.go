@@ -18,6 +18,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/position"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // LoaderConfig configures a Loader. The zero value polls as often as the source
@@ -466,7 +467,7 @@ func (l *Loader) noteCache(ctx context.Context, a answer) {
 func remoteNotes(s *flags.Snapshot) []flags.Problem {
 	var notes []flags.Problem
 	for key := range s.Keys() {
-		if len(s.Problems())+len(notes) >= flags.MaxProblems {
+		if len(s.Problems())+len(notes) >= served.MaxProblems {
 			break
 		}
 		if needs := s.NeedsOf(key); !needs.IsZero() {

@@ -7,6 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // unreadableGroup makes a cohort malformed.
@@ -119,7 +120,7 @@ func (w *document) node(n *flags.CohortNode, depth int) {
 		return
 	}
 	anyOf, known := n.AnyOf()
-	if !known || depth >= flags.MaxTreeGroups || w.full() {
+	if !known || depth >= served.MaxTreeGroups || w.full() {
 		w.raw(unreadableGroup)
 		return
 	}

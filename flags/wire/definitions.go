@@ -208,7 +208,7 @@ func (w *document) write() {
 // usesXXHash reports whether a flag hashes with xxHash64. The document has no
 // hash of its own, so that every flag without one uses SHA-1.
 func (w *document) usesXXHash(f *flags.Flag) bool {
-	return cmp.Or(f.BucketingHash, w.d.BucketingHash) == flags.HashXX64
+	return cmp.Or(f.BucketingHash, w.d.BucketingHash) == "xxhash64"
 }
 
 func (w *document) flag(f *flags.Flag) {
@@ -255,7 +255,7 @@ func (w *document) flag(f *flags.Flag) {
 		w.raw(`,"is_remote_configuration":true`)
 	}
 	if xx {
-		w.raw(`,"bucketing_hash":"` + flags.HashXX64 + `"`)
+		w.raw(`,"bucketing_hash":"xxhash64"`)
 	}
 	if remote && !f.EnsureExperienceContinuity {
 		w.raw(`,"evaluate_remotely":true`)

@@ -503,7 +503,7 @@ func TestDeepCohorts(t *testing.T) {
 		checkForm(t, document)
 		want := flags.ErrorCohortData
 		if inline {
-			want = flags.ErrorCohortNotFound
+			want = "dependency_not_found_cohort"
 		}
 		if got := flagOf(t, back, "f"); got.Reason.Code != want {
 			t.Errorf("InlineCohorts %v: reason %q, want %q", inline, got.Reason.Code, want)
@@ -884,7 +884,7 @@ func FuzzDefinitionsMadeInGo(f *testing.F) {
 }
 
 func BenchmarkDefinitions(b *testing.B) {
-	d := bench.Definitions(1000, flags.HashSHA1)
+	d := bench.Definitions(1000, "sha1")
 	var dst []byte
 	b.ReportAllocs()
 	for b.Loop() {

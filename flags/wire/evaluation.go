@@ -156,19 +156,9 @@ func appendOpenFeatureValue(dst []byte, r *flags.Result) []byte {
 
 // openFeatureReason returns the reason of wire.md §7.2.
 func openFeatureReason(r *flags.Result, given bool) string {
-	switch {
-	case r.Reason.Code == flags.ReasonFlagDisabled:
-		return "DISABLED"
-	case !given:
+	reason := r.OpenFeatureReason()
+	if reason == "DEFAULT" || !given && reason != "DISABLED" {
 		return "UNKNOWN"
 	}
-	switch r.Basis() {
-	case flags.BasisEveryone:
-		return "STATIC"
-	case flags.BasisTargeting:
-		return "TARGETING_MATCH"
-	case flags.BasisRollout:
-		return "SPLIT"
-	}
-	return "UNKNOWN"
+	return reason
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // Limits of inlining. Beyond them cohorts stay, as a document that repeats filters
@@ -105,7 +106,7 @@ func split(n *flags.CohortNode, depth int) [][]flags.Filter {
 		return [][]flags.Filter{{*n.Leaf}}
 	}
 	anyOf, known := n.AnyOf()
-	if !known || depth >= flags.MaxTreeGroups {
+	if !known || depth >= served.MaxTreeGroups {
 		return nil
 	}
 	if len(n.Values) == 1 {

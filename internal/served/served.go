@@ -1,6 +1,7 @@
 package served
 
 import (
+	"errors"
 	"math"
 	"regexp"
 )
@@ -13,6 +14,17 @@ const (
 	MaxVariantKey = 400  // bytes
 	MaxPattern    = 1000 // bytes of a regular expression
 )
+
+// Limits of definitions.
+const (
+	MaxTreeGroups     = 66      // groups that may be nested in a cohort's tree
+	MaxGroupTypeIndex = 1 << 20 // the highest index that a group type can have
+	MaxProblems       = 10_000  // problems of a snapshot; further ones are left out, errors too
+)
+
+// ErrBehavioral says of a filter that its cohort, or one to which that refers, asks what
+// somebody did. Nobody matches such a criterion (evaluation.md §5.6).
+var ErrBehavioral = errors.New("flags: the cohort asks what somebody did, which flags cannot tell")
 
 var variantKey = regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`)
 

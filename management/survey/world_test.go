@@ -249,7 +249,7 @@ func filtersOf(raw string) flags.Filters {
 // filtersText returns the filters of a flag as they are stored.
 func filtersText(t testing.TB, f *management.FeatureFlag) string {
 	t.Helper()
-	return string(must(flags.AppendFilters(nil, &f.Filters))(t))
+	return string(must(f.Filters.Normal())(t))
 }
 
 // shown returns filters as clients see them.

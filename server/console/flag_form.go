@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -425,7 +426,7 @@ func aggregationOf(field string) flags.Aggregation {
 	if field == "persons" {
 		return flags.ByPerson
 	}
-	if index, err := strconv.Atoi(field); err == nil && index >= 0 && index <= flags.MaxGroupTypeIndex {
+	if index, err := strconv.Atoi(field); err == nil && index >= 0 && index <= served.MaxGroupTypeIndex {
 		return flags.ByGroup(index)
 	}
 	return flags.Inherited

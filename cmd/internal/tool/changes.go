@@ -92,7 +92,7 @@ func (n *normaliser) memberTree(f *flags.Flag) map[string]any {
 		"remote configuration": f.IsRemoteConfiguration,
 	}
 	filters := n.filters(&f.Filters)
-	raw, err := flags.AppendFilters(nil, &filters)
+	raw, err := filters.Normal()
 	if err == nil {
 		var members map[string]any
 		if members, err = decodeTree(raw); err == nil {
@@ -185,7 +185,7 @@ func cohortContent(d *flags.Definitions, id int64, way []int64) string {
 	if !ok || c.Stored || c.Properties == nil || slices.Contains(way, id) {
 		return number
 	}
-	raw, err := flags.AppendCohort(nil, c.Properties)
+	raw, err := c.Properties.Normal()
 	if err != nil {
 		return number
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/diff"
 )
 
 // maxPersons is how many random persons a comparison may take.
@@ -127,7 +128,7 @@ type flagReport struct {
 // report evaluates both documents for subjects and prints what differs. reader is where
 // they come from, or nil.
 func (c *comparison) report(ctx context.Context, subjects iter.Seq[*flags.Request], reader *subjectReader) error {
-	report := flags.Diff(c.before, c.after, subjects)
+	report := diff.Compare(c.before, c.after, subjects)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -165,7 +166,7 @@ func (c *comparison) report(ctx context.Context, subjects iter.Seq[*flags.Reques
 	return nil
 }
 
-func (c *comparison) print(changes []flagReport, report *flags.DiffReport) error {
+func (c *comparison) print(changes []flagReport, report *diff.Report) error {
 	for _, f := range changes {
 		if len(f.Differences) == 0 && f.Change == "changed" {
 			continue

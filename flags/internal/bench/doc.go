@@ -38,7 +38,7 @@ func Definitions(n int, hash string) *flags.Definitions {
 
 // Document returns Definitions(n, "sha1") as a JSON document.
 func Document(n int) []byte {
-	b, err := json.Marshal(Definitions(n, flags.HashSHA1))
+	b, err := json.Marshal(Definitions(n, "sha1"))
 	if err != nil {
 		panic(err) // cannot happen with these definitions
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -226,7 +225,7 @@ func TestRuling97CohortOfGroups(t *testing.T) {
 			}
 			got := outcome(nil, err)
 			if err == nil && tree != nil {
-				out, err := flags.AppendCohort(nil, tree)
+				out, err := tree.Normal()
 				got = outcome(out, err)
 			}
 			if diff := cmp.Diff(tt.stored, got); diff != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/members"
 )
 
 // Codes of errors that have one of their own (management.md §13.5).
@@ -119,7 +120,7 @@ func FromEngine(e *flags.DefinitionError, behind string) *Error {
 		}
 	}
 	switch {
-	case errors.Is(e.Err, flags.ErrUnknownMember):
+	case errors.Is(e.Err, members.ErrUnknown):
 		out.Code = codeUnknown
 	case out.Path != nil && out.Path[len(out.Path)-1] == "operator":
 		out.Code = codeOperator

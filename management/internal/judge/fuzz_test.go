@@ -157,7 +157,7 @@ func checkSent(t *testing.T, before, change []byte, s judge.Subject, w *judge.Wo
 // normal returns the normal form of filters.
 func normal(t testing.TB, f *flags.Filters) string {
 	t.Helper()
-	b, err := flags.AppendFilters(nil, f)
+	b, err := f.Normal()
 	if err != nil {
 		t.Fatal(err)
 	}

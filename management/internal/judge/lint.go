@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // The engine has the last word: what its linter calls an error is refused, and so are
@@ -101,7 +102,7 @@ func (w *World) doubtful(list []verdict) []verdict {
 	}
 	w.addCohorts(t, cohorts)
 	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: w.zone})
-	if err != nil || len(s.Problems()) >= flags.MaxProblems {
+	if err != nil || len(s.Problems()) >= served.MaxProblems {
 		return list
 	}
 	found := make([]bool, len(list))
@@ -209,13 +210,13 @@ func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError
 		return nil, nil, fmt.Errorf("judge: %w", err)
 	}
 	problems := s.Problems()
-	if len(problems) >= flags.MaxProblems {
-		return nil, nil, refuse("must be simpler: the engine finds %d doubtful things in it and in the cohorts that it uses, and stops there", flags.MaxProblems)
+	if len(problems) >= served.MaxProblems {
+		return nil, nil, refuse("must be simpler: the engine finds %d doubtful things in it and in the cohorts that it uses, and stops there", served.MaxProblems)
 	}
 	unparsed := len(t.watched)
 	var why *flags.DefinitionError
 	for _, p := range problems {
-		if errors.Is(p.Err, flags.ErrBehavioral) {
+		if errors.Is(p.Err, served.ErrBehavioral) {
 			continue // a cohort may be so, and of flags it is judged before
 		}
 		if n, ok := t.numbers[p.Path]; ok && n < unparsed && p.Severity >= flags.SeverityWarning {

@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -57,7 +58,7 @@ func compile(t testing.TB, p storedProject, raw []byte) (s *flags.Snapshot, prob
 		t.Fatalf("Compile: %v", err)
 	}
 	for _, problem := range s.Problems() {
-		if problem.Severity == flags.SeverityError && problem.Flag == subject.Key && !errors.Is(problem.Err, flags.ErrBehavioral) {
+		if problem.Severity == flags.SeverityError && problem.Flag == subject.Key && !errors.Is(problem.Err, served.ErrBehavioral) {
 			problems = append(problems, problem.DefinitionError.Error())
 		}
 	}
@@ -405,7 +406,7 @@ func checkCohort(t testing.TB, p storedProject, w *judge.World, raw, out []byte)
 	if err := judge.JudgeCohort(kept, id, w); err != nil {
 		t.Errorf("CohortFilters(%s) = %s; when it is stored: %v", raw, out, err)
 	}
-	if again, err := flags.AppendCohort(nil, kept); err != nil || !bytes.Equal(again, out) {
+	if again, err := kept.Normal(); err != nil || !bytes.Equal(again, out) {
 		t.Errorf("CohortFilters(%s) = %s; when it is stored: %s, %v", raw, out, again, err)
 	}
 	with := func(filters []byte) (*flags.Snapshot, []string) {

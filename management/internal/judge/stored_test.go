@@ -70,7 +70,7 @@ func readAndJudge(raw []byte, s judge.Subject, w *judge.World) (json.RawMessage,
 	if err := judge.Judge(&f, s, w); err != nil {
 		return nil, err
 	}
-	return flags.AppendFilters(nil, &f)
+	return f.Normal()
 }
 
 // read returns filters after a change. What nothing knows is taken.
@@ -97,5 +97,5 @@ func readAndJudgeCohort(raw []byte, id int64, w *judge.World) (json.RawMessage, 
 	if err := judge.JudgeCohort(tree, id, w); err != nil {
 		return nil, err
 	}
-	return flags.AppendCohort(nil, tree)
+	return tree.Normal()
 }

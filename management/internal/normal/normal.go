@@ -11,7 +11,7 @@ import (
 // Filters returns filters in their normal form. What somebody else has stored, and
 // what is not JSON, is shown as no filters.
 func Filters(f *flags.Filters) json.RawMessage {
-	b, err := flags.AppendFilters(nil, f)
+	b, err := f.Normal()
 	return valid(f.Err(), b, err)
 }
 
@@ -32,7 +32,7 @@ func valid(fault error, b []byte, err error) json.RawMessage {
 // Criteria returns the filters of a cohort, {"properties": …} with its tree, as
 // Filters does.
 func Criteria(tree *flags.CohortNode) json.RawMessage {
-	b, err := flags.AppendCohort(nil, tree)
+	b, err := tree.Normal()
 	return valid((&flags.Cohort{Properties: tree}).Err(), b, err)
 }
 

@@ -25,7 +25,7 @@ var harmless = map[string]map[string]bool{
 	"strings":       {"Contains": true, "EqualFold": true, "HasPrefix": true, "HasSuffix": true, "ToLower": true, "ToUpper": true, "TrimSpace": true},
 	"testing":       {"common.Context": true, "TB.Context": true},
 	flagstaffPath:   {"From": true, "Client.For": true, "Client.Snapshot": true, "Client.Evaluator": true, "Person.Request": true},
-	flagsPath:       {"Any": true, "Bool": true, "Float": true, "Int": true, "String": true, "Time": true, "Of": true, "ByKey": true, "Evaluator.Snapshot": true},
+	flagsPath:       {"AnyProperty": true, "BoolProperty": true, "FloatProperty": true, "IntProperty": true, "StringProperty": true, "TimeProperty": true, "ByKey": true, "Evaluator.Snapshot": true},
 	openFeaturePath: {"NewEvaluationContext": true, "NewTargetlessEvaluationContext": true, "Client.EvaluationContext": true},
 	postHogPath:     {"NewProperties": true, "NewGroups": true},
 }

@@ -281,8 +281,8 @@ func TestUpgradeVersions(t *testing.T) {
 }
 
 func sameFilters(a, b flags.Filters) bool {
-	x, err1 := flags.AppendFilters(nil, &a)
-	y, err2 := flags.AppendFilters(nil, &b)
+	x, err1 := a.Normal()
+	y, err2 := b.Normal()
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 

@@ -163,25 +163,25 @@ var byNumber = flags.Declare("new-checkout")
 
 // Every asks in every way for a flag that does not exist.
 func Every(p *flagstaff.Person, s *flags.Snapshot, e *flags.Evaluator, in *flags.Input, m *flags.Memory, r *flags.Request) {
-	_, _ = p.Result("nothing")                            // want `there is no flag "nothing"`
-	_, _ = p.Explain("nothing")                           // want `there is no flag "nothing"`
-	_, _ = s.Flag("nothing", r)                           // want `there is no flag "nothing"`
-	_, _ = s.Lookup("nothing", r)                         // want `there is no flag "nothing"`
-	_, _ = s.Brief("nothing", r)                          // want `there is no flag "nothing"`
-	_, _ = s.Explain("nothing", r)                        // want `there is no flag "nothing"`
-	_, _ = s.Constant("nothing")                          // want `there is no flag "nothing"`
-	_ = s.NeedsOf("nothing")                              // want `there is no flag "nothing"`
-	_ = s.Variant("nothing", r, "")                       // want `there is no flag "nothing"`
-	_ = s.Payload("nothing", r, new(any))                 // want `there is no flag "nothing"`
-	_ = e.Bool("nothing", r, false)                       // want `there is no flag "nothing"`
-	_ = e.Payload("nothing", r, new(any))                 // want `there is no flag "nothing"`
-	_, _ = in.Flag("nothing")                             // want `there is no flag "nothing"`
-	_, _ = in.Explain("nothing")                          // want `there is no flag "nothing"`
-	_, _ = s.Evaluate(r).Get("nothing")                   // want `there is no flag "nothing"`
-	_, _, _ = m.Brief(s, flags.ByKey("nothing"), r, true) // want `there is no flag "nothing"`
-	_, _ = flags.Declare("nothing").Brief(s, r)           // want `there is no flag "nothing"`
-	_, _ = flags.ByKey("nothing").Lookup(s, r)            // want `there is no flag "nothing"`
-	local := flags.ByKey("nothing")                       // want `there is no flag "nothing"`
+	_, _ = p.Result("nothing")                             // want `there is no flag "nothing"`
+	_, _ = p.Explain("nothing")                            // want `there is no flag "nothing"`
+	_, _ = s.Flag("nothing", r)                            // want `there is no flag "nothing"`
+	_, _ = s.Lookup("nothing", r)                          // want `there is no flag "nothing"`
+	_, _ = s.Detail("nothing", r)                          // want `there is no flag "nothing"`
+	_, _ = s.Explain("nothing", r)                         // want `there is no flag "nothing"`
+	_, _ = s.Constant("nothing")                           // want `there is no flag "nothing"`
+	_ = s.NeedsOf("nothing")                               // want `there is no flag "nothing"`
+	_ = s.Variant("nothing", r, "")                        // want `there is no flag "nothing"`
+	_ = s.Payload("nothing", r, new(any))                  // want `there is no flag "nothing"`
+	_ = e.Bool("nothing", r, false)                        // want `there is no flag "nothing"`
+	_ = e.Payload("nothing", r, new(any))                  // want `there is no flag "nothing"`
+	_, _ = in.Flag("nothing")                              // want `there is no flag "nothing"`
+	_, _ = in.Explain("nothing")                           // want `there is no flag "nothing"`
+	_, _ = s.Evaluate(r).Get("nothing")                    // want `there is no flag "nothing"`
+	_, _, _ = m.Detail(s, flags.ByKey("nothing"), r, true) // want `there is no flag "nothing"`
+	_, _ = flags.Declare("nothing").Detail(s, r)           // want `there is no flag "nothing"`
+	_, _ = flags.ByKey("nothing").Lookup(s, r)             // want `there is no flag "nothing"`
+	local := flags.ByKey("nothing")                        // want `there is no flag "nothing"`
 	_ = local.Bool(s, r, false)
 }
 
@@ -256,7 +256,7 @@ func Requests(c *flagstaff.Client, s *flags.Snapshot, more map[string]any, compa
 	s.Bool("company", &flags.Request{Groups: map[string]string{"company": "acme"}}, false) // want `flag "company" looks at the property size of the group company, which the request does not have`
 	s.Bool("company", &flags.Request{
 		Groups:   map[string]string{"company": "acme"},
-		OfGroups: []flags.GroupProperty{flags.Of("company", flags.IntProperty("size", 3))},
+		OfGroups: []flags.GroupProperty{{Type: "company", Property: flags.IntProperty("size", 3)}},
 	}, false)
 	c.For(&flags.Request{DistinctID: "a"}).Bool("pro", false) // want `flag "pro" looks at the property plan`
 	p := c.For(&flags.Request{Filter: runtime.Filter{Tags: []string{"shop"}}})

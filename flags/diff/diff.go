@@ -1,4 +1,4 @@
-package flags
+package diff
 
 import (
 	"cmp"
@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // Reason codes that only the results of a [Change] have.
@@ -24,9 +27,9 @@ const (
 	maxExamples = 3   // of one change
 )
 
-// A DiffReport says what a change of definitions does to subjects. String puts it
+// A Report says what a change of definitions does to subjects. String puts it
 // into words.
-type DiffReport struct {
+type Report struct {
 	// Subjects is the number of subjects, and Changed the number of subjects who
 	// get another value of any flag.
 	Subjects int
@@ -34,13 +37,13 @@ type DiffReport struct {
 
 	// Flags are the flags that only one of the snapshots has, or whose value or
 	// payload changes for anyone: by share, from high to low, and then by key.
-	Flags []FlagDiff
+	Flags []Flag
 
-	flags int // of either snapshot
+	all int // flags of either snapshot
 }
 
-// A FlagDiff says what a change of definitions does to one flag.
-type FlagDiff struct {
+// A Flag says what a change of definitions does to one flag.
+type Flag struct {
 	Key string
 
 	// Added and Removed say that only one of the snapshots has the flag.
@@ -68,8 +71,8 @@ type FlagDiff struct {
 type Change struct {
 	// Before and After are the results of the first subject. The code of a
 	// reason may be [ReasonNoFlag] or [ReasonHidden].
-	Before Result
-	After  Result
+	Before flags.Result
+	After  flags.Result
 
 	Subjects int
 
@@ -83,7 +86,7 @@ type Subject struct {
 	DistinctID string
 }
 
-// Diff evaluates all flags before and after a change of definitions and reports
+// Compare evaluates all flags before and after a change of definitions and reports
 // for whom they differ, and why. It takes the subjects one by one, so that there
 // may be any number of them. Equal snapshots and subjects give equal reports.
 //
@@ -91,13 +94,13 @@ type Subject struct {
 // variants differ, or if the flag fails in only one. A flag that a snapshot does
 // not have, that is inactive or that the request may not see counts as disabled,
 // without a payload. A nil snapshot has no flags. For a request without Now, Now is
-// the moment at which Diff was called. A nil request stands for an empty one.
-func Diff(before, after *Snapshot, subjects iter.Seq[*Request]) *DiffReport {
+// the moment at which Compare was called. A nil request stands for an empty one.
+func Compare(before, after *flags.Snapshot, subjects iter.Seq[*flags.Request]) *Report {
 	d := newDiffer(before, after)
 	now := time.Now()
 	if subjects != nil {
 		for r := range subjects {
-			var request Request
+			var request flags.Request
 			if r != nil {
 				request = *r
 			}
@@ -112,15 +115,14 @@ func Diff(before, after *Snapshot, subjects iter.Seq[*Request]) *DiffReport {
 
 // A differ makes a report.
 type differ struct {
-	report        *DiffReport
+	report        *Report
 	before, after side
 	flags         []*flagDiffer
 }
 
 // A flagDiffer collects the changes of one flag.
 type flagDiffer struct {
-	FlagDiff
-	before, after   int32 // number of the flag in either snapshot, or -1
+	Flag
 	values, payload changes
 }
 
@@ -130,58 +132,60 @@ type changes map[[2]cause]*Change
 // A cause is a value with the part of its reason that the subjects of a Change
 // share.
 type cause struct {
-	value seenValue
+	value value
 	code  string
 	index int
 }
 
-// A seenValue is the value of a flag as clients see it.
-type seenValue struct {
-	enabled, failed, hasVariant bool
-	variant                     string
+func causeOf(r *flags.Result) cause {
+	return cause{valueOf(r), r.Reason.Code, r.Reason.ConditionIndex}
 }
+
+// A value is the value of a flag as clients see it.
+type value struct {
+	enabled, failed bool
+	variant         any // true or false if there is none
+}
+
+func valueOf(r *flags.Result) value { return value{r.Enabled, r.Failed, r.Value()} }
 
 // newDiffer lists the flags of the snapshot after the change, in its order, and
 // then the flags that only the snapshot before has.
-func newDiffer(before, after *Snapshot) *differ {
-	d := &differ{report: new(DiffReport), before: newSide(before), after: newSide(after)}
+func newDiffer(before, after *flags.Snapshot) *differ {
+	d := &differ{report: new(Report), before: side{snap: before}, after: side{snap: after}}
 	add := func(key string) {
-		f := &flagDiffer{before: d.before.find(key), after: d.after.find(key), values: changes{}, payload: changes{}}
-		f.Key, f.Added, f.Removed = key, f.before < 0, f.after < 0
+		f := &flagDiffer{values: changes{}, payload: changes{}}
+		f.Key, f.Added, f.Removed = key, !before.Has(key), !after.Has(key)
 		d.flags = append(d.flags, f)
 	}
-	if after != nil {
-		for key := range after.Keys() {
-			add(key)
-		}
+	for key := range after.Keys() {
+		add(key)
 	}
-	if before != nil {
-		for key := range before.Keys() {
-			if d.after.find(key) < 0 {
-				add(key)
-			}
+	for key := range before.Keys() {
+		if !after.Has(key) {
+			add(key)
 		}
 	}
 	return d
 }
 
 // addSubject evaluates both snapshots for a subject and counts what differs.
-func (d *differ) addSubject(r *Request) {
+func (d *differ) addSubject(r *flags.Request) {
 	d.report.Subjects++
-	d.before.decideAll(r)
-	d.after.decideAll(r)
+	d.before.evaluate(r)
+	d.after.evaluate(r)
 	changed := false
 	for _, f := range d.flags {
-		before, payloadBefore := d.before.value(f.before)
-		after, payloadAfter := d.after.value(f.after)
+		before, after := d.before.result(f.Key), d.after.result(f.Key)
+		from, to := valueOf(&before), valueOf(&after)
 		switch {
-		case before != after:
+		case from != to:
 			changed = true
 			f.Changed++
-			d.addChange(f, f.values, r, before, after)
-		case payloadBefore != payloadAfter:
+			d.addChange(f.values, r, &before, &after)
+		case before.Metadata.Payload != after.Metadata.Payload:
 			f.PayloadChanged++
-			d.addChange(f, f.payload, r, before, after)
+			d.addChange(f.payload, r, &before, &after)
 		}
 	}
 	if changed {
@@ -190,29 +194,25 @@ func (d *differ) addSubject(r *Request) {
 }
 
 // addChange counts a subject whose value or payload of a flag changes.
-func (d *differ) addChange(f *flagDiffer, seen changes, r *Request, before, after seenValue) {
-	from, to := d.before.result(f.before, f.Key), d.after.result(f.after, f.Key)
-	key := [2]cause{
-		{before, from.Reason.Code, from.Reason.ConditionIndex},
-		{after, to.Reason.Code, to.Reason.ConditionIndex},
-	}
+func (d *differ) addChange(seen changes, r *flags.Request, before, after *flags.Result) {
+	key := [2]cause{causeOf(before), causeOf(after)}
 	c := seen[key]
 	if c == nil {
 		if len(seen) == maxChanges {
 			return
 		}
-		c = &Change{Before: from, After: to}
+		c = &Change{Before: *before, After: *after}
 		seen[key] = c
 	}
 	c.Subjects++
 	if len(c.Examples) < maxExamples {
-		c.Examples = append(c.Examples, Subject{d.report.Subjects, strings.Clone(cutDistinctID(r.DistinctID))})
+		c.Examples = append(c.Examples, Subject{d.report.Subjects, strings.Clone(text.Identifier(strings.ToValidUTF8(r.DistinctID, "\uFFFD"), 200))})
 	}
 }
 
 // finishReport returns the report on all subjects so far.
-func (d *differ) finishReport() *DiffReport {
-	d.report.flags = len(d.flags)
+func (d *differ) finishReport() *Report {
+	d.report.all = len(d.flags)
 	for _, f := range d.flags {
 		if !f.Added && !f.Removed && f.Changed == 0 && f.PayloadChanged == 0 {
 			continue
@@ -221,9 +221,9 @@ func (d *differ) finishReport() *DiffReport {
 			f.Share = float64(f.Changed) / float64(d.report.Subjects)
 		}
 		f.Changes, f.PayloadChanges = f.values.bySubjects(), f.payload.bySubjects()
-		d.report.Flags = append(d.report.Flags, f.FlagDiff)
+		d.report.Flags = append(d.report.Flags, f.Flag)
 	}
-	slices.SortFunc(d.report.Flags, func(a, b FlagDiff) int {
+	slices.SortFunc(d.report.Flags, func(a, b Flag) int {
 		return cmp.Or(cmp.Compare(b.Changed, a.Changed), strings.Compare(a.Key, b.Key))
 	})
 	return d.report
@@ -245,60 +245,26 @@ func (cs changes) bySubjects() []Change {
 
 // A side evaluates one of the two snapshots.
 type side struct {
-	snap *Snapshot // nil: no flags
-	in   *Input
+	snap    *flags.Snapshot // nil: no flags
+	request *flags.Request
+	results *flags.Results
 }
 
-func newSide(s *Snapshot) side { return side{s, new(Input)} }
+// evaluate evaluates all flags for a request.
+func (s *side) evaluate(r *flags.Request) { s.request, s.results = r, s.snap.Evaluate(r) }
 
-// find returns the number of a flag in the snapshot, or -1.
-func (s side) find(key string) int32 {
-	if s.snap != nil {
-		if i, ok := s.snap.find(key); ok {
-			return i
-		}
+// result returns what the last evaluation came to for a flag, with a reason of its own if
+// the request does not see the flag.
+func (s *side) result(key string) flags.Result {
+	if r, ok := s.results.Get(key); ok {
+		return r
 	}
-	return -1
-}
-
-// decideAll evaluates all flags for a request.
-func (s side) decideAll(r *Request) {
-	if s.snap != nil {
-		s.in.fromRequest(s.snap, r)
-		s.in.decideAll()
+	if !s.snap.Has(key) {
+		return flags.Result{Key: key, Reason: flags.Reason{Code: ReasonNoFlag, ConditionIndex: -1, Description: "No such flag"}}
 	}
-}
-
-// decision returns what the last evaluation came to for a flag.
-func (s side) decision(i int32) decision {
-	if i < 0 || s.in.ran[i] != s.in.run {
-		return decision{value: valueHidden}
+	r, err := s.snap.Flag(key, s.request)
+	if err == nil && (r.Failed || r.Reason.Code == flags.ReasonFlagDisabled) {
+		return r // of a dependency cycle, or inactive
 	}
-	return s.in.decisions[i]
-}
-
-// value returns the value of a flag, and the text of its payload.
-func (s side) value(i int32) (_ seenValue, payload string) {
-	d := s.decision(i)
-	switch {
-	case d.value == valueOmitted:
-		return seenValue{failed: true}, ""
-	case d.value < 0:
-		return seenValue{}, ""
-	}
-	v := &s.snap.values[d.value]
-	return seenValue{v.enabled, v.failed, v.hasVariant, v.variant}, s.snap.payloads[v.payload].text
-}
-
-// result returns the whole result, with the reason if there is none.
-func (s side) result(i int32, key string) Result {
-	if i < 0 {
-		return Result{Key: key, Reason: Reason{ReasonNoFlag, -1, "No such flag"}}
-	}
-	d, f := s.decision(i), &s.snap.flags[i]
-	r := s.snap.resultOrDisabled(i, d)
-	if d.value == valueHidden && (f.state != dormant || !s.in.maySee(f)) {
-		r.Reason = Reason{ReasonHidden, -1, "Hidden from the request"}
-	}
-	return r
+	return flags.Result{Key: key, Reason: flags.Reason{Code: ReasonHidden, ConditionIndex: -1, Description: "Hidden from the request"}}
 }

@@ -5,63 +5,63 @@ import (
 	"sync/atomic"
 )
 
-// A Brief is the value of one flag for one request: a [Result] that is not written out.
-// The zero Brief is a flag that is off.
-type Brief struct {
+// A Detail is the value of one flag for one request: a [Result] that is not written out.
+// The zero Detail is a flag that is off.
+type Detail struct {
 	snap    *Snapshot
 	flag    int32
 	came    decision
 	written *Result // what the Snapshot does not have, such as Answers; nil: it has all
 }
 
-// Brief is [Snapshot.Flag] without the texts of a Result. It is not ok where Flag returns
+// Detail is [Snapshot.Flag] without the texts of a Result. It is not ok where Flag returns
 // an error.
-func (s *Snapshot) Brief(key string, r *Request) (b Brief, ok bool) {
-	return ByKey(key).Brief(s, r)
+func (s *Snapshot) Detail(key string, r *Request) (b Detail, ok bool) {
+	return ByKey(key).Detail(s, r)
 }
 
-// Brief returns the value of the flag, see [Snapshot.Brief].
-func (f Ref) Brief(s *Snapshot, r *Request) (b Brief, ok bool) {
+// Detail returns the value of the flag, see [Snapshot.Detail].
+func (f Ref) Detail(s *Snapshot, r *Request) (b Detail, ok bool) {
 	if s.isUnset() {
-		return Brief{}, false
+		return Detail{}, false
 	}
 	if r.hasAnswers() {
-		return s.writtenBrief(f.key, r)
+		return s.writtenDetail(f.key, r)
 	}
 	i, ok := f.place(s)
 	if !ok {
-		return Brief{}, false
+		return Detail{}, false
 	}
-	return s.briefAt(i, r)
+	return s.detailAt(i, r)
 }
 
-// briefAt is Brief for flag i, and a request without Answers.
-func (s *Snapshot) briefAt(i int32, r *Request) (b Brief, ok bool) {
+// detailAt is Detail for flag i, and a request without Answers.
+func (s *Snapshot) detailAt(i int32, r *Request) (b Detail, ok bool) {
 	f := &s.flags[i]
 	if f.encrypted || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags(), f.tagMatch) {
-		return Brief{}, false
+		return Detail{}, false
 	}
 	came := s.decideFlag(i, r)
 	switch came.value {
 	case valueHidden:
 		came = decision{f.offValue, reasonDisabled}
 	case valueOmitted: // no value of the flag is such a failure
-		return s.writtenBrief(f.key(), r)
+		return s.writtenDetail(f.key(), r)
 	}
-	return Brief{snap: s.self, flag: i, came: came}, true
+	return Detail{snap: s.self, flag: i, came: came}, true
 }
 
 //go:noinline
-func (s *Snapshot) writtenBrief(key string, r *Request) (b Brief, ok bool) {
+func (s *Snapshot) writtenDetail(key string, r *Request) (b Detail, ok bool) {
 	result, err := s.Flag(key, r)
 	if err != nil {
-		return Brief{}, false
+		return Detail{}, false
 	}
-	return Brief{written: &result}, true
+	return Detail{written: &result}, true
 }
 
-// Result writes the Brief out.
-func (b Brief) Result() (r Result) {
+// Result writes the Detail out.
+func (b Detail) Result() (r Result) {
 	switch {
 	case b.written != nil:
 		return *b.written
@@ -72,7 +72,7 @@ func (b Brief) Result() (r Result) {
 }
 
 // Key returns the key of the flag.
-func (b Brief) Key() string {
+func (b Detail) Key() string {
 	switch {
 	case b.written != nil:
 		return b.written.Key
@@ -83,7 +83,7 @@ func (b Brief) Key() string {
 }
 
 // Enabled is the field of the same name of [Result].
-func (b Brief) Enabled() bool {
+func (b Detail) Enabled() bool {
 	if b.written != nil {
 		return b.written.Enabled
 	}
@@ -91,7 +91,7 @@ func (b Brief) Enabled() bool {
 }
 
 // Variant is the field of the same name of [Result].
-func (b Brief) Variant() string {
+func (b Detail) Variant() string {
 	switch {
 	case b.written != nil:
 		return b.written.Variant
@@ -102,7 +102,7 @@ func (b Brief) Variant() string {
 }
 
 // Text is [Result.Text].
-func (b Brief) Text() string {
+func (b Detail) Text() string {
 	switch {
 	case b.written != nil:
 		return b.written.Text()
@@ -114,7 +114,7 @@ func (b Brief) Text() string {
 }
 
 // Failed is the field of the same name of [Result].
-func (b Brief) Failed() bool {
+func (b Detail) Failed() bool {
 	if b.written != nil {
 		return b.written.Failed
 	}
@@ -122,7 +122,7 @@ func (b Brief) Failed() bool {
 }
 
 // Payload returns the payload of the value, "" if there is none.
-func (b Brief) Payload() string {
+func (b Detail) Payload() string {
 	switch {
 	case b.written != nil:
 		return b.written.Metadata.Payload
@@ -133,7 +133,7 @@ func (b Brief) Payload() string {
 }
 
 // Multivariate is [Result.Multivariate].
-func (b Brief) Multivariate() bool {
+func (b Detail) Multivariate() bool {
 	if b.written != nil {
 		return b.written.Multivariate()
 	}
@@ -141,19 +141,19 @@ func (b Brief) Multivariate() bool {
 }
 
 // Inactive reports whether the flag is inactive, so that nothing was evaluated.
-func (b Brief) Inactive() bool {
+func (b Detail) Inactive() bool {
 	if b.written != nil {
 		return b.written.Reason.Code == ReasonFlagDisabled
 	}
 	return b.snap != nil && b.came.reason == reasonDisabled
 }
 
-// A Memory keeps the Briefs of one Snapshot about one Request, so that a flag is evaluated
+// A Memory keeps the Details of one Snapshot about one Request, so that a flag is evaluated
 // once, and shown once. The zero value is ready. It is safe for concurrent use, and no
 // goroutine waits for another: where several ask for the same flag at the same time, or for
 // more than five flags, some evaluate a flag again. More than five flags cost allocations.
 type Memory struct {
-	words [5]atomic.Uint64 // the first ones are taken, see [Brief.word]
+	words [5]atomic.Uint64 // the first ones are taken, see [Detail.word]
 
 	// The goroutine that has set busy may use more. With a mutex, or a slice that is no
 	// pointer, the compiler would let a Request escape that lies next to the Memory.
@@ -161,7 +161,7 @@ type Memory struct {
 	more *[]uint64
 }
 
-// The parts of a word, from its lowest bit. One that is 0 has no Brief.
+// The parts of a word, from its lowest bit. One that is 0 has no Detail.
 const (
 	wordShown      = 1
 	wordReasonAt   = 1
@@ -172,47 +172,47 @@ const (
 	wordFlagBits   = 64 - wordFlagAt // of the flag's number plus one
 )
 
-// word returns a Brief of a Snapshot as a word. It is not ok if the bits do not suffice: for
+// word returns a Detail of a Snapshot as a word. It is not ok if the bits do not suffice: for
 // more than a million flags, or values or condition sets of one flag.
-func (b *Brief) word() (w uint64, ok bool) {
+func (b *Detail) word() (w uint64, ok bool) {
 	flag, reason := uint64(b.flag)+1, uint64(b.came.reason)
 	value := uint64(b.came.value - b.snap.flags[b.flag].offValue)
 	w = flag<<wordFlagAt | value<<wordValueAt | reason<<wordReasonAt
 	return w, flag>>wordFlagBits == 0 && value>>wordValueBits == 0 && reason>>wordReasonBits == 0
 }
 
-// briefOf returns the Brief that a word stands for. It is not ok for a word of
+// detailOf returns the Detail that a word stands for. It is not ok for a word of
 // another Snapshot.
-func (s *Snapshot) briefOf(w uint64) (b Brief, ok bool) {
+func (s *Snapshot) detailOf(w uint64) (b Detail, ok bool) {
 	flag := int(w>>wordFlagAt) - 1
 	value, reason := int32(w>>wordValueAt&(1<<wordValueBits-1)), int32(w>>wordReasonAt&(1<<wordReasonBits-1))
 	if uint(flag) >= uint(len(s.flags)) || value >= s.flags[flag].valueCount || int(reason) >= len(s.reasons) {
-		return Brief{}, false
+		return Detail{}, false
 	}
-	return Brief{snap: s.self, flag: int32(flag), came: decision{s.flags[flag].offValue + value, reason}}, true
+	return Detail{snap: s.self, flag: int32(flag), came: decision{s.flags[flag].offValue + value, reason}}, true
 }
 
-// Brief is [Snapshot.Brief], of which it remembers what is ok. Show says that the value
+// Detail is [Snapshot.Detail], of which it remembers what is ok. Show says that the value
 // is shown to the person; first, that it was not before. What a request with Answers comes
 // to is not remembered, and is always shown first.
-func (m *Memory) Brief(s *Snapshot, f Ref, r *Request, show bool) (b Brief, first, ok bool) {
+func (m *Memory) Detail(s *Snapshot, f Ref, r *Request, show bool) (b Detail, first, ok bool) {
 	if s == nil {
-		return Brief{}, false, false
+		return Detail{}, false, false
 	}
 	for i := range m.words {
 		w := m.words[i].Load()
 		if w == 0 {
 			break
 		}
-		if b, ok = s.briefOf(w); ok && b.Key() == f.key {
+		if b, ok = s.detailOf(w); ok && b.Key() == f.key {
 			first = show && w&wordShown == 0 && m.words[i].Or(wordShown)&wordShown == 0
 			return b, first, true
 		}
 	}
 	if m.words[len(m.words)-1].Load() != 0 {
-		return m.briefMore(s, f, r, show)
+		return m.detailMore(s, f, r, show)
 	}
-	if b, ok = f.Brief(s, r); !ok || b.written != nil {
+	if b, ok = f.Detail(s, r); !ok || b.written != nil {
 		return b, show && ok, ok
 	}
 	w, fits := b.word()
@@ -231,12 +231,12 @@ func (m *Memory) Brief(s *Snapshot, f Ref, r *Request, show bool) (b Brief, firs
 	return b, show, true
 }
 
-// briefMore is Brief for flags that the words have no room for.
+// detailMore is Detail for flags that the words have no room for.
 //
 //go:noinline
-func (m *Memory) briefMore(s *Snapshot, f Ref, r *Request, show bool) (b Brief, first, ok bool) {
+func (m *Memory) detailMore(s *Snapshot, f Ref, r *Request, show bool) (b Detail, first, ok bool) {
 	if !m.busy.CompareAndSwap(false, true) {
-		b, _, ok = f.briefWord(s, r, show)
+		b, _, ok = f.detailWord(s, r, show)
 		return b, show && ok, ok
 	}
 	defer m.busy.Store(false)
@@ -244,23 +244,23 @@ func (m *Memory) briefMore(s *Snapshot, f Ref, r *Request, show bool) (b Brief, 
 		m.more = new([]uint64)
 	}
 	for i, w := range *m.more {
-		if b, ok = s.briefOf(w); ok && b.Key() == f.key {
+		if b, ok = s.detailOf(w); ok && b.Key() == f.key {
 			if show {
 				(*m.more)[i] |= wordShown
 			}
 			return b, show && w&wordShown == 0, true
 		}
 	}
-	b, w, ok := f.briefWord(s, r, show)
+	b, w, ok := f.detailWord(s, r, show)
 	if w != 0 {
 		*m.more = append(*m.more, w)
 	}
 	return b, show && ok, ok
 }
 
-// briefWord is Brief that remembers nothing. The word is 0 if there is none.
-func (f Ref) briefWord(s *Snapshot, r *Request, show bool) (b Brief, w uint64, ok bool) {
-	if b, ok = f.Brief(s, r); !ok || b.written != nil {
+// detailWord is Detail that remembers nothing. The word is 0 if there is none.
+func (f Ref) detailWord(s *Snapshot, r *Request, show bool) (b Detail, w uint64, ok bool) {
+	if b, ok = f.Detail(s, r); !ok || b.written != nil {
 		return b, 0, ok
 	}
 	if w, ok = b.word(); !ok {

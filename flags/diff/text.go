@@ -1,18 +1,21 @@
-package flags
+package diff
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
 // String returns the report as lines for people: a line for each flag, and below
 // it a line for each change.
-func (d *DiffReport) String() string {
+func (d *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d subjects (%s) get another value; %d of %d flags differ\n",
-		d.Changed, d.Subjects, percentText(d.Changed, d.Subjects), len(d.Flags), d.flags)
+		d.Changed, d.Subjects, percentText(d.Changed, d.Subjects), len(d.Flags), d.all)
 	if len(d.Flags) == 0 {
 		return b.String()
 	}
@@ -31,7 +34,7 @@ func (d *DiffReport) String() string {
 	return b.String()
 }
 
-func (f *FlagDiff) kindText() string {
+func (f *Flag) kindText() string {
 	switch {
 	case f.Added:
 		return "added"
@@ -45,9 +48,9 @@ func (f *FlagDiff) kindText() string {
 }
 
 // changeLines returns the changes of a flag, one per line.
-func (f *FlagDiff) changeLines() []string {
+func (f *Flag) changeLines() []string {
 	var table [][]string
-	add := func(list []Change, total int, side func(Result) string, what string) {
+	add := func(list []Change, total int, side func(flags.Result) string, what string) {
 		for i := range list {
 			c := &list[i]
 			table = append(table, []string{strconv.Itoa(c.Subjects), side(c.Before), "→", side(c.After), c.examplesText()})
@@ -63,21 +66,31 @@ func (f *FlagDiff) changeLines() []string {
 }
 
 // withReason puts a value and its reason into words.
-func withReason(r Result) string {
-	t := Trace{Result: r}
+func withReason(r flags.Result) string {
 	if r.Reason.ConditionIndex < 0 {
-		return fmt.Sprintf("%s (%s)", t.valueText(), r.Reason.Code)
+		return fmt.Sprintf("%s (%s)", valueText(r), r.Reason.Code)
 	}
-	return fmt.Sprintf("%s (%s %d)", t.valueText(), r.Reason.Code, r.Reason.ConditionIndex)
+	return fmt.Sprintf("%s (%s %d)", valueText(r), r.Reason.Code, r.Reason.ConditionIndex)
+}
+
+func valueText(r flags.Result) string {
+	switch v := r.Value().(type) {
+	case string:
+		return strconv.Quote(v)
+	default:
+		if r.Failed {
+			return "failed"
+		}
+		return fmt.Sprint(v)
+	}
 }
 
 // withPayload puts a value and its payload into words.
-func withPayload(r Result) string {
-	t := Trace{Result: r}
+func withPayload(r flags.Result) string {
 	if r.Metadata.Payload == "" {
-		return t.valueText() + " without payload"
+		return valueText(r) + " without payload"
 	}
-	return t.valueText() + " with payload " + printable(shorten(r.Metadata.Payload))
+	return valueText(r) + " with payload " + printable(words.Shorten(r.Metadata.Payload, 80))
 }
 
 func (c *Change) examplesText() string {

@@ -39,64 +39,64 @@ func TestRuling61SingleVariant(t *testing.T) {
 	for _, tt := range []struct {
 		shares    []string
 		condition string
-		want      flags.Basis
+		want      string
 	}{
-		{[]string{"100"}, `{}`, flags.BasisEveryone},
-		{[]string{"100", "0"}, `{}`, flags.BasisEveryone},
-		{[]string{"0", "100"}, `{}`, flags.BasisEveryone},
-		{[]string{"99.9"}, `{}`, flags.BasisRollout},
-		{[]string{"99.9", "0.1"}, `{}`, flags.BasisRollout},
-		{[]string{"0"}, `{}`, flags.BasisRollout},
-		{[]string{"100"}, `{"rollout_percentage":99.9}`, flags.BasisRollout},
-		{[]string{"100"}, `{"properties":[{"key":"plan","type":"person","value":"pro"}]}`, flags.BasisTargeting},
-		{[]string{"100"}, `{"variant":"v0"}`, flags.BasisTargeting},
+		{[]string{"100"}, `{}`, "STATIC"},
+		{[]string{"100", "0"}, `{}`, "STATIC"},
+		{[]string{"0", "100"}, `{}`, "STATIC"},
+		{[]string{"99.9"}, `{}`, "SPLIT"},
+		{[]string{"99.9", "0.1"}, `{}`, "SPLIT"},
+		{[]string{"0"}, `{}`, "SPLIT"},
+		{[]string{"100"}, `{"rollout_percentage":99.9}`, "SPLIT"},
+		{[]string{"100"}, `{"properties":[{"key":"plan","type":"person","value":"pro"}]}`, "TARGETING_MATCH"},
+		{[]string{"100"}, `{"variant":"v0"}`, "TARGETING_MATCH"},
 	} {
 		variants := make([]string, len(tt.shares))
 		for i, share := range tt.shares {
 			variants[i] = fmt.Sprintf(`{"key":"v%d","rollout_percentage":%s}`, i, share)
 		}
 		s := compileText(t, `{"flags":[{"id":1,"key":"k","active":true,"filters":{"groups":[`+tt.condition+`],"multivariate":{"variants":[`+strings.Join(variants, ",")+`]}}}]}`)
-		if r, err := s.Flag("k", pro); err != nil || r.Basis() != tt.want || !r.Enabled {
-			t.Errorf("shares %v, condition set %s: basis %d, enabled %v, %v; want %d", tt.shares, tt.condition, r.Basis(), r.Enabled, err, tt.want)
+		if r, err := s.Flag("k", pro); err != nil || r.OpenFeatureReason() != tt.want || !r.Enabled {
+			t.Errorf("shares %v, condition set %s: reason %s, enabled %v, %v; want %s", tt.shares, tt.condition, r.OpenFeatureReason(), r.Enabled, err, tt.want)
 		}
 	}
 }
 
-func TestBasis(t *testing.T) {
+func TestOpenFeatureReason(t *testing.T) {
 	s := compileText(t, bases)
 	pro := &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro", "$feature_enrollment/enrolled": true}}
 	stranger := &flags.Request{DistinctID: "user-1"}
 	for _, tt := range []struct {
 		key                  string
 		request              *flags.Request
-		want                 flags.Basis
+		want                 string
 		enabled              bool
 		multivariate, config bool
 	}{
-		{"everyone", stranger, flags.BasisEveryone, true, false, false},
-		{"targeted", pro, flags.BasisTargeting, true, false, false},
-		{"targeted", stranger, flags.BasisNone, false, false, false},
-		{"targeted-share", pro, flags.BasisTargeting, true, false, false},
-		{"targeted-share", stranger, flags.BasisRollout, false, false, false},
-		{"share", stranger, flags.BasisRollout, true, false, false},
-		{"nobody", stranger, flags.BasisRollout, false, false, false},
-		{"drawn", stranger, flags.BasisRollout, true, true, false},
-		{"pinned", stranger, flags.BasisTargeting, true, true, false},
-		{"held-out", stranger, flags.BasisRollout, true, false, false},
-		{"enrolled", pro, flags.BasisTargeting, true, false, false},
-		{"enrolled", stranger, flags.BasisRollout, false, false, false},
-		{"config", stranger, flags.BasisEveryone, true, false, true},
-		{"off", stranger, flags.BasisNone, false, true, false},
-		{"cycle", stranger, flags.BasisNone, false, false, false},
-		{"empty", stranger, flags.BasisNone, false, false, false},
+		{"everyone", stranger, "STATIC", true, false, false},
+		{"targeted", pro, "TARGETING_MATCH", true, false, false},
+		{"targeted", stranger, "DEFAULT", false, false, false},
+		{"targeted-share", pro, "TARGETING_MATCH", true, false, false},
+		{"targeted-share", stranger, "SPLIT", false, false, false},
+		{"share", stranger, "SPLIT", true, false, false},
+		{"nobody", stranger, "SPLIT", false, false, false},
+		{"drawn", stranger, "SPLIT", true, true, false},
+		{"pinned", stranger, "TARGETING_MATCH", true, true, false},
+		{"held-out", stranger, "SPLIT", true, false, false},
+		{"enrolled", pro, "TARGETING_MATCH", true, false, false},
+		{"enrolled", stranger, "SPLIT", false, false, false},
+		{"config", stranger, "STATIC", true, false, true},
+		{"off", stranger, "DISABLED", false, true, false},
+		{"cycle", stranger, "DEFAULT", false, false, false},
+		{"empty", stranger, "DEFAULT", false, false, false},
 	} {
 		r, err := s.Flag(tt.key, tt.request)
-		if err != nil || r.Basis() != tt.want || r.Enabled != tt.enabled || r.Multivariate() != tt.multivariate || r.RemoteConfiguration() != tt.config {
-			t.Errorf("%s for %v: basis %d, enabled %v, multivariate %v, remote configuration %v (%v); want %+v",
-				tt.key, tt.request.PersonProperties, r.Basis(), r.Enabled, r.Multivariate(), r.RemoteConfiguration(), err, tt)
+		if err != nil || r.OpenFeatureReason() != tt.want || r.Enabled != tt.enabled || r.Multivariate() != tt.multivariate || r.RemoteConfiguration() != tt.config {
+			t.Errorf("%s for %v: reason %s, enabled %v, multivariate %v, remote configuration %v (%v); want %+v",
+				tt.key, tt.request.PersonProperties, r.OpenFeatureReason(), r.Enabled, r.Multivariate(), r.RemoteConfiguration(), err, tt)
 		}
 	}
-	if zero := new(flags.Result); zero.Basis() != flags.BasisNone || zero.Multivariate() || zero.RemoteConfiguration() {
+	if zero := new(flags.Result); zero.OpenFeatureReason() != "DEFAULT" || zero.Multivariate() || zero.RemoteConfiguration() {
 		t.Error("the zero Result says something")
 	}
 }
@@ -133,7 +133,7 @@ func TestInputFlags(t *testing.T) {
 	if !raceEnabled {
 		n := testing.AllocsPerRun(100, func() {
 			for r := range in.Flags() {
-				_ = r.Basis()
+				_ = r.OpenFeatureReason()
 			}
 		})
 		if n != 0 {
