@@ -100,9 +100,10 @@ func run(r io.Reader, w io.Writer) error {
 	}
 	fmt.Fprintln(w, "| | work | case | time | floor | ratio | target | allocs |")
 	fmt.Fprintln(w, "|---|---|---|--:|--:|--:|---|--:|")
+	t := &table{w: w}
 	for _, s := range all {
 		if _, ok := s.unit["floor-req/s"]; ok {
-			load(w, s)
+			load(t, s)
 			continue
 		}
 		group, leaf := cut(s.name)
@@ -116,13 +117,31 @@ func run(r io.Reader, w io.Writer) error {
 			rest = strings.Trim(rest+"/"+leaf, "/")
 		}
 		mine, base := slices.Min(s.unit["ns/op"]), slices.Min(floor.unit["ns/op"])
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.2f | %s | %s |\n", id, work, readable(rest),
-			show(mine), show(base), mine/base, target, allocations(s))
+		t.row(id, work, "%s | %s | %s | %.2f | %s | %s", readable(rest), show(mine), show(base), mine/base, target, allocations(s))
 		if heap := s.unit["heap-B/flag"]; len(heap) > 0 {
-			fmt.Fprintf(w, "| %s | heap beyond rendered bytes | %s | %.0f B a flag | | | ≤ 450 | |\n", id, readable(rest), median(heap))
+			t.row(id, "heap beyond rendered bytes", "%s | %.0f B a flag | | | ≤ 450 |", readable(rest), median(heap))
 		}
 	}
 	return nil
+}
+
+// A table prints rows, each of them without what it has in common with the row above.
+type table struct {
+	w        io.Writer
+	id, work string // of the row above
+}
+
+// row prints a row, whose cells after the first two are formatted.
+func (t *table) row(id, work, format string, cells ...any) {
+	shownID, shownWork := id, work
+	if id == t.id {
+		shownID = ""
+		if work == t.work {
+			shownWork = ""
+		}
+	}
+	t.id, t.work = id, work
+	fmt.Fprintf(t.w, "| %s | %s | "+format+" |\n", append([]any{shownID, shownWork}, cells...)...)
 }
 
 // about returns what a benchmark measures, and its target.
@@ -135,8 +154,8 @@ func about(name string) (work, target string) {
 	return work, target
 }
 
-// load prints a benchmark of a server under load.
-func load(w io.Writer, s *series) {
+// load prints a benchmark of a server under load: the rate and the 99th percentile of times.
+func load(t *table, s *series) {
 	id, _, _ := strings.Cut(s.name, "/")
 	for _, unit := range slices.Sorted(maps.Keys(s.unit)) {
 		name, ok := strings.CutSuffix(unit, "-req/s")
@@ -145,12 +164,13 @@ func load(w io.Writer, s *series) {
 		}
 		rate, floor := median(s.unit[unit]), median(s.unit["floor-req/s"])
 		work, target := about(s.name + "/" + name)
-		fmt.Fprintf(w, "| %s | %s | %s | %.0f/s | %.0f/s | %.2f | %s | |\n", id, work, name, rate, floor, median(s.unit[name+"/floor"]), target)
-		if len(s.unit[name+"-p99-ms"]) == 0 {
-			continue
+		mine, base, ratio := fmt.Sprintf("%.0f/s", rate), fmt.Sprintf("%.0f/s", floor), fmt.Sprintf("%.2f", median(s.unit[name+"/floor"]))
+		if len(s.unit[name+"-p99-ms"]) > 0 {
+			late, floor := median(s.unit[name+"-p99-ms"]), median(s.unit["floor-p99-ms"])
+			mine, base, ratio = fmt.Sprintf("%s, %.1f ms", mine, late), fmt.Sprintf("%s, %.1f ms", base, floor), fmt.Sprintf("%s, %.2f", ratio, late/floor)
+			target = strings.TrimPrefix(target+", ≤ 1.5", ", ")
 		}
-		late, floor := median(s.unit[name+"-p99-ms"]), median(s.unit["floor-p99-ms"])
-		fmt.Fprintf(w, "| %s | 99th percentile | %s | %.1f ms | %.1f ms | %.2f | ≤ 1.5 | |\n", id, name, late, floor, late/floor)
+		t.row(id, work, "%s | %s | %s | %s | %s |", name, mine, base, ratio, target)
 	}
 }
 
