@@ -48,10 +48,13 @@ var goneWords = []struct{ gone, instead string }{
 	{`(?i)\bshares?\b`, "rollout percentage, or variant weight"},
 	{`(?i)\bdrawn\b|\bwhat (?:the|a) flag is about\b`, "bucket by, or by variant weights"},
 	{`(?i)\bnobody\b`, "no caller, no person, or off"},
-	{`(?i)\b(?:is|are) no (?:valid )?[A-Za-z]+\b`, "is not a …"},
+	{`(?i)\b(?:is|are) no [A-Za-z]+\b`, "is not a …"},
 	{`(?i)\bseldom\b|\bwish(?:es)?\b|\bworlds?\b`, "the noun itself"},
 	{`(?i)\b(?:an?|the|its|their|each|every|another|of|with) (?:told|untold|came|kept|marks?)\b`, "the noun itself"},
 }
+
+// right are expressions that look like words that are gone.
+var right = regexp.MustCompile(`(?i)\bthere (?:is|are) no\b|\b(?:is|are) no (?:more|longer|later)\b`)
 
 // codeIn is what a document quotes: blocks, code in a line, and targets of links.
 var codeIn = regexp.MustCompile("(?ms)^```.*?^```$|`[^`\n]+`|\\]\\([^)]*\\)")
@@ -59,7 +62,7 @@ var codeIn = regexp.MustCompile("(?ms)^```.*?^```$|`[^`\n]+`|\\]\\([^)]*\\)")
 // goneIn returns the words in the prose of a document that are gone, each with what stands
 // instead.
 func goneIn(text string) (found []string) {
-	prose := codeIn.ReplaceAllString(text, "`")
+	prose := right.ReplaceAllString(codeIn.ReplaceAllString(text, "`"), "…")
 	for _, word := range goneWords {
 		for _, m := range regexp.MustCompile(word.gone).FindAllString(prose, -1) {
 			found = append(found, m+" ("+word.instead+")")
@@ -77,7 +80,7 @@ func TestGoneIn(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"`flagstaff_stream_set_aside_total` grows", "[link](a.md#shares)", "```sh\nflagstaff share\n```\n", "there was no key", "events are kept",
+		"`flagstaff_stream_set_aside_total` grows", "[link](a.md#shares)", "```sh\nflagstaff share\n```\n", "There is no key", "events are kept",
 	} {
 		if got := goneIn(text); len(got) > 0 {
 			t.Errorf("goneIn(%q) = %q", text, got)

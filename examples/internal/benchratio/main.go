@@ -98,8 +98,8 @@ func run(r io.Reader, w io.Writer) error {
 			floors[group] = s
 		}
 	}
-	fmt.Fprintln(w, "| | work: case | time | floor | ratio (target) | allocs |")
-	fmt.Fprintln(w, "|---|---|--:|--:|---|--:|")
+	fmt.Fprintln(w, "| work: case | time | floor | ratio (target) | allocs |")
+	fmt.Fprintln(w, "|---|--:|--:|---|--:|")
 	t := &table{w: w}
 	for _, s := range all {
 		if _, ok := s.unit["floor-req/s"]; ok {
@@ -133,20 +133,17 @@ type table struct {
 
 // row prints a row. A benchmark with one case has none to name.
 func (t *table) row(id, work, of string, cells ...string) {
-	name := []string{work, of}
+	name := []string{id + " " + work, of}
 	switch {
 	case id != t.id:
 	case work != t.work:
-		id = ""
+		name[0] = work
 	default:
-		id, name = "", name[1:]
+		name[0] = ""
 	}
-	if id != "" {
-		t.id = id
-	}
-	t.work = work
+	t.id, t.work = id, work
 	name = slices.DeleteFunc(name, func(part string) bool { return part == "" })
-	fmt.Fprintf(t.w, "| %s | %s | %s |\n", id, strings.Join(name, ": "), strings.Join(cells, " | "))
+	fmt.Fprintf(t.w, "| %s | %s |\n", strings.Join(name, ": "), strings.Join(cells, " | "))
 }
 
 // aimed returns a figure with its target.
