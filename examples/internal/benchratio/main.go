@@ -119,7 +119,7 @@ func run(r io.Reader, w io.Writer) error {
 		mine, base := slices.Min(s.unit["ns/op"]), slices.Min(floor.unit["ns/op"])
 		t.row(id, work, readable(rest), show(mine), show(base), aimed(fmt.Sprintf("%.2f", mine/base), target), allocations(s))
 		if heap := s.unit["heap-B/flag"]; len(heap) > 0 {
-			t.row(id, "heap beyond rendered bytes", readable(rest), aimed(fmt.Sprintf("%.0f B a flag", median(heap)), "≤ 450"), "", "", "")
+			t.row(id, "heap beyond rendered bytes", readable(rest), aimed(fmt.Sprintf("%.0f B a flag", median(heap)), "≤ 450"))
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ type table struct {
 
 // row prints a row. A benchmark with one case has none to name.
 func (t *table) row(id, work, of string, cells ...string) {
-	name := []string{id + " " + work, of}
+	name := []string{"**" + id + "** " + work, of}
 	switch {
 	case id != t.id:
 	case work != t.work:

@@ -23,10 +23,10 @@ PASS
 `
 	want := `| work: case | time | floor | ratio (target) | allocs |
 |---|--:|--:|---|--:|
-| E1 one boolean flag, 100 % | 20 ns | 15 ns | 1.33 (≤ 2.5) | 0 |
-| E5 all flags, from JSON to JSON: 100 | 20 ns | 10 ns | 2.00 |  |
+| **E1** one boolean flag, 100 % | 20 ns | 15 ns | 1.33 (≤ 2.5) | 0 |
+| **E5** all flags, from JSON to JSON: 100 | 20 ns | 10 ns | 2.00 |  |
 | 1000 | 60 ns | 20 ns | 3.00 |  |
-| S1 ` + "`POST /flags`" + `, 32 connections: sha1 | 500/s, 3.0 ms | 1000/s, 2.0 ms | 0.50, 1.50 (≥ 0.5, ≤ 1.5) |  |
+| **S1** ` + "`POST /flags`" + `, 32 connections: sha1 | 500/s, 3.0 ms | 1000/s, 2.0 ms | 0.50, 1.50 (≥ 0.5, ≤ 1.5) |  |
 `
 	var got strings.Builder
 	if err := run(strings.NewReader(input), &got); err != nil {
