@@ -63,11 +63,11 @@ func TestExamplesOfOtherProducts(t *testing.T) {
 	}
 }
 
-// TestSharesOfOneRule: the condition sets of from-go-feature-flag.md give the shares
+// TestWeightsOfOneRule: the condition sets of migrate.md give the weights
 // that it promises.
-func TestSharesOfOneRule(t *testing.T) {
+func TestWeightsOfOneRule(t *testing.T) {
 	const persons = 20_000
-	s := snapshotOf(t, "from-go-feature-flag.md", 1)
+	s := snapshotOf(t, "migrate.md", 0)
 	got := make(map[string]int)
 	for i := range persons {
 		r, err := s.Flag("scream-level", &flags.Request{DistinctID: fmt.Sprint("user-", i), PersonProperties: map[string]any{"beta": true}})
@@ -77,8 +77,8 @@ func TestSharesOfOneRule(t *testing.T) {
 		got[r.Text()]++
 	}
 	for variant, want := range map[string]float64{"low": 0.10, "medium": 0.50, "high": 0.40} {
-		if share := float64(got[variant]) / persons; math.Abs(share-want) > 0.02 {
-			t.Errorf("%s has a share of %.3f, want %.2f", variant, share, want)
+		if weight := float64(got[variant]) / persons; math.Abs(weight-want) > 0.02 {
+			t.Errorf("%s has a weight of %.3f, want %.2f", variant, weight, want)
 		}
 	}
 	if r, err := s.Flag("scream-level", &flags.Request{DistinctID: "user-1"}); err != nil || r.Text() != "low" {

@@ -21,20 +21,20 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// A limitRow is what the table of limits says about one constant.
+// A limitRow is what a table of limits says about one constant.
 type limitRow struct{ value, unit, what string }
 
-// limitLine is a row of the table: the constant, its value and unit, what it limits.
-var limitLine = regexp.MustCompile("(?m)^\\| `([^`]+\\.[mM]ax\\w+)` \\| ([0-9][0-9,.]*) ([^|]+?) \\| ([^|]+?) \\|$")
+// limitLine is a row of a table: the constant, its value and unit, what it limits.
+var limitLine = regexp.MustCompile("(?m)^`([^`]+\\.[mM]ax\\w+)` \\| ([0-9][0-9,.]*) ([^|]+?) \\| ([^|]+?)$")
 
-// TestLimits holds the table of limits in OPERATIONS.md to the code: it has each
+// TestLimits holds the tables of docs/limits.md to the code: they have each
 // constant of the product that is called max…, with its value, and nothing else. No
 // constant has another prefix of the same meaning.
 func TestLimits(t *testing.T) {
 	rows := make(map[string]limitRow)
-	for _, m := range limitLine.FindAllStringSubmatch(read(t, filepath.Join(root, "OPERATIONS.md")), -1) {
+	for _, m := range limitLine.FindAllStringSubmatch(read(t, "limits.md"), -1) {
 		if _, ok := rows[m[1]]; ok {
-			t.Errorf("OPERATIONS.md: %s has two rows", m[1])
+			t.Errorf("limits.md: %s has two rows", m[1])
 		}
 		rows[m[1]] = limitRow{value: m[2], unit: m[3], what: m[4]}
 	}
@@ -42,16 +42,16 @@ func TestLimits(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(constants)) {
 		row, ok := rows[name]
 		if !ok {
-			t.Errorf("OPERATIONS.md: no row for %s, %s", name, constants[name])
+			t.Errorf("limits.md: no row for %s, %s", name, constants[name])
 			continue
 		}
 		if want, err := row.number(); err != nil || !constant.Compare(constants[name], token.EQL, want) {
-			t.Errorf("OPERATIONS.md: %s is %s %s, but the code has %s", name, row.value, row.unit, constants[name])
+			t.Errorf("limits.md: %s is %s %s, but the code has %s", name, row.value, row.unit, constants[name])
 		}
 		delete(rows, name)
 	}
 	for name := range rows {
-		t.Errorf("OPERATIONS.md: the code has no %s", name)
+		t.Errorf("limits.md: the code has no %s", name)
 	}
 }
 

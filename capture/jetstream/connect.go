@@ -35,7 +35,7 @@ func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 	}, options...)...)
 }
 
-// The oldest nats-server that the program in examples/soak passes with (docs/reliability.md).
+// The oldest nats-server that the soak test passes with (examples/soak).
 const oldestMajor, oldestMinor = 2, 9
 
 // newContext returns what sends requests over a connection, or an error if the connected

@@ -14,5 +14,5 @@
 //
 //	go test ./soak -v -run Failover -failovers 4 -timeout 30m
 //
-// docs/reliability.md says what it does, and has the figures of an hour.
+// README.md says what they do, and has their figures.
 package soak

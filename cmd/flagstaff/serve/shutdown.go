@@ -90,7 +90,7 @@ func (f *front) answer(ctx context.Context, drain, timeout time.Duration) error 
 	return err
 }
 
-// server returns the server of the program, with the limits of OPERATIONS.md.
+// server returns the server of the program, with the limits of docs/limits.md.
 func (f *front) server() *http.Server {
 	s := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

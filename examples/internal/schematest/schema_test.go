@@ -138,7 +138,7 @@ var differences = []difference{
 	{"types of groups exist", flag(`{"groups": [{}], "aggregation_group_type_index": 3}`), "the group type does not exist"},
 	{"types of groups exist", property(`{"key": "p", "type": "group", "value": "x"}`), "the filter reads no known group"},
 	{"cohorts of flags do not ask what somebody did", `{"cohorts": {"1": {"type": "AND", "values": [{"key": "bought", "type": "behavioral", "value": "performed_event"}]}}, "flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "value": 1}]}]}}]}`, "asks what somebody did"},
-	{"shares of variants add up to 100", flag(`{"groups": [{}], "multivariate": {"variants": [{"key": "a", "rollout_percentage": 70}, {"key": "b", "rollout_percentage": 50}]}}`), "the shares of the variants sum to "},
+	{"weights of variants add up to 100", flag(`{"groups": [{}], "multivariate": {"variants": [{"key": "a", "rollout_percentage": 70}, {"key": "b", "rollout_percentage": 50}]}}`), "the shares of the variants sum to "},
 	{"keys of variants are unique, and what names one is right", flag(`{"groups": [{}], "multivariate": {"variants": [{"key": "a", "rollout_percentage": 50}, {"key": "a", "rollout_percentage": 50}]}}`), "two variants have the same key"},
 	{"keys of variants are unique, and what names one is right", flag(`{"groups": [{"variant": "a"}]}`), "the pinned variant does not exist"},
 	{"keys of variants are unique, and what names one is right", flag(`{"groups": [{}], "payloads": {"a": 1}}`), "the flag never has this value"},
@@ -165,13 +165,21 @@ func TestDifferences(t *testing.T) {
 		if d.found == "" && (refused == nil || len(errors) > 0) || d.found != "" && (refused != nil || len(errors) == 0 || !strings.Contains(strings.Join(errors, "\n"), d.found)) {
 			t.Errorf("%s: the schema says %v, and the library %q: %s", d.rule, refused, errors, d.document)
 		}
+		if d.found == "" {
+			d.rule += " (schema)"
+		}
 		rules = append(rules, d.rule)
 	}
 	var listed []string
 	_, section, _ := strings.Cut(read(t, "docs/definitions.md"), "\n## A schema for editors\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	for _, m := range regexp.MustCompile(`(?m)^\| ([^|]+) \| (?:library|schema) \|`).FindAllStringSubmatch(section, -1) {
+	ofLibrary, ofSchema, _ := strings.Cut(section, "\nOnly the schema ")
+	item := regexp.MustCompile(`(?m)^- (.+)$`)
+	for _, m := range item.FindAllStringSubmatch(ofLibrary, -1) {
 		listed = append(listed, m[1])
+	}
+	for _, m := range item.FindAllStringSubmatch(ofSchema, -1) {
+		listed = append(listed, m[1]+" (schema)")
 	}
 	if diff := cmp.Diff(slices.Compact(rules), listed); diff != "" {
 		t.Errorf("differences here, and in docs/definitions.md (-want +got):\n%s", diff)
