@@ -174,6 +174,8 @@ type decoder struct {
 	properties  slab[Filter]
 	variants    slab[Variant]
 	percentages slab[float64]
+
+	late flagMembers // of the flag
 }
 
 // errManyFaults stands for every fault after the first thousands.
@@ -689,90 +691,16 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	defer func() { d.flag, d.fault = nil, nil }()
 
 	notes := d.noteCount()
-	var filters, contexts, tags, key jsonscan.Value
-	var hasID, remote, odd bool
+	m := &d.late
+	*m = flagMembers{flag: f}
+	odd := false
 	var names nameSet
-	p := new(path) // of each member in turn
 	for o := d.values.Object(v); o.Next(); {
 		names.add(o.Name())
-		v := o.Value()
-		switch string(o.Name()) {
-		case "key":
-			key = v
-		case "id":
-			p.name = "id"
-			hasID = d.integer(&f.ID, p, v)
-		case "name":
-			if v.Kind() == jsonscan.String {
-				f.Name = d.name(v)
-			} else {
-				p.name = "name"
-				d.expect(jsonscan.String, p, v)
-			}
-		case "archived":
-			p.name = "archived"
-			d.expectBool(p, v)
-		case "tags":
-			p.name = "tags"
-			d.expectTexts(p, v)
-		case "experiment_set":
-			p.name = "experiment_set"
-			d.expect(jsonscan.Array, p, v)
-		case "active":
-			p.name = "active"
-			d.bool(&f.Active, p, v)
-		case "deleted":
-			p.name = "deleted"
-			d.bool(&f.Deleted, p, v)
-		case "version":
-			p.name = "version"
-			var n int64
-			if d.integer(&n, p, v) {
-				f.Version = int(n)
-			}
-		case "filters":
-			filters = v
-		case "ensure_experience_continuity":
-			p.name = "ensure_experience_continuity"
-			d.bool(&f.EnsureExperienceContinuity, p, v)
-		case "evaluate_remotely":
-			p.name = "evaluate_remotely"
-			d.bool(&remote, p, v)
-		case "bucketing_identifier":
-			p.name = "bucketing_identifier"
-			d.str(&f.BucketingIdentifier, p, v)
-		case "bucketing_hash":
-			p.name = "bucketing_hash"
-			d.str(&f.BucketingHash, p, v)
-		case "evaluation_runtime":
-			p.name = "evaluation_runtime"
-			d.str(&f.EvaluationRuntime, p, v)
-		case "evaluation_contexts":
-			contexts = v
-		case "evaluation_tags":
-			tags = v
-		case "evaluation_contexts_match_mode":
-			p.name = "evaluation_contexts_match_mode"
-			d.str(&f.EvaluationContextsMatchMode, p, v)
-		case "is_remote_configuration":
-			p.name = "is_remote_configuration"
-			d.bool(&f.IsRemoteConfiguration, p, v)
-		case "has_encrypted_payloads":
-			p.name = "has_encrypted_payloads"
-			d.bool(&f.HasEncryptedPayloads, p, v)
-		case "has_experiment":
-			p.name = "has_experiment"
-			b := true
-			d.bool(&b, p, v)
-			if !b {
-				f.HasExperiment = &b
-			}
-		case "rollout_percentage":
-			if v.Kind() != jsonscan.Null {
-				p.name = "rollout_percentage"
-				d.noteMember(members.Flag, "rollout_percentage", p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
-			}
-		default:
+		if field := flagFieldNamed[string(o.Name())]; field != nil {
+			m.place.name = field.name
+			field.read(d, m, &m.place, o.Value())
+		} else {
 			odd = odd || !members.Flag.Knows(o.Name())
 		}
 	}
@@ -781,41 +709,41 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	}
 	d.checkNames(&names, nil, v)
 
-	if key.Kind() != jsonscan.String || len(key) == len(`""`) {
+	if m.key.Kind() != jsonscan.String || len(m.key) == len(`""`) {
 		d.flag = nil
 		d.nameNotes(notes, "", at.String())
 		if !f.Deleted {
-			d.note(SeverityError, &path{up: at, name: "key"}, key, "the flag is left out; give it a key", errors.New("a flag's key must be a string that is not empty"))
+			d.note(SeverityError, &path{up: at, name: "key"}, m.key, "the flag is left out; give it a key", errors.New("a flag's key must be a string that is not empty"))
 		}
 		*f = Flag{} // its place is for the next one
 		d.out.Flags = d.out.Flags[:n]
 		return nil
 	}
-	f.Key = d.name(key)
+	f.Key = d.name(m.key)
 	d.nameNotes(notes, f.Key, "")
-	if remote {
+	if m.remote {
 		// Continuity is there for SDKs alone, so that they ask the server.
 		f.EnsureExperienceContinuity = false
 	}
-	if !hasID && f.fault == nil && !f.Deleted {
+	if !m.hasID && f.fault == nil && !f.Deleted {
 		d.note(SeverityWarning, &path{name: "id"}, nil, "results will say id 0", errors.New("the flag has no id"))
 	}
-	if contexts.Kind() != jsonscan.Null && contexts != nil {
-		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_contexts"}, contexts); err != nil {
+	if m.contexts.Kind() != jsonscan.Null && m.contexts != nil {
+		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_contexts"}, m.contexts); err != nil {
 			return err
 		}
-		d.expectTexts(&path{name: "evaluation_tags"}, tags)
-	} else if tags != nil {
-		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_tags"}, tags); err != nil {
+		d.expectTexts(&path{name: "evaluation_tags"}, m.tags)
+	} else if m.tags != nil {
+		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_tags"}, m.tags); err != nil {
 			return err
 		}
 	}
 	at = &path{name: "filters"}
-	if filters.Kind() == jsonscan.Null {
+	if m.filters.Kind() == jsonscan.Null {
 		// A flag has no filters only if the member is absent.
-		d.wrong(at, filters, kindNames[jsonscan.Object])
+		d.wrong(at, m.filters, kindNames[jsonscan.Object])
 	}
-	if err := d.filters(&f.Filters, f.Key, at, filters); err != nil {
+	if err := d.filters(&f.Filters, f.Key, at, m.filters); err != nil {
 		return err
 	}
 	return nil

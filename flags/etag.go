@@ -157,26 +157,20 @@ func (b contentHash) flag(v bool) contentHash {
 // definition hashes a flag. faulty says that something of it could not be understood, and
 // depends that a filter is on a flag.
 func (b contentHash) definition(f *Flag) (_ contentHash, faulty, depends bool) {
-	b = b.number(f.ID)
-	b = b.text(f.Key)
-	b = b.flag(f.Active)
-	b = b.flag(f.Deleted)
-	b = b.number(int64(f.Version))
-	b = b.flag(f.EnsureExperienceContinuity)
-	b = b.text(f.BucketingIdentifier)
-	b = b.text(f.BucketingHash)
-	b = b.text(f.EvaluationRuntime)
-	b = b.number(int64(len(f.EvaluationContexts)))
-	for _, t := range f.EvaluationContexts {
-		b = b.text(t)
+	for i := range flagFields {
+		if hash := flagFields[i].hash; hash != nil {
+			b = hash(b, f)
+		}
 	}
-	b = b.text(f.EvaluationContextsMatchMode)
-	b = b.flag(f.IsRemoteConfiguration)
-	b = b.flag(f.HasEncryptedPayloads)
-	b = b.flag(f.HasExperiment == nil || *f.HasExperiment)
 	faulty = f.unreadable() != nil
-	b = b.flag(faulty)
-	c := &f.Filters
+	for _, fl := range f.Filters.All() {
+		faulty, depends = faulty || fl.fault != nil, depends || fl.Type == "flag"
+	}
+	return b, faulty, depends
+}
+
+// filters hashes the filters of a flag.
+func (b contentHash) filters(c *Filters) contentHash {
 	b = b.number(int64(c.Version))
 	b = b.number(int64(c.AggregationGroupTypeIndex))
 	b = b.flag(isTrue(c.EarlyExit))
@@ -214,10 +208,9 @@ func (b contentHash) definition(f *Flag) (_ contentHash, faulty, depends bool) {
 		for j := range g.Properties {
 			fl := &g.Properties[j]
 			b = b.filter(fl)
-			faulty, depends = faulty || fl.fault != nil, depends || fl.Type == "flag"
 		}
 	}
-	return b, faulty, depends
+	return b
 }
 
 // payloads is a part of definition that most flags do not need: to iterate allocates.

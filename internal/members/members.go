@@ -58,12 +58,12 @@ func (s *Shape) insteadOf(what string, names ...string) *Shape {
 	return s
 }
 
-// The kinds of objects of a definitions document and of the bodies of the management
-// API.
 // ErrUnknown says that an object of definitions has a member that nothing knows
 // (evaluation.md §1.8).
 var ErrUnknown = errors.New("unknown member")
 
+// The kinds of objects of a definitions document and of the bodies of the management
+// API.
 var (
 	Document = New("the document",
 		"flags cohorts static_cohorts group_type_mapping property_matching_version timezone minimal_flag_called_events bucketing_hash",

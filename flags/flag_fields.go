@@ -1,0 +1,128 @@
+package flags
+
+import (
+	"errors"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/members"
+)
+
+// A flagField is a member of a flag in a document (evaluation.md §1.2): how it is read, and
+// how what can change an answer is hashed. Nil: it changes none.
+type flagField struct {
+	name string
+	read func(d *decoder, m *flagMembers, p *path, v jsonscan.Value)
+	hash func(b contentHash, f *Flag) contentHash
+}
+
+// flagMembers is what the members of a flag leave for the end of its object.
+type flagMembers struct {
+	flag                         *Flag
+	place                        path // of the member that is read
+	key, filters, contexts, tags jsonscan.Value
+	hasID, remote                bool
+}
+
+// flagFields is the table of them. The digest of a flag depends on their order.
+var flagFields = []flagField{
+	{
+		"id",
+		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { m.hasID = d.integer(&m.flag.ID, p, v) },
+		func(b contentHash, f *Flag) contentHash { return b.number(f.ID) },
+	},
+	{
+		"key",
+		func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.key = v },
+		func(b contentHash, f *Flag) contentHash { return b.text(f.Key) },
+	},
+	boolField("active", func(f *Flag) *bool { return &f.Active }),
+	boolField("deleted", func(f *Flag) *bool { return &f.Deleted }),
+	{
+		"version",
+		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
+			var n int64
+			if d.integer(&n, p, v) {
+				m.flag.Version = int(n)
+			}
+		},
+		func(b contentHash, f *Flag) contentHash { return b.number(int64(f.Version)) },
+	},
+	boolField("ensure_experience_continuity", func(f *Flag) *bool { return &f.EnsureExperienceContinuity }),
+	textField("bucketing_identifier", func(f *Flag) *string { return &f.BucketingIdentifier }),
+	textField("bucketing_hash", func(f *Flag) *string { return &f.BucketingHash }),
+	textField("evaluation_runtime", func(f *Flag) *string { return &f.EvaluationRuntime }),
+	{
+		"evaluation_contexts",
+		func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.contexts = v },
+		func(b contentHash, f *Flag) contentHash {
+			b = b.number(int64(len(f.EvaluationContexts)))
+			for _, t := range f.EvaluationContexts {
+				b = b.text(t)
+			}
+			return b
+		},
+	},
+	textField("evaluation_contexts_match_mode", func(f *Flag) *string { return &f.EvaluationContextsMatchMode }),
+	boolField("is_remote_configuration", func(f *Flag) *bool { return &f.IsRemoteConfiguration }),
+	boolField("has_encrypted_payloads", func(f *Flag) *bool { return &f.HasEncryptedPayloads }),
+	{
+		"has_experiment",
+		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
+			b := true
+			if d.bool(&b, p, v); !b {
+				m.flag.HasExperiment = &b
+			}
+		},
+		func(b contentHash, f *Flag) contentHash { return b.flag(f.HasExperiment == nil || *f.HasExperiment) },
+	},
+	{
+		"filters",
+		func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.filters = v },
+		func(b contentHash, f *Flag) contentHash { return b.flag(f.unreadable() != nil).filters(&f.Filters) },
+	},
+
+	{name: "evaluate_remotely", read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.bool(&m.remote, p, v) }},
+	{name: "evaluation_tags", read: func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.tags = v }},
+	{name: "name", read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
+		if v.Kind() == jsonscan.String {
+			m.flag.Name = d.name(v)
+			return
+		}
+		d.expect(jsonscan.String, p, v)
+	}},
+	{name: "archived", read: func(d *decoder, _ *flagMembers, p *path, v jsonscan.Value) { d.expectBool(p, v) }},
+	{name: "tags", read: func(d *decoder, _ *flagMembers, p *path, v jsonscan.Value) { d.expectTexts(p, v) }},
+	{name: "experiment_set", read: func(d *decoder, _ *flagMembers, p *path, v jsonscan.Value) { d.expect(jsonscan.Array, p, v) }},
+	{name: "rollout_percentage", read: func(d *decoder, _ *flagMembers, p *path, v jsonscan.Value) {
+		if v.Kind() != jsonscan.Null {
+			d.noteMember(members.Flag, p.name, p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
+		}
+	}},
+}
+
+// flagFieldNamed has the fields by name.
+var flagFieldNamed = func() map[string]*flagField {
+	m := make(map[string]*flagField, len(flagFields))
+	for i := range flagFields {
+		m[flagFields[i].name] = &flagFields[i]
+	}
+	return m
+}()
+
+// boolField returns the row of a field that is true or false.
+func boolField(name string, of func(f *Flag) *bool) flagField {
+	return flagField{
+		name,
+		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.bool(of(m.flag), p, v) },
+		func(b contentHash, f *Flag) contentHash { return b.flag(*of(f)) },
+	}
+}
+
+// textField returns the row of a field that is a text.
+func textField(name string, of func(f *Flag) *string) flagField {
+	return flagField{
+		name,
+		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.str(of(m.flag), p, v) },
+		func(b contentHash, f *Flag) contentHash { return b.text(*of(f)) },
+	}
+}
