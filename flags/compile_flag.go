@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -263,4 +264,28 @@ func (c *compiler) fixDecision(f *compiledFlag) {
 	case len(f.variants) == 0:
 		f.fixed = decision{f.onValue(), reasonAt(reasonMatch, 0)}
 	}
+}
+
+// evaluable reports whether any request can make the condition sets of a flag be
+// evaluated. What other flags depend on does not matter.
+func (f *Flag) evaluable() bool { return f.evaluated() && f.unusable() == nil }
+
+// unusable says why a flag's configuration cannot be evaluated.
+func (f *Flag) unusable() *DefinitionError {
+	if fault := f.unreadable(); fault != nil {
+		return fault
+	}
+	if v := f.Filters.Version; v != 0 && v != 1 {
+		return &DefinitionError{
+			Path: "/filters/version", Value: strconv.Itoa(v), Err: errors.New("unknown configuration language"),
+			Hint: "only version 1, condition sets, is supported",
+		}
+	}
+	if _, ok := runtime.ParseTagMatch(f.EvaluationContextsMatchMode); !ok {
+		return &DefinitionError{
+			Path: "/evaluation_contexts_match_mode", Value: shorten(quote(f.EvaluationContextsMatchMode)), Err: errors.New("unknown match mode"),
+			Hint: `use "any" or "all"`,
+		}
+	}
+	return nil
 }

@@ -1,13 +1,10 @@
 package flags
 
 import (
-	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/graph"
-	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
 // orderFlags finds the flags that exist, their dependencies, and an order in which
@@ -182,30 +179,6 @@ func (c *compiler) findDependencies(places []int) (needs [][]int, dangling []boo
 
 // evaluated reports whether any request can make a flag be evaluated.
 func (f *Flag) evaluated() bool { return f.Active && !f.HasEncryptedPayloads }
-
-// evaluable reports whether any request can make the condition sets of a flag be
-// evaluated. What other flags depend on does not matter.
-func (f *Flag) evaluable() bool { return f.evaluated() && f.unusable() == nil }
-
-// unusable says why a flag's configuration cannot be evaluated.
-func (f *Flag) unusable() *DefinitionError {
-	if fault := f.unreadable(); fault != nil {
-		return fault
-	}
-	if v := f.Filters.Version; v != 0 && v != 1 {
-		return &DefinitionError{
-			Path: "/filters/version", Value: strconv.Itoa(v), Err: errors.New("unknown configuration language"),
-			Hint: "only version 1, condition sets, is supported",
-		}
-	}
-	if _, ok := runtime.ParseTagMatch(f.EvaluationContextsMatchMode); !ok {
-		return &DefinitionError{
-			Path: "/evaluation_contexts_match_mode", Value: shorten(quote(f.EvaluationContextsMatchMode)), Err: errors.New("unknown match mode"),
-			Hint: `use "any" or "all"`,
-		}
-	}
-	return nil
-}
 
 // reportCycles follows one dependency of each flag that is left over until it
 // comes round.

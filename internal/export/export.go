@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/parallel"
 )
 
@@ -21,21 +22,18 @@ type Project struct {
 // A flag is a flag of a document: what it is, without what it was, and without what is
 // usual.
 type flag struct {
-	ID            int64           `json:"id"`
-	Key           string          `json:"key"`
-	Name          string          `json:"name,omitempty"`
-	Active        bool            `json:"active"`
-	Archived      bool            `json:"archived,omitempty"`
-	Tags          []string        `json:"tags,omitempty"`
-	Filters       json.RawMessage `json:"filters"`
-	Continuity    bool            `json:"ensure_experience_continuity,omitempty"`
-	Runtime       string          `json:"evaluation_runtime,omitempty"`
-	Bucketing     string          `json:"bucketing_identifier,omitempty"`
-	BucketingHash string          `json:"bucketing_hash,omitempty"`
-	Contexts      []string        `json:"evaluation_contexts,omitempty"`
-	ContextMatch  string          `json:"evaluation_contexts_match_mode,omitempty"`
-	RemoteConfig  bool            `json:"is_remote_configuration,omitempty"`
-	HasExperiment bool            `json:"has_experiment"`
+	ID       int64           `json:"id"`
+	Key      string          `json:"key"`
+	Name     string          `json:"name,omitempty"`
+	Active   bool            `json:"active"`
+	Archived bool            `json:"archived,omitempty"`
+	Tags     []string        `json:"tags,omitempty"`
+	Filters  json.RawMessage `json:"filters"` // as they are shown
+
+	flags.Flag // the other fields, of which only those that are set are written
+
+	Version       *int64 `json:"version,omitempty"`
+	HasExperiment bool   `json:"has_experiment"`
 }
 
 type cohort struct {
@@ -52,7 +50,6 @@ type cohort struct {
 func (p *Project) Document() (document []byte, leftOut []string, err error) {
 	type read struct {
 		flag
-		Secret      bool              `json:"has_encrypted_payloads"`
 		Experiments []json.RawMessage `json:"experiment_set"` // of the public system, which shows no more
 	}
 	all, err := readEach[read]("flag", p.Flags)
@@ -61,16 +58,18 @@ func (p *Project) Document() (document []byte, leftOut []string, err error) {
 	}
 	list := make([]flag, 0, len(all))
 	for i := range all {
-		f := &all[i]
-		if f.Secret {
+		f := &all[i].flag
+		if f.HasEncryptedPayloads {
 			leftOut = append(leftOut, f.Key)
 			continue
 		}
-		f.HasExperiment = f.HasExperiment || len(f.Experiments) > 0
-		f.Runtime = unless("all", f.Runtime)
-		f.Bucketing = unless("distinct_id", f.Bucketing)
-		f.ContextMatch = unless("any", f.ContextMatch)
-		list = append(list, f.flag)
+		f.Deleted, f.Version, f.HasExperiment = false, nil, f.HasExperiment || len(all[i].Experiments) > 0
+		for text, usual := range map[*string]string{&f.EvaluationRuntime: "all", &f.BucketingIdentifier: "distinct_id", &f.EvaluationContextsMatchMode: "any"} {
+			if *text == usual {
+				*text = ""
+			}
+		}
+		list = append(list, *f)
 	}
 	slices.SortFunc(list, func(a, b flag) int { return cmp.Compare(a.Key, b.Key) })
 	cohorts, err := readEach[cohort]("cohort", p.Cohorts)
@@ -154,12 +153,4 @@ func encode[T any](prefix string, values ...T) ([]byte, error) {
 		}
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// unless returns a value, or "" if it is the usual one.
-func unless(usual, value string) string {
-	if value == usual {
-		return ""
-	}
-	return value
 }

@@ -13,13 +13,25 @@ import (
 // fieldNames are the words for fields of a flag and members of its filters whose names do
 // not say it.
 var fieldNames = map[string]string{
-	"active":                         "state",
-	"evaluation_contexts_match_mode": "match of contexts", "evaluation_runtime": "runtime",
-	"bucketing_identifier": "bucket by", "ensure_experience_continuity": "experience continuity",
-	"is_remote_configuration": "remote configuration", "has_encrypted_payloads": "encrypted payloads",
+	"active": "state", "bucketing_identifier": "bucket by",
 	"properties": "filters", "groups": "condition sets", "multivariate": "variants", "exclusion_percentage": "holdout percentage",
 	"aggregation_group_type_index": "group type", "group_type_index": "group type",
 	"feature_enrollment": "early access", "reverted_to": "back to version",
+}
+
+// Field returns the word for a field of a flag or a member of its filters: one of its own, or
+// the name without what it begins with.
+func Field(name string) string {
+	if word := fieldNames[name]; word != "" {
+		return word
+	}
+	for _, prefix := range []string{"evaluation_", "ensure_", "is_", "has_"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			name = rest
+			break
+		}
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 // parts are the lists of filters, by what one of their elements is called. Values are those of a
@@ -47,10 +59,8 @@ func Place(path string) string {
 			i++
 		case step == "rollout_percentage" && slices.Contains(steps, "variants"):
 			out = append(out, "weight")
-		case fieldNames[step] != "":
-			out = append(out, fieldNames[step])
 		default:
-			out = append(out, strings.ReplaceAll(step, "_", " "))
+			out = append(out, Field(step))
 		}
 	}
 	return strings.Join(out, ", ")

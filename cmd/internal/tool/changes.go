@@ -35,7 +35,10 @@ func flagChanges(before, after *flags.Definitions) []flagReport {
 			r.Differences = append(r.Differences, summary(older))
 		default:
 			r.Change = "changed"
-			differ(&r.Differences, nil, was.memberTree(older), is.memberTree(newer))
+			was, is := was.memberTree(older), is.memberTree(newer)
+			complete(was, is)
+			complete(is, was)
+			differ(&r.Differences, nil, was, is)
 			if len(r.Differences) == 0 {
 				continue
 			}
@@ -78,30 +81,25 @@ type normaliser struct {
 	cohorts  map[int64]int64 // other numbers for cohorts
 }
 
+// notCompared are the members of a flag that the keys of the documents have in common, or
+// that change no value.
+var notCompared = []string{"id", "key", "name", "version", "deleted", "has_experiment", "filters"}
+
 // memberTree returns what decides a flag, as a tree of JSON.
 func (n *normaliser) memberTree(f *flags.Flag) map[string]any {
-	tree := map[string]any{
-		"active":               f.Active,
-		"bucketing":            cmp.Or(f.BucketingIdentifier, "distinct_id"),
-		"bucketing hash":       cmp.Or(f.BucketingHash, n.document.BucketingHash, "sha1"),
-		"continuity":           f.EnsureExperienceContinuity,
-		"runtime":              cmp.Or(f.EvaluationRuntime, "all"),
-		"contexts":             anyList(f.EvaluationContexts),
-		"match of contexts":    cmp.Or(f.EvaluationContextsMatchMode, "any"),
-		"encrypted":            f.HasEncryptedPayloads,
-		"remote configuration": f.IsRemoteConfiguration,
+	full := *f
+	full.Filters = flags.Filters{}
+	full.BucketingIdentifier = cmp.Or(f.BucketingIdentifier, "distinct_id")
+	full.BucketingHash = cmp.Or(f.BucketingHash, n.document.BucketingHash, "sha1")
+	full.EvaluationRuntime = cmp.Or(f.EvaluationRuntime, "all")
+	full.EvaluationContextsMatchMode = cmp.Or(f.EvaluationContextsMatchMode, "any")
+	tree := make(map[string]any)
+	addMembers(tree, func() ([]byte, error) { return json.Marshal(full) })
+	for _, name := range notCompared {
+		delete(tree, name)
 	}
 	filters := n.filters(&f.Filters)
-	raw, err := filters.Normal()
-	if err == nil {
-		var members map[string]any
-		if members, err = decodeTree(raw); err == nil {
-			maps.Copy(tree, members)
-		}
-	}
-	if err != nil { // filters that nobody can read
-		tree["filters"] = string(raw)
-	}
+	addMembers(tree, filters.Normal)
 	return tree
 }
 
@@ -228,12 +226,34 @@ func decodeTree(raw []byte) (tree map[string]any, err error) {
 	return tree, err
 }
 
-func anyList(list []string) []any {
-	out := []any{}
-	for _, s := range list {
-		out = append(out, s)
+// addMembers adds the members of a JSON object to a tree. What cannot be read becomes one
+// member.
+func addMembers(tree map[string]any, object func() ([]byte, error)) {
+	raw, err := object()
+	if err == nil {
+		var members map[string]any
+		if members, err = decodeTree(raw); err == nil {
+			maps.Copy(tree, members)
+		}
 	}
-	return out
+	if err != nil {
+		tree["filters"] = string(raw)
+	}
+}
+
+// complete gives a tree the switches and lists of another one that are off or empty in it.
+func complete(tree, other map[string]any) {
+	for name, value := range other {
+		if _, ok := tree[name]; ok {
+			continue
+		}
+		switch value.(type) {
+		case bool:
+			tree[name] = false
+		case []any:
+			tree[name] = []any{}
+		}
+	}
 }
 
 // differ appends a line for each place in which two trees of JSON differ.

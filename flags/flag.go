@@ -7,6 +7,72 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/members"
 )
 
+// A Flag is one flag's definition (evaluation.md §1.2). Of what evaluation does
+// not use it keeps the name, and what people see of the filters.
+type Flag struct {
+	ID      int64  `json:"id"`
+	Key     string `json:"key"`
+	Name    string `json:"name"`
+	Active  bool   `json:"active"`
+	Deleted bool   `json:"deleted,omitempty"`
+	Version int    `json:"version"`
+
+	Filters Filters `json:"filters"`
+
+	// EnsureExperienceContinuity keeps a person's bucket across identification
+	// (evaluation.md §12). Decode leaves it false where the document also says
+	// "evaluate_remotely": true, which is how this library tells SDKs, and only
+	// them, to ask the server (evaluation.md §14).
+	EnsureExperienceContinuity bool `json:"ensure_experience_continuity,omitempty"`
+
+	// BucketingIdentifier is "device_id" for device bucketing; anything else
+	// is the distinct ID.
+	BucketingIdentifier string `json:"bucketing_identifier,omitempty"`
+
+	// BucketingHash is "sha1", "xxhash64", or "" for the document's.
+	BucketingHash string `json:"bucketing_hash,omitempty"`
+
+	// EvaluationRuntime is "client", "server" or, as any other text, all.
+	EvaluationRuntime string `json:"evaluation_runtime,omitempty"`
+
+	// EvaluationContexts are the flag's evaluation tags; none: unrestricted.
+	EvaluationContexts []string `json:"evaluation_contexts,omitempty"`
+
+	// EvaluationContextsMatchMode says how many of them a request with contexts must
+	// have: "" or "any" one of them, "all" every one (evaluation.md §9.2). A flag with
+	// another text fails.
+	EvaluationContextsMatchMode string `json:"evaluation_contexts_match_mode,omitempty"`
+
+	IsRemoteConfiguration bool `json:"is_remote_configuration,omitempty"`
+
+	// HasEncryptedPayloads keeps the flag out of every evaluation.
+	HasEncryptedPayloads bool `json:"has_encrypted_payloads,omitempty"`
+
+	// HasExperiment is copied to the result's metadata. Nil means true.
+	HasExperiment *bool `json:"has_experiment,omitempty"`
+
+	// fault is the reason why Decode could not understand the flag. Such a
+	// flag is reported as failed wherever it would be evaluated.
+	fault *DefinitionError
+}
+
+// Err returns why [Decode] could not understand the flag, or nil.
+func (f *Flag) Err() error { return asError(f.unreadable()) }
+
+// Unusable returns why the flag fails, or counts as one that fails, whatever the
+// request is: what [Flag.Err] returns, or a version of its Filters or an
+// EvaluationContextsMatchMode that does not exist. It is nil if the condition sets can
+// be evaluated.
+func (f *Flag) Unusable() error { return asError(f.unusable()) }
+
+// unreadable returns the first fault of the flag and its filters, or nil.
+func (f *Flag) unreadable() *DefinitionError {
+	if f.fault != nil {
+		return f.fault
+	}
+	return f.Filters.fault
+}
+
 // A flagField is a member of a flag in a document (evaluation.md §1.2): how it is read, and
 // how what can change an answer is hashed. Nil: it changes none.
 type flagField struct {
