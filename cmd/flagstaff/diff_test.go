@@ -147,10 +147,10 @@ func TestDiffJSON(t *testing.T) {
       "key": "list",
       "change": "changed",
       "differences": [
+        "runtime: all → server",
         "condition set 1, filter 1, value: pro, team → pro",
         "condition set 1, rollout percentage: 100% → 7%",
-        "condition set 2: added: everyone",
-        "runtime: all → server"
+        "condition set 2: added: everyone"
       ],
       "changed": 0,
       "payload_changed": 0
