@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -96,8 +97,9 @@ func (n *newFlag) body(p *program, key string) (map[string]any, error) {
 			return nil, tool.BadValue("rollout", n.rollout, tool.WantPercentage)
 		}
 	}
-	filters := map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": share}}}
-	variants, known, sum := []any{}, make(map[string]bool), 0.0
+	filters := flags.Filters{Groups: []flags.Condition{{Properties: []flags.Filter{}, RolloutPercentage: &share}}}
+	var variants []flags.Variant
+	known, sum := make(map[string]bool), 0.0
 	for _, text := range n.variants {
 		name, rest, ok := strings.Cut(text, "=")
 		part, isShare := tool.Percentage(rest)
@@ -108,48 +110,43 @@ func (n *newFlag) body(p *program, key string) (map[string]any, error) {
 			return nil, tool.WrongUsage("flag -variant names the variant %q twice", name)
 		}
 		known[name], sum = true, sum+part
-		variants = append(variants, map[string]any{"key": name, "rollout_percentage": part})
+		variants = append(variants, flags.Variant{Key: name, RolloutPercentage: part})
 	}
 	if len(variants) > 0 {
 		const rounding = 0.01
 		if sum < 100-rounding || sum > 100+rounding {
 			return nil, tool.WrongUsage("the percentages of flags -variant make %s, and must make 100%%", words.Percent(sum))
 		}
-		filters["multivariate"] = map[string]any{"variants": variants}
+		filters.Multivariate = &flags.Multivariate{Variants: variants}
 	}
-	payloads, err := n.payloadsOf(known)
-	if err != nil {
+	if err := n.addPayloads(&filters, known); err != nil {
 		return nil, err
-	}
-	if len(payloads) > 0 {
-		filters["payloads"] = payloads
 	}
 	return map[string]any{"key": key, "name": n.name, "filters": filters, "active": !n.off, "tags": append([]string{}, n.tags...)}, nil
 }
 
-// payloadsOf returns the payloads by variants, or the one of a flag without variants.
-func (n *newFlag) payloadsOf(variants map[string]bool) (map[string]string, error) {
-	payloads := make(map[string]string)
+// addPayloads adds the payloads by variants, or the one of a flag without variants.
+func (n *newFlag) addPayloads(filters *flags.Filters, variants map[string]bool) error {
 	for _, text := range n.payloads {
 		variant, payload := "true", text
 		if len(variants) > 0 {
 			var ok bool
 			if variant, payload, ok = strings.Cut(text, "="); !ok || !variants[variant] {
-				return nil, tool.BadValue("payload", text, "VARIANT=JSON with a variant that a flag -variant names")
+				return tool.BadValue("payload", text, "VARIANT=JSON with a variant that a flag -variant names")
 			}
 		}
 		if !json.Valid([]byte(payload)) {
-			return nil, tool.BadValue("payload", text, `JSON, such as {"hex":"#00f"} or "a text in quotes"`)
+			return tool.BadValue("payload", text, `JSON, such as {"hex":"#00f"} or "a text in quotes"`)
 		}
-		if _, twice := payloads[variant]; twice {
+		if _, twice := filters.Payloads[variant]; twice {
 			if len(variants) == 0 {
-				return nil, tool.WrongUsage("flag -payload is given twice, and the flag has one payload")
+				return tool.WrongUsage("flag -payload is given twice, and the flag has one payload")
 			}
-			return nil, tool.WrongUsage("flag -payload gives the payload of variant %q twice", variant)
+			return tool.WrongUsage("flag -payload gives the payload of variant %q twice", variant)
 		}
-		payloads[variant] = payload
+		filters.SetPayload(variant, payload)
 	}
-	return payloads, nil
+	return nil
 }
 
 // computed are members that the API shows of a flag, and that belong to the flag of which

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -38,8 +39,8 @@ type Flag struct {
 	Payloads []json.RawMessage
 	Opaque   bool
 
-	// Filters are as the document has them. Nil for a manifest.
-	Filters json.RawMessage
+	// Filters are those of the document. Nil for a manifest.
+	Filters *flags.Filters
 	ID      int64
 
 	// Fallback is the default of a manifest, and Schema what it says about an object.

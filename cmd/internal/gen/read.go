@@ -46,7 +46,7 @@ func Read(document []byte) (list []Flag, notes []string, err error) {
 func flagOf(f *flags.Flag, d description) Flag {
 	out := Flag{
 		Key: f.Key, Description: cmp.Or(f.Name, stringIn(d.Description)), Owner: d.owner(), Tags: append(stringsIn(d.Tags), f.EvaluationContexts...),
-		Active: f.Active, Archived: string(d.Archived) == "true", Filters: d.Filters, ID: f.ID,
+		Active: f.Active, Archived: string(d.Archived) == "true", Filters: &f.Filters, ID: f.ID,
 	}
 	slices.Sort(out.Tags)
 	out.Tags = slices.Compact(out.Tags)
@@ -85,7 +85,6 @@ type description struct {
 	Archived    json.RawMessage `json:"archived"`
 	Owner       json.RawMessage `json:"owner"`
 	CreatedBy   json.RawMessage `json:"created_by"`
-	Filters     json.RawMessage `json:"filters"`
 }
 
 // describe returns the descriptions of flags by key.

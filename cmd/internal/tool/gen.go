@@ -20,7 +20,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/gen"
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
@@ -167,8 +166,7 @@ func describeRollouts(list []gen.Flag) {
 		case !f.Active:
 			f.Rollout = words.NoOne + ": it is switched off"
 		default:
-			filters, _ := flags.DecodeFilters(f.Filters, f.Key) // what is wrong with them has an error of its own
-			f.Rollout = names.Audience(&filters)
+			f.Rollout = names.Audience(f.Filters)
 		}
 	}
 }
