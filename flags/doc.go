@@ -60,7 +60,8 @@
 //
 // docs/spec/evaluation.md has the rules; comments cite its sections.
 //
-//   - definitions.go: the model; decode.go reads it, encode.go writes it
+//   - definitions.go: the model; flag.go: a flag and the table of its fields; decode.go reads,
+//     encode.go writes
 //   - references.go: what filters refer to; internal/operators: the table of operators
 //   - compiled.go: what a Snapshot is made of
 //   - compile.go and compile_*.go: from the model to a Snapshot; lint.go: warnings

@@ -383,13 +383,13 @@ func TestMembers(t *testing.T) {
 	for o := range operators.All() {
 		want = append(want, o.Name)
 	}
-	constants := read(t, "flags/operators.go")
+	constants := read(t, "flags/operator/operator.go")
 	for _, o := range filter.Properties.Operator.AnyOf {
 		if o.Const == "" {
 			continue // older names, and none
 		}
 		got = append(got, o.Const)
-		if comment := regexp.MustCompile(`// (.*)\n\tOperator\w+ = "` + o.Const + `"`).FindStringSubmatch(constants); comment == nil || comment[1] != o.Description {
+		if comment := regexp.MustCompile(`// (.*)\n\t\w+ = "` + o.Const + `"`).FindStringSubmatch(constants); comment == nil || comment[1] != o.Description {
 			t.Errorf("the description of %s is %q, the comment of its constant %q", o.Const, o.Description, comment)
 		}
 	}
