@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // maxWaitDays is the largest number that filters accept in a relative date
@@ -147,22 +146,23 @@ func WaitDays(conditions json.RawMessage) int {
 // (management.md §9.4). Both documents are in their stored form, or nil.
 func CheckExternal(conditions, appearance json.RawMessage) error {
 	c, _ := decodeObject(conditions)
+	p := place{attr: "conditions"}
 	for _, name := range []string{
 		"url", "urlMatchType", "selector", "seenSurveyWaitPeriodInDays", "linkedFlagVariant",
 		"deviceTypes", "deviceTypesMatchType",
 	} {
 		if isSet(c.get(name)) {
-			return judge.Invalid("conditions", "%s must not be set for an external survey.", name)
+			return p.in(name).invalid("must not be set for an external survey.")
 		}
 	}
 	for _, name := range []string{"actions", "events"} {
 		if o, _ := decodeObject(c.get(name)); isSet(o.get("values")) {
-			return judge.Invalid("conditions", "%s must be empty for an external survey.", name)
+			return p.in(name).invalid("must be empty for an external survey.")
 		}
 	}
 	look, _ := decodeObject(appearance)
 	if isSet(look.get("surveyPopupDelaySeconds")) {
-		return judge.Invalid("appearance", "surveyPopupDelaySeconds must not be set for an external survey.")
+		return place{attr: "appearance"}.in("surveyPopupDelaySeconds").invalid("must not be set for an external survey.")
 	}
 	return nil
 }
