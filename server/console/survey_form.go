@@ -528,8 +528,11 @@ func (form *surveyForm) questionField(index string, path []string, message strin
 			}
 		}
 	}
-	if len(path) == 0 {
+	switch {
+	case len(path) == 0:
 		return name, message
+	case path[0] == "branching":
+		return name + ".branching", message
 	}
 	if f := fieldAt(questionFields, path); f != nil {
 		return name + "." + f.Name, message
@@ -540,7 +543,7 @@ func (form *surveyForm) questionField(index string, path []string, message strin
 // fieldAt returns the field for a value in a survey or in a question, nil if there is none.
 func fieldAt(fields []formField, path []string) *formField {
 	for i, f := range fields {
-		if len(path) >= len(f.Path) && slices.Equal(path[:len(f.Path)], f.Path) {
+		if f.Name == strings.Join(path, ".") || len(path) >= len(f.Path) && slices.Equal(path[:len(f.Path)], f.Path) {
 			return &fields[i]
 		}
 	}

@@ -29,10 +29,22 @@ var conditionChecks = map[string]check{
 }
 
 // triggers checks the events that show or cancel a survey.
-var triggers = objectOf(map[string]check{
-	"values":             listOf(maxEntries, event),
-	"repeatedActivation": boolean,
-})
+var triggers = objectOf(triggerChecks)
+
+var (
+	triggerChecks = map[string]check{
+		"values":             listOf(maxEntries, event),
+		"repeatedActivation": boolean,
+	}
+	eventChecks = map[string]check{
+		"name":            plain(maxPlain),
+		"propertyFilters": mapOf(propertyFilter),
+	}
+	propertyFilterChecks = map[string]check{
+		"values":   listOf(maxEntries, scalar),
+		"operator": oneOf(append(slices.Clone(matchTypes), "gt", "lt")...),
+	}
+)
 
 // Conditions checks the conditions for showing a survey (management.md §9.4)
 // and returns them in their stored form. Actions are kept as they are (§15.1,
@@ -77,10 +89,7 @@ func checkPatterns(p place, v json.RawMessage) error {
 
 // event checks an event that shows or cancels a survey.
 func event(p place, v json.RawMessage) (json.RawMessage, error) {
-	e, err := p.members(v, map[string]check{
-		"name":            plain(maxPlain),
-		"propertyFilters": mapOf(propertyFilter),
-	})
+	e, err := p.members(v, eventChecks)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +101,7 @@ func event(p place, v json.RawMessage) (json.RawMessage, error) {
 
 // propertyFilter checks a condition on a property of an event.
 func propertyFilter(p place, v json.RawMessage) (json.RawMessage, error) {
-	f, err := p.members(v, map[string]check{
-		"values":   listOf(maxEntries, scalar),
-		"operator": oneOf(append(slices.Clone(matchTypes), "gt", "lt")...),
-	})
+	f, err := p.members(v, propertyFilterChecks)
 	if err != nil {
 		return nil, err
 	}

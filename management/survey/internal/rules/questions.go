@@ -201,10 +201,12 @@ func isLink(s string) bool {
 func afterAt(s string) string { return s[strings.LastIndexByte(s, '@')+1:] }
 
 // rule checks a single rule for answers.
-var rule = objectOf(map[string]check{
+var rule = objectOf(ruleChecks)
+
+var ruleChecks = map[string]check{
 	"type":         oneOf("min_length", "max_length", "email"),
 	"errorMessage": shown,
-})
+}
 
 // validation checks all rules for the answers to an open question.
 func validation(p place, v json.RawMessage) (json.RawMessage, error) {
