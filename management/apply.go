@@ -461,11 +461,8 @@ func (i *importer) checkDependents() {
 	}
 }
 
-// pointer returns the JSON pointer of a place, "" if its first step is not known.
+// pointer returns the JSON pointer of a place, "" for the whole.
 func pointer(steps ...string) string {
-	if steps[0] == "" {
-		return ""
-	}
 	var b strings.Builder
 	for _, step := range steps {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))

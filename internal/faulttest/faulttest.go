@@ -25,8 +25,8 @@ type Fault struct {
 	// not that of the field.
 	Field, Typed, Beside string
 
-	// Check is a part of what the command check says, "" if a document has no such fault:
-	// what evaluation does not need may be anything there.
+	// Check is the severity that the command check gives it, "" for an error. It is "none" for
+	// what check does not look at: what evaluation does not need may be anything in a document.
 	Check string
 }
 
