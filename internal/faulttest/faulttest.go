@@ -103,20 +103,20 @@ func Missing(faults []Fault, fields, free []string) []string {
 
 // Fields returns the paths of the members of a struct that stand in JSON, and of the structs
 // in it. Of a list it is the first element; a [*optional.Value] counts as its value.
-func Fields(t reflect.Type) []string { return fields(t, "") }
+func Fields(t reflect.Type) []string { return fieldsAt(t, "") }
 
-func fields(t reflect.Type, at string) (paths []string) {
+func fieldsAt(t reflect.Type, at string) (paths []string) {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return fields(t.Elem(), at)
+		return fieldsAt(t.Elem(), at)
 	case reflect.Slice:
-		return fields(t.Elem(), at+"/0")
+		return fieldsAt(t.Elem(), at+"/0")
 	case reflect.Struct:
 	default:
 		return nil
 	}
 	if value, ok := t.FieldByName("Value"); ok && strings.HasSuffix(t.PkgPath(), "/optional") {
-		return fields(value.Type, at)
+		return fieldsAt(value.Type, at)
 	}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -124,7 +124,7 @@ func fields(t reflect.Type, at string) (paths []string) {
 			continue
 		}
 		path := strings.TrimPrefix(at+"/"+name, "/")
-		paths = append(append(paths, path), fields(f.Type, path)...)
+		paths = append(append(paths, path), fieldsAt(f.Type, path)...)
 	}
 	return paths
 }
