@@ -331,7 +331,7 @@ func TestExamples(t *testing.T) {
 	for folder, names := range map[string]string{
 		".":               "Open Client_For Client_Middleware Client_Check Client_Status From Person_Lookup Person_Explain Payload NewBool",
 		"flags":           "Decode Compile Evaluator Property Operators Snapshot_Evaluate Snapshot_Explain Snapshot_Problems Diff",
-		"flags/source":    "Source Remote Loader_Ask",
+		"flags/source":    "Source Remote Loader_RemoteResults",
 		"flags/flagstest": "Evaluator With",
 		"capture":         "Client ExposureOf Collector",
 		"geoip":           "Resolver_Lookup",

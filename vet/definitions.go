@@ -146,9 +146,9 @@ func describe(document []byte) map[string]*description {
 	return described
 }
 
-// lacking says what of the request the flag looks at and the request does not have: ""
+// missingContext says what of the request the flag looks at and the request does not have: ""
 // if there is nothing.
-func (d *Definitions) lacking(key string, r *flags.Request, groupsKnown, local bool) string {
+func (d *Definitions) missingContext(key string, r *flags.Request, groupsKnown, local bool) string {
 	var parts []string
 	for _, group := range d.flags[key].groups {
 		if r.Groups[group] == "" && groupsKnown {
@@ -156,14 +156,14 @@ func (d *Definitions) lacking(key string, r *flags.Request, groupsKnown, local b
 		}
 	}
 	if local && len(parts) == 0 && slices.Contains(d.snapshot.Lacking(r), key) {
-		parts = d.lackingProperties(key, r)
+		parts = d.missingProperties(key, r)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// lackingProperties returns the properties that the flag looks at and the request does not
+// missingProperties returns the properties that the flag looks at and the request does not
 // have.
-func (d *Definitions) lackingProperties(key string, r *flags.Request) (parts []string) {
+func (d *Definitions) missingProperties(key string, r *flags.Request) (parts []string) {
 	needs := d.snapshot.NeedsOf(key)
 	for _, name := range needs.Person {
 		if _, ok := r.PersonProperties[name]; !ok {

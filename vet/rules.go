@@ -20,7 +20,7 @@ const (
 	Archived       Rule = "archived"
 	Inactive       Rule = "inactive"
 	Constant       Rule = "constant"
-	Lacking        Rule = "lacking"
+	MissingContext Rule = "missing-context"
 	UnusedHandle   Rule = "unused-handle"
 	UnusedFlag     Rule = "unused-flag"
 	Expired        Rule = "expired"
@@ -39,7 +39,7 @@ var defaults = []struct {
 	{Archived, flags.Warning},
 	{Inactive, flags.Warning},
 	{Constant, flags.Warning},
-	{Lacking, flags.Warning},
+	{MissingContext, flags.Warning},
 	{UnusedHandle, flags.Warning},
 	{UnusedFlag, flags.Warning},
 	{Expired, flags.Error},

@@ -35,8 +35,8 @@ func (s *server) Ask(ctx context.Context, p *flagstaff.Person, w http.ResponseWr
 	flagstaff.From(r.Context()).Bool("new-checkout", n > 1)
 	(<-s.people).Bool("new-checkout", false) // effect
 	s.client.For(&flags.Request{DistinctID: r.URL.Path, Person: []flags.Property{flags.Int("n", n)}}).Bool("new-checkout", false)
-	s.client.For(person()).Bool("new-checkout", false) // effect
-	s.client.Ask(ctx, nil).Bool("new-checkout", false) // effect
+	s.client.For(person()).Bool("new-checkout", false)       // effect
+	s.client.ForRemote(ctx, nil).Bool("new-checkout", false) // effect
 	handles.NewCheckout.On(ctx)
 	handles.NewCheckout.On(p.Context(ctx)) // effect
 	handles.NewCheckout.On(context.Background())
