@@ -307,7 +307,7 @@ func TestOpenErrors(t *testing.T) {
 		{flagstaff.Config{URL: "x", SecretKey: "phs_secret", ProjectKey: "phc_x"}, "URL"},
 		{flagstaff.Config{Source: source.Static{}, Cache: "y"}, "Config.Cache is for Config.URL"},
 		{flagstaff.Config{File: "x", KeepLast: true}, "Config.KeepLast is for Config.URL"},
-		{flagstaff.Config{File: "x", Ask: true}, "Config.Ask is for Config.URL"},
+		{flagstaff.Config{File: "x", RemoteEvaluation: true}, "Config.RemoteEvaluation is for Config.URL"},
 		{flagstaff.Config{File: "x", SecretKey: "phs_secret"}, "Config.SecretKey are for Config.URL"},
 		{flagstaff.Config{File: filepath.Join(t.TempDir(), "absent.json")}, "absent.json"},
 	} {

@@ -44,9 +44,9 @@ type Config struct {
 	// is broken, which always holds for File (see [source.Remote]).
 	KeepLast bool
 
-	// Ask makes [Client.Ask] and [Client.Middleware] ask the server of URL for flags
-	// that depend on what only the server knows (see package flags/source).
-	Ask bool
+	// RemoteEvaluation makes [Client.ForRemote] and [Client.Middleware] let the server of URL
+	// evaluate flags that depend on what only the server knows (see package flags/source).
+	RemoteEvaluation bool
 
 	// Interval is the time between two looks at the source. Zero: 30 seconds for
 	// URL, two seconds for File.
@@ -61,7 +61,7 @@ type Config struct {
 
 	// OnEvaluation is called when a flag is evaluated for a Person: when it is asked the
 	// first time for a value that is shown, and whenever there is no value. The context is
-	// the one of [Client.Ask], which [Client.Middleware] calls. It must be safe for
+	// the one of [Client.ForRemote], which [Client.Middleware] calls. It must be safe for
 	// concurrent use and not block. Package flags/otel has one. Nil: it is not called.
 	OnEvaluation func(context.Context, Evaluation)
 
@@ -117,8 +117,8 @@ func (c *Config) definitions() (source.Source, error) {
 			return nil, errors.New("flagstaff: Config.Cache is for Config.URL and Config.File: definitions of Source are not kept; use source.Cached")
 		case c.KeepLast:
 			return nil, errors.New("flagstaff: Config.KeepLast is for Config.URL: a File keeps them in any case")
-		case c.Ask:
-			return nil, errors.New("flagstaff: Config.Ask is for Config.URL: nobody else knows the answers")
+		case c.RemoteEvaluation:
+			return nil, errors.New("flagstaff: Config.RemoteEvaluation is for Config.URL: no other source can evaluate")
 		case c.ProjectKey != "" || c.SecretKey != "":
 			return nil, errors.New("flagstaff: Config.ProjectKey and Config.SecretKey are for Config.URL")
 		case c.File != "":
@@ -143,7 +143,7 @@ func (c *Config) definitions() (source.Source, error) {
 	if mistaken != "" {
 		return nil, errors.New("flagstaff: " + mistaken)
 	}
-	remote := source.Remote{URL: c.URL, ProjectKey: c.ProjectKey, SecretKey: c.SecretKey, Client: c.HTTP, Ask: c.Ask, KeepLast: c.KeepLast}
+	remote := source.Remote{URL: c.URL, ProjectKey: c.ProjectKey, SecretKey: c.SecretKey, Client: c.HTTP, Evaluate: c.RemoteEvaluation, KeepLast: c.KeepLast}
 	return c.cached(remote), nil
 }
 

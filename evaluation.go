@@ -28,11 +28,11 @@ type Evaluation struct {
 	New bool
 }
 
-// tell calls Config.OnEvaluation. It passes copies, so that neither the Person nor what the
+// report calls Config.OnEvaluation. It passes copies, so that neither the Person nor what the
 // caller has escapes.
 //
 //go:noinline
-func (p *Person) tell(key string, d flags.Detail, ok, fresh bool) {
+func (p *Person) report(key string, d flags.Brief, ok, fresh bool) {
 	e := Evaluation{Key: strings.Clone(key), Value: d, DistinctID: strings.Clone(p.request.DistinctID), New: fresh}
 	switch {
 	case ok:

@@ -12,12 +12,12 @@ import (
 // Middleware makes a [Person] for each request, which the handler gets by [From]. The
 // function identify says for whom flags are evaluated; if it returns nil, the handler
 // gets no Person, and From(ctx) answers fallbacks. [Config.Web] says what is added from the
-// HTTP request. With [Config.Ask] the server is asked before the handler runs.
+// HTTP request. With [Config.RemoteEvaluation] the server is asked before the handler runs.
 func (c *Client) Middleware(identify func(*http.Request) *flags.Request) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if request := identify(r); request != nil {
-				p := c.Ask(r.Context(), c.describe(request, r))
+				p := c.ForRemote(r.Context(), c.describe(request, r))
 				r = r.WithContext(p.Context(r.Context()))
 			}
 			next.ServeHTTP(w, r)

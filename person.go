@@ -20,20 +20,20 @@ type Person struct {
 	snapshot *flags.Snapshot // nil: nothing is loaded
 	override *flags.Snapshot // whose flags come first; nil: none
 	request  flags.Request
-	in       *context.Context // of Ask, if somebody wants to know; nil otherwise
+	in       *context.Context // of ForRemote, if OnEvaluation is to have it; nil otherwise
 
 	memory flags.Memory
 
-	// What was asked of an override, or of a server's answers, in place of memory. The
+	// What was decided by an override, or by remote results, in place of memory. The
 	// goroutine that has set busy may use it; another one does without, and comes to the
 	// same. A mutex would cost an allocation, and a slice another: the compiler could not
 	// tell it from the Person.
-	busy  atomic.Bool
-	asked *[]answer
+	busy      atomic.Bool
+	decisions *[]decision
 }
 
-// An answer is what a flag was found to be.
-type answer struct {
+// A decision is what a flag was found to be.
+type decision struct {
 	key string
 	flags.Detail
 	shown bool
@@ -50,13 +50,13 @@ func (c *Client) For(r *flags.Request) *Person {
 	return &p
 }
 
-// Ask is For, after the server was asked for the flags that need what only the server
-// knows, if [Config.Ask] says so. It returns when ctx ends, or after half a second; flags
-// for which there is no answer then are evaluated here (see package flags/source).
-func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
+// ForRemote is For, after the server has evaluated the flags that need what only the server
+// knows, if [Config.RemoteEvaluation] says so. It returns when ctx ends, or after half a
+// second; flags without a remote result by then are evaluated here (see package flags/source).
+func (c *Client) ForRemote(ctx context.Context, r *flags.Request) *Person {
 	p := c.For(r)
 	if c != nil {
-		p.request.RemoteResults = c.loader.Ask(ctx, p.Request())
+		p.request.Answers = c.loader.RemoteResults(ctx, p.Request())
 		if c.config.OnEvaluation != nil {
 			p.in = new(ctx) // with the context itself, all would escape that the request refers to
 		}
@@ -93,7 +93,7 @@ func (p *Person) decide(f flags.Ref, shown bool) (d flags.Detail, ok bool) {
 		fresh = !d.Failed() && !d.Inactive()
 	}
 	if p.client.config.OnEvaluation != nil && (first || !ok) {
-		p.tell(f.Key(), d, ok, fresh)
+		p.report(f.Key(), d, ok, fresh)
 	}
 	return d, ok
 }
@@ -119,17 +119,17 @@ func (p *Person) missed(key string) {
 // unknown: for a text of so many, the compiler finds a place on the stack.
 const shortKey = 32
 
-// recall is decide without the report, for a Person with an override or a server's answers.
+// recall is decide without the report, for a Person with an override or remote results.
 // First says that the value is shown for the first time.
 func (p *Person) recall(f flags.Ref, shown bool) (d flags.Detail, first, ok bool) {
 	mine := p.busy.CompareAndSwap(false, true)
 	if mine {
 		defer p.busy.Store(false)
-		if p.asked == nil {
-			p.asked = new([]answer)
+		if p.decisions == nil {
+			p.decisions = new([]decision)
 		}
-		for i := range *p.asked {
-			if a := &(*p.asked)[i]; a.key == f.Key() {
+		for i := range *p.decisions {
+			if a := &(*p.decisions)[i]; a.key == f.Key() {
 				first = shown && !a.shown
 				a.shown = a.shown || shown
 				return a.Detail, first, true
@@ -141,7 +141,7 @@ func (p *Person) recall(f flags.Ref, shown bool) (d flags.Detail, first, ok bool
 		d, ok = f.Detail(p.snapshot, &r)
 	}
 	if mine && ok {
-		*p.asked = append(*p.asked, answer{d.Key(), d, shown})
+		*p.decisions = append(*p.decisions, decision{d.Key(), d, shown})
 	}
 	return d, shown && ok, ok
 }

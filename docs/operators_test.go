@@ -23,6 +23,7 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 		"internal/reference/",         // the reference evaluator is written from docs/spec alone
 		"management/survey/",          // surveys have match types of their own, and their targeting is filters
 		"server/console/survey_",      // the same
+		"internal/faulttest/",         // documents with faults, and what is said of them
 		"flags/internal/bench/",       // documents for benchmarks
 		"cmd/flagstaff/serve/demo.go", // a document
 		"examples/", ".ci/",

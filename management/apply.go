@@ -275,15 +275,15 @@ func (i *importer) finishApplying(ctx context.Context) error {
 
 // refusedDocument is the error for a document with problems.
 func refusedDocument(problems []DefinitionProblem) error {
-	const maxTold = 5 // problems
-	var told []string
-	for _, p := range problems[:min(maxTold, len(problems))] {
-		told = append(told, p.What+": "+strings.TrimSuffix(p.Reason, "."))
+	const maxShown = 5 // problems
+	var shown []string
+	for _, p := range problems[:min(maxShown, len(problems))] {
+		shown = append(shown, p.What+": "+strings.TrimSuffix(p.Reason, "."))
 	}
-	if more := len(problems) - len(told); more > 0 {
-		told = append(told, "and "+strconv.Itoa(more)+" more")
+	if more := len(problems) - len(shown); more > 0 {
+		shown = append(shown, "and "+strconv.Itoa(more)+" more")
 	}
-	return &DocumentError{problems, invalid("", "invalid_document", "Nothing was applied: %s.", strings.Join(told, "; "))}
+	return &DocumentError{problems, invalid("", "invalid_document", "Nothing was applied: %s.", strings.Join(shown, "; "))}
 }
 
 // describe says what has changed of flags, in the words of the project.
@@ -461,11 +461,8 @@ func (i *importer) checkDependents() {
 	}
 }
 
-// pointer returns the JSON pointer of a place, "" if its first step is not known.
+// pointer returns the JSON pointer of a place, "" for the whole.
 func pointer(steps ...string) string {
-	if steps[0] == "" {
-		return ""
-	}
 	var b strings.Builder
 	for _, step := range steps {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))

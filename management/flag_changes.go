@@ -60,21 +60,21 @@ func shorten(text string, most int) string {
 
 // summary says in words what a version has changed.
 func (v *FlagVersion) summary() string {
-	const maxTold = 3 // changes
+	const maxShown = 3 // changes
 	switch {
 	case v.Changes == nil && v.Version == 1:
 		return "created"
 	case v.Changes == nil:
 		return "the first version that was kept"
 	}
-	var told []string
-	for _, c := range v.Changes[:min(maxTold, len(v.Changes))] {
-		told = append(told, c.String())
+	var shown []string
+	for _, c := range v.Changes[:min(maxShown, len(v.Changes))] {
+		shown = append(shown, c.String())
 	}
-	if more := len(v.Changes) + v.MoreChanges - len(told); more > 0 {
-		told = append(told, strconv.Itoa(more)+" more")
+	if more := len(v.Changes) + v.MoreChanges - len(shown); more > 0 {
+		shown = append(shown, strconv.Itoa(more)+" more")
 	}
-	text := strings.Join(told, "; ")
+	text := strings.Join(shown, "; ")
 	if v.RevertedTo != nil {
 		text = "reverted to version " + strconv.Itoa(*v.RevertedTo) + ": " + text
 	}

@@ -179,7 +179,7 @@ func TestFlagRefuses(t *testing.T) {
 		{"contexts, null within", `{"evaluation_contexts":[null]}`, "invalid blank evaluation_contexts"},
 		{"contexts, too long", `{"evaluation_contexts":["` + strings.Repeat("c", 256) + `"]}`, "invalid max_length evaluation_contexts"},
 		{"contexts, too many", `{"evaluation_contexts":` + numbered(51) + `}`, "invalid max_length evaluation_contexts"},
-		{"contexts by their older name", `{"evaluation_tags":{}}`, "invalid not_a_list evaluation_contexts"},
+		{"contexts by their older name", `{"evaluation_tags":{}}`, "invalid not_a_list evaluation_tags"},
 		{"tags, an object", `{"tags":{}}`, "invalid not_a_list tags"},
 		{"tags, too many", `{"tags":` + numbered(101) + `}`, "invalid max_length tags"},
 		{"remote configuration, no boolean", `{"is_remote_configuration":[]}`, "invalid invalid_input is_remote_configuration"},

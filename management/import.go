@@ -608,7 +608,14 @@ func (i *importer) leaveAt(thing interface {
 ) {
 	reason := err.Error()
 	if e, ok := errors.AsType[*Error](err); ok {
-		place, reason = cmp.Or(place, pointer(append([]string{e.Attr}, e.Path...)...)), e.Text()
+		path := e.Path
+		if e.Attr != "" {
+			path = append([]string{e.Attr}, path...)
+		}
+		if reason = e.Detail; len(path) > 0 {
+			reason = strings.Join(path, "/") + ": " + reason
+		}
+		place = cmp.Or(place, pointer(path...))
 	}
 	if i.apply != nil {
 		if f, ok := thing.(*importedFlag); ok {
@@ -768,7 +775,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 			i.leave(&f, errors.New("the file has another flag with this key before, and only the first one counts"))
 		case f.HasEncryptedPayloads:
 			i.seen[f.Key] = true
-			i.leave(&f, errors.New("its payloads are encrypted: make it again by hand"))
+			i.leave(&f, invalid("has_encrypted_payloads", "invalid_input", "its payloads are encrypted: make it again by hand"))
 		default:
 			i.seen[f.Key] = true
 			numbers[f.Flag] = len(waiting)

@@ -53,8 +53,8 @@ func TestRuling36UnknownMembers(t *testing.T) {
 		{"/cohorts/", `{"name":"c","filter":{"properties":{"type":"OR","values":[]}}}`, "filter", `"filter" is not a member of a cohort; did you mean filters?`, false},
 		{"/surveys/", fmt.Sprintf(survey, `"linked_flag":null,"responseLimit":5`), "responseLimit", `"responseLimit" is not a member of a survey; did you mean responses_limit?`, false},
 		{"/surveys/", fmt.Sprintf(survey, `"targeting_flag_filters":{"groups":[{"rollout":1,"properties":[{"key":"a","type":"person","value":1}]}]}`), "targeting_flag_filters", "groups/0/rollout: is not a member of a condition set; did you mean rollout_percentage?", false},
-		{"/surveys/", fmt.Sprintf(survey, `"conditions":{"urls":"/pricing"}`), "conditions", "urls is not a member here; did you mean url?", false},
-		{"/surveys/", fmt.Sprintf(survey, `"conditions":{"event":{"values":[{"name":"a"}]}}`), "conditions", "event is not a member here; did you mean events?", false},
+		{"/surveys/", fmt.Sprintf(survey, `"conditions":{"urls":"/pricing"}`), "conditions", "urls: is not a member here; did you mean url?", false},
+		{"/surveys/", fmt.Sprintf(survey, `"conditions":{"event":{"values":[{"name":"a"}]}}`), "conditions", "event: is not a member here; did you mean events?", false},
 		{"/early_access_feature/", `{"name":"e","stage":"beta","feature_flag":null,"flag_id":3}`, "flag_id", `"flag_id" is not a member of an early access feature`, true},
 	} {
 		t.Run(tt.path+" "+tt.attr, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestSameValuesInTheProcess(t *testing.T) {
 				want := p.server(t, body)
 				w.tell(r)
 				local, asking := p.evaluator.Snapshot().Evaluate(r), *r
-				asking.RemoteResults = p.loader.Ask(t.Context(), &asking)
+				asking.Answers = p.loader.RemoteResults(t.Context(), &asking)
 				remote := p.evaluator.Snapshot().Evaluate(&asking)
 				lacking := p.evaluator.Snapshot().MissingContext(r)
 				for key := range p.evaluator.Snapshot().Keys() {
@@ -62,8 +62,8 @@ func TestSameValuesInTheProcess(t *testing.T) {
 					}
 				}
 			}
-			asked += p.loader.Status().Asks.Sent
-			if asks := p.loader.Status().Asks; asks.Failed > 0 || asks.Err != nil {
+			asked += p.loader.Status().EvaluateRequests.Sent
+			if asks := p.loader.Status().EvaluateRequests; asks.Failed > 0 || asks.Err != nil {
 				t.Errorf("Asks = %+v", asks)
 			}
 		})
@@ -112,7 +112,7 @@ func newSameValues(t *testing.T, w *world, document string, n int) *sameValues {
 	t.Cleanup(web.Close)
 	p := &sameValues{url: web.URL, evaluator: new(flags.Evaluator)}
 	p.loader = source.NewLoader(p.evaluator, source.Remote{
-		URL: web.URL, ProjectKey: "phc_acme", SecretKey: "phs_phc_acme", Ask: true, AskTimeout: time.Minute, AskKeep: -1, Client: web.Client(),
+		URL: web.URL, ProjectKey: "phc_acme", SecretKey: "phs_phc_acme", Evaluate: true, EvaluateTimeout: time.Minute, ResultTTL: -1, Client: web.Client(),
 	}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
 	if err := p.loader.Refresh(t.Context()); err != nil {
 		t.Fatal(err)

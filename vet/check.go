@@ -491,12 +491,12 @@ func (c *checker) checkRequest(f *flagFacts, u *uses.Use) {
 	// Members of cohorts and keys of experience continuity are nothing that code has.
 	r.Cohorts, r.Overrides = []int64{}, map[string]string{}
 	known := in.Local && !in.UnknownPerson && !in.UnknownGroups && !in.UnknownGroupProperties
-	if what := c.definitions.lacking(f.key, r, !in.UnknownGroups, known); what != "" {
-		c.report(Lacking, f.key, u.Call, "flag %q looks at %s, which the request does not have", f.key, what)
+	if what := c.definitions.missingContext(f.key, r, !in.UnknownGroups, known); what != "" {
+		c.report(MissingContext, f.key, u.Call, "flag %q looks at %s, which the request does not have", f.key, what)
 	}
 	if !in.UnknownContexts && len(in.Contexts) > 0 && len(f.contexts) > 0 &&
 		!slices.ContainsFunc(f.contexts, func(name string) bool { return slices.Contains(in.Contexts, name) }) {
-		c.report(Lacking, f.key, u.Call, "flag %q is for requests with the evaluation context %s, and this one has %s", f.key, quoted(f.contexts, " or "), quoted(in.Contexts, ", "))
+		c.report(MissingContext, f.key, u.Call, "flag %q is for requests with the evaluation context %s, and this one has %s", f.key, quoted(f.contexts, " or "), quoted(in.Contexts, ", "))
 	}
 }
 

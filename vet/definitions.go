@@ -146,24 +146,24 @@ func describe(document []byte) map[string]*description {
 	return described
 }
 
-// lacking says what of the request the flag looks at and the request does not have: ""
+// missingContext says what of the request the flag looks at and the request does not have: ""
 // if there is nothing.
-func (d *Definitions) lacking(key string, r *flags.Request, groupsKnown, local bool) string {
+func (d *Definitions) missingContext(key string, r *flags.Request, groupsKnown, local bool) string {
 	var parts []string
 	for _, group := range d.flags[key].groups {
 		if r.Groups[group] == "" && groupsKnown {
 			parts = append(parts, "the group "+group)
 		}
 	}
-	if local && len(parts) == 0 && slices.Contains(d.snapshot.MissingContext(r), key) {
-		parts = d.lackingProperties(key, r)
+	if local && len(parts) == 0 && slices.Contains(d.snapshot.Lacking(r), key) {
+		parts = d.missingProperties(key, r)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// lackingProperties returns the properties that the flag looks at and the request does not
+// missingProperties returns the properties that the flag looks at and the request does not
 // have.
-func (d *Definitions) lackingProperties(key string, r *flags.Request) (parts []string) {
+func (d *Definitions) missingProperties(key string, r *flags.Request) (parts []string) {
 	needs := d.snapshot.NeedsOf(key)
 	for _, name := range needs.Person {
 		if _, ok := r.PersonProperties[name]; !ok {

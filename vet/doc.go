@@ -18,7 +18,7 @@
 //	archived         the flag is archived
 //	inactive         the flag is switched off
 //	constant         the flag has the same value for every request
-//	lacking          the request, a literal, does not have what the flag looks at
+//	missing-context  the request, a literal, does not have what the flag looks at
 //	unused-handle    no code of the packages uses the handle
 //	unused-flag      no code of the packages reads the flag, if Config.Unused says so
 //	expired          an entry of the ignore list has passed its date

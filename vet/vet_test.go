@@ -105,7 +105,7 @@ func TestRules(t *testing.T) {
 // key and path until a day.
 func TestConfigApplies(t *testing.T) {
 	c, err := vet.ReadConfig([]byte(`
-rules: {unknown-key: warning, wrong-type: off, lacking: off, unused-handle: off, archived: error}
+rules: {unknown-key: warning, wrong-type: off, missing-context: off, unused-handle: off, archived: error}
 ignore:
   - {rule: constant, reason: they go in May, until: 2026-11-23}
   - {rule: unknown-variant, path: testdata/internal/shop, reason: elsewhere}
@@ -157,7 +157,7 @@ func TestReadConfig(t *testing.T) {
 		"ignore:\n- {key: a}":                    `line 2: an entry without a reason: want reason: why this is ignored`,
 		"ignore: [{key: a, reason: b, untl: c}]": `line 1: there is no member "untl"; did you mean "until"?`,
 		"ignore: [{key: a, reason: b, until: soon}]": `line 1: until: invalid value "soon": want a date such as 2027-05-31`,
-		"ignore: [{rule: all, reason: b}]":           `line 1: there is no rule "all"; want one of unknown-key, wrong-type, unknown-variant, missing-variant, payload-member, archived, inactive, constant, lacking, unused-handle, unused-flag, expired`,
+		"ignore: [{rule: all, reason: b}]":           `line 1: there is no rule "all"; want one of unknown-key, wrong-type, unknown-variant, missing-variant, payload-member, archived, inactive, constant, missing-context, unused-handle, unused-flag, expired`,
 		"tests: perhaps":                             "line 1: cannot unmarshal !!str `perhaps` into bool",
 		"rules: {":                                   "line 1: did not find expected node content",
 	} {

@@ -15,7 +15,7 @@ import (
 type batch struct {
 	*worker
 	left []item // to be written
-	bad  []item // to be set aside
+	bad  []item // that become dead letters
 
 	// outliers says that the sink has failed for some events, without saying that
 	// they are at fault, and stored others at the same time. Before that, a sink
@@ -31,7 +31,7 @@ type item struct {
 	reason   error // why the sink did, or why the message cannot be decoded
 }
 
-// store returns nil when all events in hand are stored or set aside. If ctx ends before,
+// store returns nil when all events in hand are stored or dead letters. If ctx ends before,
 // it returns what is left, for the caller to give back, and an error.
 func (w *worker) store(ctx context.Context, hand []message) (left []message, err error) {
 	if len(hand) == 0 {
@@ -75,7 +75,7 @@ func (w *worker) store(ctx context.Context, hand []message) (left []message, err
 	return nil, nil
 }
 
-// pass writes some of what is left and sets aside what is bad. It reports whether
+// pass writes some of what is left and makes what is bad dead letters. It reports whether
 // the sink has refused events. After an error nothing is known about any event.
 func (b *batch) pass(ctx context.Context) (refusals bool, err error) {
 	if n := min(len(b.left), b.c.MaxBatch); n > 0 {
@@ -90,7 +90,7 @@ func (b *batch) pass(ctx context.Context) (refusals bool, err error) {
 		refusals = len(refused) > 0
 	}
 	for len(b.bad) > 0 {
-		if err := b.setAside(ctx, &b.bad[0]); err != nil {
+		if err := b.addDeadLetter(ctx, &b.bad[0]); err != nil {
 			return refusals, err
 		}
 		b.acknowledge(ctx, []message{b.bad[0].message})

@@ -33,15 +33,15 @@ type ConsumerConfig struct {
 	// WriteTimeout is how long a Write may take. Zero: 30 s.
 	WriteTimeout time.Duration
 
-	// Attempts is how often the sink may refuse an event before it is set
-	// aside. Zero: 3.
+	// Attempts is how often the sink may refuse an event before it is a dead
+	// letter. Zero: 3.
 	Attempts int
 
 	// MaxBackoff bounds the pause after failed writes, which doubles from 50 ms.
 	// Zero: 10 s.
 	MaxBackoff time.Duration
 
-	// Log receives failures when they begin, and what is set aside. Nil: no log.
+	// Log receives failures when they begin, and dead letters. Nil: no log.
 	Log *slog.Logger
 }
 
@@ -69,7 +69,7 @@ type Stats struct {
 	Delivered   uint64 // messages that came, again or not
 	Redelivered uint64 // messages that came again
 	Stored      uint64 // events that the sink has stored
-	SetAside    uint64 // messages that were set aside
+	DeadLetters uint64 // messages that could not be stored, see [Stream.DeadLetters]
 	Failures    uint64 // writes that failed, if only for some events
 
 	// Partitions is how many partitions the Consumer has now. Other machines have
@@ -87,8 +87,8 @@ type Consumer struct {
 	c      ConsumerConfig
 	owner  string // of leases
 
-	delivered, redelivered, stored, setAside, failures, renewed atomic.Uint64
-	partitions, stalled                                         atomic.Int64
+	delivered, redelivered, stored, deadLetters, failures, renewed atomic.Uint64
+	partitions, stalled                                            atomic.Int64
 }
 
 // NewConsumer returns a Consumer, or an error if the config makes no sense.
@@ -104,7 +104,7 @@ func NewConsumer(s *Stream, c ConsumerConfig) (*Consumer, error) {
 func (c *Consumer) Stats() Stats {
 	return Stats{
 		Delivered: c.delivered.Load(), Redelivered: c.redelivered.Load(), Stored: c.stored.Load(),
-		SetAside: c.setAside.Load(), Failures: c.failures.Load(), Partitions: int(c.partitions.Load()),
+		DeadLetters: c.deadLetters.Load(), Failures: c.failures.Load(), Partitions: int(c.partitions.Load()),
 		Stalled: int(c.stalled.Load()), Renewed: c.renewed.Load(),
 	}
 }

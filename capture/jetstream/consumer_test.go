@@ -78,7 +78,7 @@ func TestFullBatchesOfReplicas(t *testing.T) {
 	}
 }
 
-// TestUnavailableSink: nothing is lost, set aside or put out of order while the
+// TestUnavailableSink: nothing is lost, a dead letter or put out of order while the
 // sink does not work.
 func TestUnavailableSink(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestUnavailableSink(t *testing.T) {
 			want := events("p", 0, 20)
 			// The sink works again from a Write on that begins with the first event. If
 			// it did so in the middle of events that are written one by one, those
-			// before would rightly be set aside.
+			// before would rightly be dead letters.
 			failures, works := 0, false
 			st.before = func(_ context.Context, list []capture.Event) error {
 				works = works || failures >= 10 && list[0].UUID == want[0].UUID
@@ -110,8 +110,8 @@ func TestUnavailableSink(t *testing.T) {
 			if diff := cmp.Diff(names(want), names(st.stored())); diff != "" {
 				t.Errorf("stored (-want +got)\n%s", diff)
 			}
-			if got := c.Stats(); got.SetAside != 0 || got.Failures < 10 || got.Redelivered != 0 {
-				t.Errorf("Stats = %+v, want failures, nothing set aside or redelivered", got)
+			if got := c.Stats(); got.DeadLetters != 0 || got.Failures < 10 || got.Redelivered != 0 {
+				t.Errorf("Stats = %+v, want failures, no dead letters, nothing redelivered", got)
 			}
 		})
 	}

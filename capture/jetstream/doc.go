@@ -45,7 +45,7 @@
 //
 //   - After a Write that fails, some of its events may be in the stream. When the
 //     client sends all of them again, the missing ones come behind others.
-//   - An event that the sink refuses is tried again, and then set aside, while
+//   - An event that the sink refuses is tried again, and then becomes a dead letter, while
 //     later ones are stored.
 //
 // A machine that stores takes every partition that is free. Further machines wait
@@ -70,12 +70,12 @@
 // # What cannot be stored
 //
 // While a sink does not work, a Consumer waits and tries again; nothing is lost and
-// nothing is set aside. An event that the sink refuses for good, with a
-// capture.EventError, is set aside after some attempts, and a message that cannot be
-// decoded is set aside at once: it goes to a second stream with the reason, and the
+// nothing is a dead letter. An event that the sink refuses for good, with a
+// capture.EventError, becomes a dead letter after some attempts, and a message that
+// cannot be decoded does at once: it goes to a second stream with the reason, and the
 // others go on. The same happens to an event for which the sink fails without a
 // reason, if the sink has stored others of the batch at the same time.
-// [Stream.SetAside] lists the messages, [Stream.Replay] puts one back, and
+// [Stream.DeadLetters] lists the dead letters, [Stream.Replay] puts one back, and
 // [Stream.Discard] deletes one.
 //
 // # Names
@@ -83,7 +83,7 @@
 // With the default [Config.Name], the stream is flagstaff, and has the subjects
 // flagstaff.events.<partition>.<project>. The subjects determine the number of
 // partitions for all processes. Durable consumers are writer-<partition>. The stream
-// flagstaff-aside has what was set aside, and the bucket flagstaff-leases the
+// flagstaff-aside has the dead letters, and the bucket flagstaff-leases the
 // leases. To use other settings, create any of them beforehand: Open changes nothing
 // that exists. To change the number of partitions, stop writing, let the stream
 // become empty, and delete it.

@@ -85,7 +85,7 @@ func Example() {
 	// drained: <nil> 2
 }
 
-func ExampleStream_SetAside() {
+func ExampleStream_DeadLetters() {
 	url, stop := exampleServer()
 	defer stop()
 	conn, err := jetstream.Connect(url)
@@ -98,7 +98,7 @@ func ExampleStream_SetAside() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for message, err := range stream.SetAside(ctx) {
+	for message, err := range stream.DeadLetters(ctx) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -107,8 +107,8 @@ func ExampleStream_SetAside() {
 			log.Fatal(err)
 		}
 	}
-	fmt.Println("nothing is set aside any more")
-	// Output: nothing is set aside any more
+	fmt.Println("there are no more dead letters")
+	// Output: there are no more dead letters
 }
 
 func ExampleDefinitions() {

@@ -33,8 +33,8 @@ const (
 
 var errOtherLeader = errors.New("the stream has got another leader, which does not acknowledge events that went to the one before")
 
-// headroom is how many bytes the headers of a message take at most, also after it
-// is set aside.
+// headroom is how many bytes the headers of a message take at most, also as a
+// dead letter.
 const headroom = 1 << 10
 
 // headerTrace has the Trace of an event, under the name that W3C Trace Context gives it.

@@ -122,7 +122,7 @@ const (
 )
 
 // Open returns the stream of the config's name, and creates what is missing: the
-// stream, a second one for what is set aside, durable consumers and a bucket of
+// stream, a second one for dead letters, durable consumers and a bucket of
 // leases. Several processes may do so at once. It returns an error if what exists
 // could lose events.
 func Open(ctx context.Context, c Config) (*Stream, error) {
@@ -135,7 +135,7 @@ func Open(ctx context.Context, c Config) (*Stream, error) {
 		return nil, err
 	}
 	s := &Stream{c: c, js: js, publishing: make(chan struct{}, windows), stalledAfter: stalledAfter}
-	for _, step := range []func(context.Context) error{s.openEvents, s.openAside, s.openConsumers, s.openLeases} {
+	for _, step := range []func(context.Context) error{s.openEvents, s.openDeadLetters, s.openConsumers, s.openLeases} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -178,12 +178,12 @@ func (s *Stream) openEvents(ctx context.Context) error {
 	return nil
 }
 
-// openAside creates or checks the stream of what is set aside.
-func (s *Stream) openAside(ctx context.Context) error {
+// openDeadLetters creates or checks the stream of dead letters.
+func (s *Stream) openDeadLetters(ctx context.Context) error {
 	_, err := s.ensure(ctx, jetstream.StreamConfig{
-		Name:        s.asideName(),
+		Name:        s.deadLettersName(),
 		Description: "Events that cannot be stored",
-		Subjects:    []string{s.asideName() + ".>"},
+		Subjects:    []string{s.deadLettersName() + ".>"},
 		Retention:   jetstream.LimitsPolicy,
 		Discard:     jetstream.DiscardNew,
 		Storage:     jetstream.FileStorage,
@@ -421,9 +421,9 @@ func unavailable(err error) error {
 
 func consumerName(partition int) string { return "writer-" + strconv.Itoa(partition) }
 
-// asideName is the name of the stream of what was set aside, and the beginning of
+// deadLettersName is the name of the stream of dead letters, and the beginning of
 // its subjects.
-func (s *Stream) asideName() string { return s.c.Name + "-aside" }
+func (s *Stream) deadLettersName() string { return s.c.Name + "-aside" }
 
 // partitionSubject matches the subjects of a partition.
 func (s *Stream) partitionSubject(partition int) string {

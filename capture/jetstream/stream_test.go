@@ -246,7 +246,7 @@ func TestTooLarge(t *testing.T) {
 	check(s.Write(t.Context(), list), 3, 1400)
 	waiting(t, s, 1498)
 
-	// What is almost too large can be set aside.
+	// What is almost too large can be a dead letter.
 	_, stop := consume(t, s, jetstream.ConsumerConfig{Attempts: 1, Sink: sinkFunc(func(_ context.Context, list []capture.Event) error {
 		var errs []error
 		for i := range list {
@@ -256,8 +256,8 @@ func TestTooLarge(t *testing.T) {
 	})})
 	waiting(t, s, 0)
 	stop()
-	if got := len(aside(t, s)); got != 1498 {
-		t.Errorf("%d events are set aside, want 1498", got)
+	if got := len(deadLetters(t, s)); got != 1498 {
+		t.Errorf("%d dead letters, want 1498", got)
 	}
 
 	c := info(t, conn, "flagstaff").Config

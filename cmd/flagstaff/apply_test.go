@@ -77,9 +77,9 @@ func TestApplyProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `FILE: flag early: the document does not have it, and it cannot be archived: it is used by the early access feature "Early"
-FILE:2:11: flag a b: Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "a b".
+FILE:2:11: flag a b: key: Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "a b".
 FILE:3:3: flag top: it depends on the flag "none", which the file does not have
-FILE:5:85: flag half: groups/1/rollout_percentage: must be a number from 0 to 100, not 500
+FILE:5:85: flag half: filters/groups/1/rollout_percentage: must be a number from 0 to 100, not 500
 nothing was changed: 4 problems
 `
 	for _, args := range [][]string{{"apply", "-prune", file}, {"apply", "-prune", "-dry-run", file}} {

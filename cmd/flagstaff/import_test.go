@@ -108,7 +108,7 @@ made flag top
 			odd := write(t, "odd.json", `{"flags":[{"id":1,"key":"base","active":true,"filters":{"groups":[{}]}},{"id":2,"key":"sp ace","active":true,"filters":{"groups":[{}]}},{"id":3,"key":"fine","active":true,"filters":{"groups":[{}]}}]}`)
 			call{args: []string{"import", odd}, env: s.env}.run(t).want(t, outcome{1, `made flag fine
 left out flag base (id 1): the project has another flag with this key: they differ in name, filters, tags; to change it, apply the document
-left out flag sp ace (id 2): Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "sp ace".
+left out flag sp ace (id 2): key: Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "sp ace".
 1 flag and 0 cohorts imported, 2 left out; each new flag has the same value as at its origin for 1000 random persons
 `, ""})
 			s.fails("import: the server refuses POST /api/projects/@current/import/ with status 400: The file is not a JSON object of definitions, and no list of flags: invalid character 'x' looking for beginning of value.", "import", write(t, "x.json", "x"))

@@ -120,7 +120,7 @@ func TestTraces(t *testing.T) {
 	defer client.Close(t.Context())
 
 	ctx, checkout := tracers.Tracer("shop").Start(t.Context(), "checkout")
-	client.Ask(ctx, &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}}).Bool("new-dashboard", false)
+	client.ForRemote(ctx, &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}}).Bool("new-dashboard", false)
 	const id = "11111111-2222-4333-8444-555555555555"
 	send := func(method, path, body string) {
 		t.Helper()

@@ -30,7 +30,7 @@
 // flag that cannot be evaluated GENERAL.
 //
 // A flag that depends on what only the server knows has the server's value if the
-// Source is a source.Remote with Ask, or if [Options.Ask] is set. If the server does
+// Source is a source.Remote with Evaluate, or if [Options.RemoteResults] is set. If the server does
 // not answer, the flag is evaluated, and its metadata has unconfirmed: true.
 //
 // Reasons are TARGETING_MATCH, SPLIT if a rollout or the choice of a variant

@@ -92,8 +92,8 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 	if request.DistinctID == "" {
 		return flags.Result{}, "", new(of.NewTargetingKeyMissingResolutionError("the context has no targeting key"))
 	}
-	if p.options.Ask != nil {
-		request.RemoteResults = p.ask(ctx, s, flag, request)
+	if p.options.RemoteResults != nil {
+		request.Answers = p.remoteResults(ctx, s, flag, request)
 	}
 	r, err := s.Flag(flag, &request)
 	if errors.Is(err, flags.ErrUnknownFlag) {
@@ -111,15 +111,15 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 	return r, request.DistinctID, nil
 }
 
-// ask asks the server if the flag needs it. It asks for the other flags of the
-// person, too, so that the next evaluation finds their answers.
-func (p *Provider) ask(ctx context.Context, s *flags.Snapshot, flag string, r flags.Request) *flags.RemoteResults {
+// remoteResults lets the server evaluate the flag if it needs that, and the other flags of
+// the person, too, so that the next evaluation finds their results.
+func (p *Provider) remoteResults(ctx context.Context, s *flags.Snapshot, flag string, r flags.Request) *flags.Answers {
 	r.Keys = []string{flag}
 	if len(s.MissingContext(&r)) == 0 {
 		return nil
 	}
 	r.Keys = nil
-	return p.options.Ask(ctx, &r)
+	return p.options.RemoteResults(ctx, &r)
 }
 
 // reasonOf returns the reason of a result (wire.md §7.3; for flags that are on,

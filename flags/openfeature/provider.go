@@ -45,10 +45,10 @@ type Options struct {
 	// override its evaluation contexts. The zero value hides no flags.
 	Filter runtime.Filter
 
-	// Ask asks a server for flags that depend on what only the server knows. Nil
-	// means [source.Loader.Ask] if the Source can be asked, and otherwise that no
+	// RemoteResults lets a server evaluate flags that depend on what only the server knows. Nil
+	// means [source.Loader.RemoteResults] if the Source can be asked, and otherwise that no
 	// server is asked.
-	Ask func(context.Context, *flags.Request) *flags.RemoteResults
+	RemoteResults func(context.Context, *flags.Request) *flags.Answers
 
 	// Reporter receives tracked events, usually a [*capture.Client]. Nil
 	// discards them.
@@ -114,8 +114,8 @@ func NewProvider(e *flags.Evaluator, o Options) *Provider {
 			}
 		}
 		p.loader = source.NewLoader(e, o.Source, c)
-		if o.Ask == nil && p.loader.Asks() {
-			p.options.Ask = p.loader.Ask
+		if o.RemoteResults == nil && p.loader.EvaluatesRemotely() {
+			p.options.RemoteResults = p.loader.RemoteResults
 		}
 	}
 	return p

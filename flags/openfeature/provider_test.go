@@ -242,14 +242,14 @@ func TestRuling61RemoteConfiguration(t *testing.T) {
 	}
 }
 
-// TestAsk: the server's value for a flag that needs it, and no question for others.
-func TestAsk(t *testing.T) {
+// TestRemoteResults: the server's value for a flag that needs it, and no question for others.
+func TestRemoteResults(t *testing.T) {
 	e := new(flags.Evaluator)
 	e.Swap(compile(t, `{"flags":[{"id":1,"key":"vip","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":3}]}]}},
 		{"id":2,"key":"plain","active":true,"filters":{"groups":[{}]}}],"static_cohorts":[3]}`))
 	var asked []string
-	answers := &flags.RemoteResults{Results: map[string]flags.Result{"vip": {Enabled: true}}}
-	c := clientOf(t, openfeature.NewProvider(e, openfeature.Options{Ask: func(_ context.Context, r *flags.Request) *flags.RemoteResults {
+	answers := &flags.Answers{Results: map[string]flags.Result{"vip": {Enabled: true}}}
+	c := clientOf(t, openfeature.NewProvider(e, openfeature.Options{RemoteResults: func(_ context.Context, r *flags.Request) *flags.Answers {
 		asked = append(asked, r.DistinctID)
 		return answers
 	}}))

@@ -74,14 +74,14 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestCloseAsk: Close breaks off the requests of Ask, and nothing is asked later.
-func TestCloseAsk(t *testing.T) {
+// TestCloseEvaluate: Close breaks off evaluate requests, and nothing is asked later.
+func TestCloseEvaluate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &fakeServer{after: 400 * time.Millisecond}
 		e, l := asking(t, server, nil)
 		start := time.Now()
-		answered := make(chan *flags.RemoteResults, 1)
-		go func() { answered <- l.Ask(context.Background(), vip()) }()
+		answered := make(chan *flags.Answers, 1)
+		go func() { answered <- l.RemoteResults(context.Background(), vip()) }()
 		synctest.Wait()
 		if len(server.asked()) != 1 {
 			t.Fatal("the server was not asked")
@@ -90,11 +90,11 @@ func TestCloseAsk(t *testing.T) {
 			t.Error(err)
 		}
 		if a := <-answered; a == nil || a.Err == nil || time.Since(start) > 0 {
-			t.Errorf("Ask = %+v after %v, want an error at once", a, time.Since(start))
+			t.Errorf("RemoteResults = %+v after %v, want an error at once", a, time.Since(start))
 		}
 		r := vip()
-		if r.RemoteResults = l.Ask(context.Background(), r); r.RemoteResults == nil || !errors.Is(r.RemoteResults.Err, source.ErrClosed) {
-			t.Errorf("Ask after Close = %+v, want ErrClosed", r.RemoteResults)
+		if r.Answers = l.RemoteResults(context.Background(), r); r.Answers == nil || !errors.Is(r.Answers.Err, source.ErrClosed) {
+			t.Errorf("RemoteResults after Close = %+v, want ErrClosed", r.Answers)
 		}
 		if result, err := e.Snapshot().Flag("vip", r); err != nil || !result.Unconfirmed {
 			t.Errorf("%+v, %v; want an unconfirmed value", result, err)

@@ -30,18 +30,18 @@
 // Cohorts and Overrides of [flags.Request]. A property in the request counts on the
 // server, too, so that both come to the same value.
 //
-// Ask the server, for exactly the flags and the persons that need it:
+// Let the server evaluate, for exactly the flags and the persons that need it:
 //
-//	from := source.Remote{URL: …, ProjectKey: "phc_…", SecretKey: "phs_…", Ask: true}
+//	from := source.Remote{URL: …, ProjectKey: "phc_…", SecretKey: "phs_…", Evaluate: true}
 //	l := source.NewLoader(&e, from, source.LoaderConfig{})
 //	…
 //	r := &flags.Request{DistinctID: "user-1"}
-//	r.Answers = l.Ask(ctx, r) // at most one request to the server, often none
+//	r.Answers = l.RemoteResults(ctx, r) // at most one request to the server, often none
 //	e.Bool("beta", r, false)  // the server's value
 //
-// [Loader.Ask] sends nothing if the request lacks nothing. It keeps answers for
-// [Remote.AskKeep] (ten seconds) or until definitions change, sends one request for
-// equal calls at the same moment, and waits for [Remote.AskTimeout] (500 ms) at most.
+// [Loader.RemoteResults] sends nothing if the request lacks nothing. It keeps answers for
+// [Remote.ResultTTL] (ten seconds) or until definitions change, sends one request for
+// equal calls at the same moment, and waits for [Remote.EvaluateTimeout] (500 ms) at most.
 // After three failed requests in a row it leaves the server alone, for a second at
 // first and half a minute at most, so that a dead server costs no time. What the
 // server has not answered is evaluated here, and [flags.Result.Unconfirmed] says so.

@@ -108,7 +108,7 @@ func ExampleRemote() {
 	// true cache true true
 }
 
-func ExampleLoader_Ask() {
+func ExampleLoader_RemoteResults() {
 	// A server whose static cohort 3 has one member, of whom its definitions say
 	// nothing.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ func ExampleLoader_Ask() {
 
 	var evaluator flags.Evaluator
 	loader := source.NewLoader(&evaluator, source.Remote{
-		URL: server.URL, ProjectKey: "phc_demo", SecretKey: "phs_demo", Ask: true,
+		URL: server.URL, ProjectKey: "phc_demo", SecretKey: "phs_demo", Evaluate: true,
 	}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
 	if err := loader.Refresh(context.Background()); err != nil {
 		log.Fatal(err)
@@ -132,7 +132,7 @@ func ExampleLoader_Ask() {
 
 	request := &flags.Request{DistinctID: "user-1"}
 	fmt.Println(evaluator.Bool("beta", request, false))
-	request.RemoteResults = loader.Ask(context.Background(), request)
+	request.Answers = loader.RemoteResults(context.Background(), request)
 	fmt.Println(evaluator.Bool("beta", request, false))
 	// Output:
 	// needs membership in the cohorts 3

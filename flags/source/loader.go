@@ -98,7 +98,7 @@ type Loader struct {
 	source    Source
 	config    LoaderConfig
 	schedule  schedule
-	asker     *asker // nil: no server is asked
+	remote    *remoteEvaluator // nil: no server is asked
 
 	loading chan struct{} // holds one token: the right to load
 
@@ -147,7 +147,7 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	l := &Loader{
 		evaluator: e, source: s, config: c,
 		schedule: newSchedule(c.Identity, c.Interval),
-		asker:    newAsker(s),
+		remote:   newRemoteEvaluator(s),
 		loading:  make(chan struct{}, 1),
 	}
 	l.closing, l.close = context.WithCancelCause(context.Background())
@@ -174,10 +174,10 @@ func (l *Loader) logUnknown(u flags.UnknownKey) {
 	}
 }
 
-// Close ends the Loader: Run returns, Refresh and what Ask waits for are broken off, and
+// Close ends the Loader: Run returns, Refresh and what RemoteResults waits for are broken off, and
 // Close returns when all their goroutines have. The Evaluator keeps its Snapshot, and
 // the Status stays as it is. From then on Run returns at once, Refresh returns
-// [ErrClosed], and Ask asks nobody. A second Close does the same, and the error is always
+// [ErrClosed], and RemoteResults sends nothing. A second Close does the same, and the error is always
 // nil.
 //
 // A Source that does not heed its context makes Close wait. The functions of
@@ -190,8 +190,8 @@ func (l *Loader) Close() error {
 	l.close(ErrClosed)
 	l.mu.Unlock()
 	l.working.Wait()
-	if l.asker != nil {
-		l.asker.end()
+	if l.remote != nil {
+		l.remote.end()
 	}
 	return nil
 }
@@ -362,7 +362,7 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	known := l.status.Kept
 	status := Status{Version: a.version, Origin: a.origin, Fetched: a.fetched, Loaded: time.Now(), Problems: s.Problems(), Kept: kept}
 	status.Checked, status.CacheErr = status.Loaded, a.unwritten
-	if r, ok := remoteOf(l.source); ok && !r.Ask {
+	if r, ok := remoteOf(l.source); ok && !r.Evaluate {
 		status.Problems = append(slices.Clip(status.Problems), remoteNotes(s)...)
 	}
 	if a.stale != nil {
@@ -473,7 +473,7 @@ func remoteNotes(s *flags.Snapshot) []flags.Problem {
 		if needs := s.NeedsOf(key); !needs.IsZero() {
 			notes = append(notes, flags.Problem{Severity: flags.SeverityNote, DefinitionError: &flags.DefinitionError{
 				Flag: key, Err: fmt.Errorf("it looks at what only the server knows: %s", needs),
-				Hint: "give the request what it lacks, or set Remote.Ask",
+				Hint: "give the request what it lacks, or set Remote.Evaluate",
 			}})
 		}
 	}
@@ -561,8 +561,8 @@ func (l *Loader) Status() Status {
 	status.Following = l.follower.Load().isOpen()
 	status.Unknown = l.evaluator.Unknown()
 	status.PatternTimeouts = l.evaluator.PatternTimeouts()
-	if l.asker != nil {
-		status.Asks = l.asker.status()
+	if l.remote != nil {
+		status.EvaluateRequests = l.remote.status()
 	}
 	return status
 }

@@ -69,14 +69,14 @@ type Remote struct {
 	// [flags.Decode], 64 MiB.
 	MaxBytes int64
 
-	// Ask makes [Loader.Ask] ask the server for flags that depend on what only the
-	// server knows. It needs ProjectKey.
-	Ask bool
+	// Evaluate makes [Loader.RemoteResults] let the server evaluate flags that depend on what
+	// only it knows. It needs ProjectKey.
+	Evaluate bool
 
-	// AskTimeout is how long a call of [Loader.Ask] waits for the server. Zero means
-	// 500 ms. AskKeep is how long an answer is kept for equal requests. Zero means
+	// EvaluateTimeout is how long a call of [Loader.RemoteResults] waits for the server. Zero means
+	// 500 ms. ResultTTL is how long results are kept for equal requests. Zero means
 	// ten seconds, and less than zero that none is kept.
-	AskTimeout, AskKeep time.Duration
+	EvaluateTimeout, ResultTTL time.Duration
 
 	// KeepLast keeps the last good definition of a flag in force when the server sends one
 	// that is broken, as for a [File] (evaluation.md §1.9). The server evaluates the broken
@@ -201,8 +201,8 @@ func (r Remote) request(ctx context.Context, method, path, query string) (*http.
 		return nil, errors.New("source: " + keykind.Mistaken(r.SecretKey, "Remote.SecretKey", keykind.Secret, keykind.Personal))
 	case keykind.Mistaken(r.ProjectKey, "", keykind.Project) != "":
 		return nil, errors.New("source: " + keykind.Mistaken(r.ProjectKey, "Remote.ProjectKey", keykind.Project))
-	case r.Ask && r.ProjectKey == "":
-		return nil, errors.New("source: Remote.Ask needs ProjectKey, the project's API key (phc_…)")
+	case r.Evaluate && r.ProjectKey == "":
+		return nil, errors.New("source: Remote.Evaluate needs ProjectKey, the project's API key (phc_…)")
 	}
 	u = u.JoinPath(path)
 	u.RawQuery = query

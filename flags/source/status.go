@@ -57,8 +57,8 @@ type Status struct {
 	// those of a [File] and of a [Remote] with KeepLast do. It must not be changed.
 	Kept []KeptPart
 
-	// Asks counts what [Loader.Ask] did.
-	Asks Asks
+	// EvaluateRequests counts what [Loader.RemoteResults] did.
+	EvaluateRequests EvaluateRequests
 
 	// Unknown counts the evaluations of flags that do not exist.
 	Unknown flags.UnknownKeys
@@ -70,8 +70,8 @@ type Status struct {
 // MarshalJSON writes the status as an object. Members that say nothing are left out,
 // but for "version", "failures" and "problems".
 func (s Status) MarshalJSON() ([]byte, error) {
-	type asks struct {
-		Asks
+	type evaluateRequests struct {
+		EvaluateRequests
 		Error string `json:"error,omitempty"`
 	}
 	type unknown struct {
@@ -85,20 +85,20 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Column  int           `json:"column,omitempty"`
 	}
 	out := struct {
-		Version    string          `json:"version"`
-		Origin     string          `json:"origin,omitempty"`
-		Fetched    time.Time       `json:"fetched,omitzero"`
-		Loaded     time.Time       `json:"loaded,omitzero"`
-		Checked    time.Time       `json:"checked,omitzero"`
-		Error      string          `json:"error,omitempty"`
-		Failures   int             `json:"failures"`
-		Following  bool            `json:"following,omitempty"`
-		CacheError string          `json:"cache_error,omitempty"`
-		Problems   []flags.Problem `json:"problems"`
-		Kept       []kept          `json:"kept,omitempty"`
-		Unknown    *unknown        `json:"unknown_keys,omitempty"`
-		Timeouts   uint64          `json:"pattern_timeouts,omitempty"`
-		Asks       *asks           `json:"asks,omitempty"`
+		Version    string            `json:"version"`
+		Origin     string            `json:"origin,omitempty"`
+		Fetched    time.Time         `json:"fetched,omitzero"`
+		Loaded     time.Time         `json:"loaded,omitzero"`
+		Checked    time.Time         `json:"checked,omitzero"`
+		Error      string            `json:"error,omitempty"`
+		Failures   int               `json:"failures"`
+		Following  bool              `json:"following,omitempty"`
+		CacheError string            `json:"cache_error,omitempty"`
+		Problems   []flags.Problem   `json:"problems"`
+		Kept       []kept            `json:"kept,omitempty"`
+		Unknown    *unknown          `json:"unknown_keys,omitempty"`
+		Timeouts   uint64            `json:"pattern_timeouts,omitempty"`
+		Requests   *evaluateRequests `json:"evaluate_requests,omitempty"`
 	}{
 		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil, nil, s.PatternTimeouts, nil,
 	}
@@ -111,8 +111,8 @@ func (s Status) MarshalJSON() ([]byte, error) {
 	if out.Problems == nil {
 		out.Problems = []flags.Problem{}
 	}
-	if s.Asks != (Asks{}) {
-		out.Asks = &asks{s.Asks, textOf(s.Asks.Err)}
+	if s.EvaluateRequests != (EvaluateRequests{}) {
+		out.Requests = &evaluateRequests{s.EvaluateRequests, textOf(s.EvaluateRequests.Err)}
 	}
 	return json.Marshal(out)
 }
@@ -143,8 +143,8 @@ func (s Status) String() string {
 	if s.CacheErr != nil {
 		fmt.Fprintf(&b, "\nerror of the cache: %v", s.CacheErr)
 	}
-	if a := s.Asks; a != (Asks{}) {
-		fmt.Fprintf(&b, "\nasked for flags: %d sent, %d cached, %d shared, %d failed", a.Sent, a.Cached, a.Shared, a.Failed)
+	if a := s.EvaluateRequests; a != (EvaluateRequests{}) {
+		fmt.Fprintf(&b, "\nevaluate requests: %d sent, %d cached, %d shared, %d failed", a.Sent, a.Cached, a.Shared, a.Failed)
 		if a.Err != nil {
 			fmt.Fprintf(&b, ": %v", a.Err)
 		}

@@ -42,7 +42,7 @@ func (n *Names) groupType(index int) string {
 
 // Audience says for whom a flag is on that is switched on.
 func (n *Names) Audience(f *flags.Filters) string {
-	const maxTold = 3 // condition sets
+	const maxShown = 3 // condition sets
 	if f.Err() != nil {
 		return NoOne + ": the filters cannot be read"
 	}
@@ -54,7 +54,7 @@ func (n *Names) Audience(f *flags.Filters) string {
 		if Rollout(&f.Groups[i]) == 0 {
 			continue
 		}
-		if len(parts) == maxTold {
+		if len(parts) == maxShown {
 			parts = append(parts, "and more")
 			break
 		}
@@ -139,15 +139,15 @@ func (n *Names) Filter(f *flags.Filter) string {
 }
 
 // operand says the value of an operator on a property.
-func operand(kind operators.Operand, value json.RawMessage) string {
-	const maxTold, longest = 3, 40 // values, and characters of one
+func operand(kind flags.Operand, value json.RawMessage) string {
+	const maxShown, longest = 3, 40 // values, and characters of one
 	list := Texts(value)
 	joint := " or "
 	if kind == operators.OperandRange {
 		joint = " and "
 	}
-	if more := len(list) - maxTold; more > 0 {
-		list = append(list[:maxTold:maxTold], strconv.Itoa(more)+" more")
+	if more := len(list) - maxShown; more > 0 {
+		list = append(list[:maxShown:maxShown], strconv.Itoa(more)+" more")
 	}
 	for i, s := range list {
 		if kind == operators.OperandDate {

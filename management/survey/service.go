@@ -70,7 +70,7 @@ type Service struct {
 
 	answered  chan struct{}       // a response was stored, or a survey has changed
 	responses chan storedResponse // of which OnResponse is told
-	told      *lru.Cache[responseKey, struct{}]
+	notified  *lru.Cache[responseKey, struct{}]
 }
 
 // New returns a Service, or an error if the Config makes no sense.
@@ -83,12 +83,12 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := lru.New[responseKey, struct{}](maxTold)
+	notified, err := lru.New[responseKey, struct{}](maxNotified)
 	if err != nil {
 		return nil, err
 	}
 	return &Service{
-		c: c, store: store, answered: make(chan struct{}, 1), responses: make(chan storedResponse, maxUntold), told: told,
+		c: c, store: store, answered: make(chan struct{}, 1), responses: make(chan storedResponse, maxWaiting), notified: notified,
 	}, nil
 }
 
@@ -101,7 +101,7 @@ func (s *Service) now() time.Time { return s.c.Now().UTC().Truncate(time.Microse
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.keepSchedules(ctx) })
-	wg.Go(func() { s.tellResponses(ctx) })
+	wg.Go(func() { s.notifyResponses(ctx) })
 	wg.Wait()
 	return nil
 }

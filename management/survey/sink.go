@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	maxTold   = 1 << 14 // responses that are remembered, so that OnResponse is not called twice
-	maxUntold = 1 << 10 // responses that wait for OnResponse
+	maxNotified = 1 << 14 // responses that are remembered, so that OnResponse is not called twice
+	maxWaiting  = 1 << 10 // responses that wait for OnResponse
 
-	// lastTold is how long Run still calls OnResponse when it ends.
-	lastTold = 10 * time.Second
+	// notifyTimeout is how long Run still calls OnResponse when it ends.
+	notifyTimeout = 10 * time.Second
 )
 
 // Sink returns a capture.Sink that passes events on to the store. When responses to surveys
@@ -91,7 +91,7 @@ func (s *Service) noteResponse(ctx context.Context, r storedResponse) {
 	if s.c.OnResponse == nil {
 		return
 	}
-	if known, _ := s.told.ContainsOrAdd(responseKey{r.project, r.ID}, struct{}{}); known {
+	if known, _ := s.notified.ContainsOrAdd(responseKey{r.project, r.ID}, struct{}{}); known {
 		return
 	}
 	select {
@@ -101,22 +101,22 @@ func (s *Service) noteResponse(ctx context.Context, r storedResponse) {
 	}
 }
 
-// tellResponses calls OnResponse until ctx ends, and then for what still
+// notifyResponses calls OnResponse until ctx ends, and then for what still
 // waits.
-func (s *Service) tellResponses(ctx context.Context) {
+func (s *Service) notifyResponses(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case r := <-s.responses:
-			s.tellResponse(ctx, r)
+			s.notifyResponse(ctx, r)
 		case <-ctx.Done():
 		}
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTold)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	defer cancel()
 	for last.Err() == nil {
 		select {
 		case r := <-s.responses:
-			s.tellResponse(last, r)
+			s.notifyResponse(last, r)
 		default:
 			return
 		}
@@ -126,14 +126,14 @@ func (s *Service) tellResponses(ctx context.Context) {
 	}
 }
 
-func (s *Service) tellResponse(ctx context.Context, r storedResponse) {
-	if err := s.tryResponse(ctx, r); err != nil {
+func (s *Service) notifyResponse(ctx context.Context, r storedResponse) {
+	if err := s.callOnResponse(ctx, r); err != nil {
 		s.c.Log.ErrorContext(ctx, "OnResponse failed", "survey", r.Survey, "response", r.ID, "error", err)
 	}
 }
 
-// tryResponse calls OnResponse for a response to a survey of its project.
-func (s *Service) tryResponse(ctx context.Context, r storedResponse) (err error) {
+// callOnResponse calls OnResponse for a response to a survey of its project.
+func (s *Service) callOnResponse(ctx context.Context, r storedResponse) (err error) {
 	switch _, err := s.store.Survey(ctx, r.project, r.Survey); {
 	case errors.Is(err, management.ErrNotFound):
 		return nil

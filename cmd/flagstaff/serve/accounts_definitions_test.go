@@ -372,7 +372,7 @@ func followedDefinitions(t *testing.T, s *site) {
 
 	var e flags.Evaluator
 	loader := source.NewLoader(&e, source.Remote{
-		URL: s.url, ProjectKey: a.project.APIToken, SecretKey: *a.project.SecretToken, Ask: true, AskTimeout: time.Minute,
+		URL: s.url, ProjectKey: a.project.APIToken, SecretKey: *a.project.SecretToken, Evaluate: true, EvaluateTimeout: time.Minute,
 	}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
 	if err := loader.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -393,7 +393,7 @@ func followedDefinitions(t *testing.T, s *site) {
 				}
 			}
 		}
-		r.RemoteResults = loader.Ask(t.Context(), r)
+		r.Answers = loader.RemoteResults(t.Context(), r)
 		for _, key := range keys {
 			got, err := e.Snapshot().Flag(key, r)
 			if err != nil || got.Unconfirmed || gocmp.Diff(object(t, got.AppendJSON(nil)), object(t, new(want.Flags[key]).AppendJSON(nil))) != "" {

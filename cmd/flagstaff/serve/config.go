@@ -144,7 +144,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.BoolVar(&s.stream.consume, "stream-consume", true, "with -stream, also store the events of the stream; one server of all that do so works at a time, the others stand by. With false at least one other server on the same PostgreSQL store must")
 	set.Var(&s.stream.replicas, "stream-replicas", "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
 	set.Var(&s.stream.partitions, "stream-partitions", "in how many parts `N` events are stored at the same time; more than one keep only the order of the events of each distinct ID; for a stream that does not exist yet")
-	set.BoolVar(&s.stream.replay, "stream-replay", false, "put events that could not be stored and were set aside back into the stream of -stream, list them, and exit")
+	set.BoolVar(&s.stream.replay, "stream-replay", false, "put dead letters, events that could not be stored, back into the stream of -stream, list them, and exit")
 	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE` for the first project; a change is live within two seconds")
 	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
 	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")

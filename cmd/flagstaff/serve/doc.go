@@ -16,7 +16,7 @@
 // as the stream has its events, and this server, or others on the same
 // PostgreSQL store, take them from the stream. A $set then affects /flags a
 // moment later instead of at once; /metrics tells how many events wait. Events
-// that the store refuses are set aside; -stream-replay puts them back.
+// that the store refuses become dead letters; -stream-replay puts them back.
 //
 // Secrets in the store are encrypted with the keys in the file
 // flagstaff.db.key, which the first start creates. Back it up with the store:

@@ -174,8 +174,8 @@ var (
 		"Messages of the stream that came again.", nil, nil)
 	descStored = prometheus.NewDesc("flagstaff_stream_stored_total",
 		"Events of the stream that this server has stored.", nil, nil)
-	descAside = prometheus.NewDesc("flagstaff_stream_set_aside_total",
-		"Messages of the stream that could not be stored and were set aside.", nil, nil)
+	descDeadLetters = prometheus.NewDesc("flagstaff_stream_dead_letters_total",
+		"Messages of the stream that could not be stored and are dead letters.", nil, nil)
 	descFailures = prometheus.NewDesc("flagstaff_stream_failures_total",
 		"Attempts to store events of the stream that failed, if only for some of them.", nil, nil)
 	descRenewed = prometheus.NewDesc("flagstaff_stream_renewals_total",
@@ -188,7 +188,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (e *eventStream) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descWaiting, descDelivered, descRedelivered, descStored, descAside, descFailures, descRenewed, descPartitions, descStalled} {
+	for _, d := range []*prometheus.Desc{descWaiting, descDelivered, descRedelivered, descStored, descDeadLetters, descFailures, descRenewed, descPartitions, descStalled} {
 		ch <- d
 	}
 }
@@ -215,7 +215,7 @@ func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
 		{descDelivered, s.Delivered},
 		{descRedelivered, s.Redelivered},
 		{descStored, s.Stored},
-		{descAside, s.SetAside},
+		{descDeadLetters, s.DeadLetters},
 		{descFailures, s.Failures},
 		{descRenewed, s.Renewed},
 	} {
@@ -225,7 +225,7 @@ func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descStalled, prometheus.GaugeValue, float64(s.Stalled))
 }
 
-// replay puts the events back that were set aside, and lists them.
+// replay puts dead letters back into the stream, and lists them.
 func (m *Main) replay(ctx context.Context, s *settings) error {
 	conn, err := s.stream.connect(s.logger(m.Stderr))
 	if err != nil {
@@ -236,10 +236,10 @@ func (m *Main) replay(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	// The list is complete before the first replay: an event that is set aside
+	// The list is complete before the first replay: an event that is a dead letter
 	// again meanwhile must wait for the next run.
-	var list []jetstream.Aside
-	for a, err := range events.SetAside(ctx) {
+	var list []jetstream.DeadLetter
+	for a, err := range events.DeadLetters(ctx) {
 		if err != nil {
 			return err
 		}

@@ -200,7 +200,7 @@ func TestStream(t *testing.T) {
 	}
 	drained(t, stream)
 	_, metrics := get(t, url+"/metrics")
-	for _, want := range []string{"flagstaff_stream_waiting_events 0", "flagstaff_stream_stored_total 1", "flagstaff_stream_set_aside_total 0", "flagstaff_stream_partitions 1"} {
+	for _, want := range []string{"flagstaff_stream_waiting_events 0", "flagstaff_stream_stored_total 1", "flagstaff_stream_dead_letters_total 0", "flagstaff_stream_partitions 1"} {
 		if !strings.Contains(metrics, "\n"+want+"\n") {
 			t.Errorf("no %s in\n%s", want, metrics)
 		}
@@ -448,8 +448,8 @@ func TestStreamDatabase(t *testing.T) {
 			t.Errorf("person p%d is %s, %v; want %s", p, got, err, want)
 		}
 	}
-	if got := consumer.Stats(); got.SetAside != 0 {
-		t.Errorf("%d events were set aside, want none", got.SetAside)
+	if got := consumer.Stats(); got.DeadLetters != 0 {
+		t.Errorf("%d dead letters, want none", got.DeadLetters)
 	}
 }
 
@@ -474,7 +474,7 @@ func TestStreamNodes(t *testing.T) {
 	drained(t, stream)
 }
 
-// TestStreamReplay: what was set aside is put back and listed.
+// TestStreamReplay: dead letters are put back and listed.
 func TestStreamReplay(t *testing.T) {
 	b := startBroker(t)
 	stream := b.open()
@@ -493,7 +493,7 @@ func TestStreamReplay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = consumer.Run(ctx) })
-	eventually(t, "that the event is set aside", func() bool { return consumer.Stats().SetAside == 1 })
+	eventually(t, "that the event is a dead letter", func() bool { return consumer.Stats().DeadLetters == 1 })
 	drained(t, stream)
 	cancel()
 	wg.Wait()

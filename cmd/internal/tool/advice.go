@@ -10,8 +10,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
 )
 
-// told returns an error for people: after a server has refused a request, with what to do.
-func told(err error) string {
+// withAdvice returns an error for people: after a server has refused a request, with what to do.
+func withAdvice(err error) string {
 	if what := advice(err); what != "" {
 		return strings.TrimSuffix(err.Error(), ".") + "; " + what
 	}

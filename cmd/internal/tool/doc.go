@@ -10,7 +10,7 @@
 // line in Commands (root.go). Its Action gets the arguments by WantArgs, which says what
 // is wrong with them, and prints by Print, Table or JSON, which make what comes from
 // outside fit for a terminal. An error that it returns becomes "flagstaff NAME: …" and
-// exit code 1; WrongUsage makes it 2, and ErrFound says that everything is printed. told
+// exit code 1; WrongUsage makes it 2, and ErrFound says that everything is printed. withAdvice
 // adds to what a server refuses what can be done. Every command has a description with
 // examples, which the help prints as it is. The tests run the whole program as a process,
 // so they are in cmd/flagstaff.

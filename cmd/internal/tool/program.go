@@ -83,7 +83,7 @@ func (p *Program) Run(ctx context.Context) int {
 		if c, ok := errors.AsType[commandError](err); ok {
 			name = c.name
 		}
-		fmt.Fprintf(p.Stderr, "%s: %s\n", name, Printable(told(err)))
+		fmt.Fprintf(p.Stderr, "%s: %s\n", name, Printable(withAdvice(err)))
 	}
 	return int(code)
 }

@@ -48,7 +48,7 @@ Rules:
 	archived         the flag is archived
 	inactive         the flag is switched off
 	constant         the flag has the same value for every request
-	lacking          the request, a literal, does not have what the flag looks at
+	missing-context  the request, a literal, does not have what the flag looks at
 	unused-handle    no code uses the variable that NewBool and the like have made
 	unused-flag      no code reads the flag, with -unused
 	expired          an entry of the ignore list has passed its date

@@ -37,16 +37,16 @@ func (a *accounts) alter(ctx context.Context, project int64, f func(*accounts) e
 	})
 }
 
-// bump increments the version of a project, and marks it anew.
+// bump increments the version of a project, and gives it a new row version.
 func (t *tx) bump(ctx context.Context, project int64) error {
 	const grow = `INSERT INTO project_version (project_id, version, mark) VALUES (?, 1, ?)
 		ON CONFLICT (project_id) DO UPDATE SET version = project_version.version + 1, mark = excluded.mark`
 	if t.pg != nil {
-		_, err := t.exec(ctx, "WITH grown AS ("+grow+" RETURNING 1) SELECT pg_notify(?, '')", project, freshMark{}, changesChannel)
+		_, err := t.exec(ctx, "WITH grown AS ("+grow+" RETURNING 1) SELECT pg_notify(?, '')", project, rowVersion{}, changesChannel)
 		return err
 	}
 	t.bumped = true
-	_, err := t.exec(ctx, grow, project, freshMark{})
+	_, err := t.exec(ctx, grow, project, rowVersion{})
 	return err
 }
 

@@ -39,9 +39,9 @@ type DB struct {
 	caches           caches
 	flags            *flagCache
 
-	writer  writer        // for SQLite
-	turn    chan struct{} // for PostgreSQL; full while a transaction changes accounts
-	leaders leaders
+	writer       writer        // for SQLite
+	accountsSlot chan struct{} // for PostgreSQL; full while a transaction changes accounts
+	leaders      leaders
 
 	flagCalls flagCalls
 	usage     usageBacklog
@@ -49,7 +49,7 @@ type DB struct {
 	poller poller // for SQLite
 	bumps  bumps  // for SQLite
 
-	turns    turns
+	mutexes  projectMutexes
 	ingested sync.Map // projects that are known to have events
 
 	repeated, tooOld atomic.Uint64 // events that were not stored
@@ -72,7 +72,7 @@ var schema embed.FS
 func newDB(reading, writing *sql.DB, d Dialect, o sqlstore.Options) *DB {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: withDefaults(o),
-		queries: make(map[string]*sql.Stmt), turn: make(chan struct{}, 1),
+		queries: make(map[string]*sql.Stmt), accountsSlot: make(chan struct{}, 1),
 	}
 	db.accounts.db = db
 	db.caches = newCaches(db.o)

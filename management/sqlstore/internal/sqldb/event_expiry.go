@@ -116,7 +116,7 @@ func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (delete
 	if err != nil || !old {
 		return 0, err
 	}
-	release, err := db.turns.take(ctx, project)
+	release, err := db.mutexes.lock(ctx, project)
 	if err != nil {
 		return 0, err
 	}

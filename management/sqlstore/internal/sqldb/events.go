@@ -68,7 +68,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	reported := management.FlagCalls(events)
 	calls, counted := db.flagCalls.news(reported), countedCalls(events, reported)
 	projects := projectsOf(events)
-	release, err := db.turns.take(ctx, projects...)
+	release, err := db.mutexes.lock(ctx, projects...)
 	if err != nil {
 		return err
 	}

@@ -115,18 +115,18 @@ func After(prefix string) string { return after(prefix) }
 // MostSearched is how many events a call of PurgeEvents searches.
 const MostSearched = maxSearched
 
-// Turns are turns of projects.
-type Turns struct{ t turns }
+// ProjectMutexes are mutexes of projects.
+type ProjectMutexes struct{ m projectMutexes }
 
-func (t *Turns) Take(ctx context.Context, projects ...int64) (func(), error) {
-	return t.t.take(ctx, projects...)
+func (t *ProjectMutexes) Lock(ctx context.Context, projects ...int64) (func(), error) {
+	return t.m.lock(ctx, projects...)
 }
 
-// Known returns the number of projects whose turn is taken or waited for.
-func (t *Turns) Known() int {
-	t.t.mu.Lock()
-	defer t.t.mu.Unlock()
-	return len(t.t.projects)
+// Known returns the number of projects whose mutex is locked or waited for.
+func (t *ProjectMutexes) Known() int {
+	t.m.mu.Lock()
+	defer t.m.mu.Unlock()
+	return len(t.m.projects)
 }
 
 // MostEntries is the largest number of entries in a chunk, and BacklogPart the

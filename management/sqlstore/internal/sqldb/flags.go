@@ -14,7 +14,7 @@ import (
 // A flagRow is a flag as it is stored.
 type flagRow struct {
 	management.FeatureFlag
-	mark int64
+	rowVersion int64
 }
 
 var featureFlags = newTable(table[flagRow]{
@@ -28,7 +28,7 @@ var featureFlags = newTable(table[flagRow]{
 			{"last_called_at", maybeStamp{d, &f.LastCalled}},
 			{"created_by", &f.CreatedBy},
 			{"created_at", stamp{d, &f.Created}},
-			{"mark", freshMark{&f.mark}},
+			{"mark", rowVersion{&f.rowVersion}},
 		}, changeable(d, &f.FeatureFlag)...)
 	},
 })
@@ -71,19 +71,19 @@ func changeable(d *Dialect, f *management.FeatureFlag) []field {
 	}
 }
 
-// A freshMark is a number that each write of a row replaces, so that an ID and a mark
-// name one content of the row for good: whoever wrote it, and whatever backup the
+// A rowVersion is a number that each write of a row replaces, in the column mark, so that an ID
+// and a row version name one content of the row for good: whoever wrote it, and whatever backup the
 // database was restored from.
-type freshMark struct{ at *int64 }
+type rowVersion struct{ at *int64 }
 
-func (m freshMark) Scan(v any) error {
+func (m rowVersion) Scan(v any) error {
 	var n sql.NullInt64
 	err := n.Scan(v)
 	*m.at = n.Int64
 	return err
 }
 
-func (m freshMark) Value() (driver.Value, error) { return rand.Int64(), nil }
+func (m rowVersion) Value() (driver.Value, error) { return rand.Int64(), nil }
 
 // oneFlag returns the flag that the end of a SELECT selects.
 func (a *accounts) oneFlag(ctx context.Context, tail string, args ...any) (*management.FeatureFlag, error) {

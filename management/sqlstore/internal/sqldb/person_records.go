@@ -175,7 +175,7 @@ func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uu
 func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forget func()) (err error) {
 	ctx, end := db.begin(ctx, sqlstore.ChangePersons)
 	defer func() { end(err) }()
-	release, err := db.turns.take(ctx, project)
+	release, err := db.mutexes.lock(ctx, project)
 	if err != nil {
 		return err
 	}

@@ -54,15 +54,15 @@ func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) (
 	return list, since, nil
 }
 
-// A sight is the time of an event of a distinct ID.
-type sight struct {
+// A distinctIDTime is the time of an event of a distinct ID.
+type distinctIDTime struct {
 	distinctID string
 	at         time.Time
 }
 
 // newestDay returns events of the newest day with events before another day,
 // newest first, and a time on this day.
-func (db *DB) newestDay(ctx context.Context, project int64, before time.Time) (sample []sight, at time.Time, err error) {
+func (db *DB) newestDay(ctx context.Context, project int64, before time.Time) (sample []distinctIDTime, at time.Time, err error) {
 	day, param := db.d.day("ts"), db.d.day("?")
 	if db.d.Postgres {
 		param = db.d.day("?::timestamptz")
@@ -78,11 +78,11 @@ func (db *DB) newestDay(ctx context.Context, project int64, before time.Time) (s
 	}
 	err = db.read(ctx, "SELECT distinct_id, ts FROM event WHERE project_id = ? AND "+day+" = "+param+" ORDER BY uuid DESC LIMIT ?",
 		[]any{project, db.d.time(at), recentEvents}, func(r *sql.Rows) error {
-			var s sight
+			var s distinctIDTime
 			err := r.Scan(&s.distinctID, moment{&s.at})
 			sample = append(sample, s)
 			return err
 		})
-	slices.SortStableFunc(sample, func(a, b sight) int { return b.at.Compare(a.at) })
+	slices.SortStableFunc(sample, func(a, b distinctIDTime) int { return b.at.Compare(a.at) })
 	return sample, at, err
 }

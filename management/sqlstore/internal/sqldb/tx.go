@@ -80,11 +80,11 @@ func (db *DB) exclusive(ctx context.Context, f func(*tx) error) error {
 	}
 	// The wait is here, where it takes no connection from writers of events.
 	select {
-	case db.turn <- struct{}{}:
+	case db.accountsSlot <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-db.turn }()
+	defer func() { <-db.accountsSlot }()
 	return db.atomic(ctx, func(t *tx) error {
 		if err := t.advisoryLock(ctx, accountLock, 0); err != nil {
 			return err

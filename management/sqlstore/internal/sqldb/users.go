@@ -142,7 +142,7 @@ func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 			"UPDATE project_version SET mark = ? WHERE project_id IN (SELECT project_id FROM feature_flag WHERE " + written + ")",
 			"UPDATE feature_flag SET mark = ? WHERE " + written,
 		} {
-			if _, err := a.exec(ctx, query, freshMark{}, id, id); err != nil {
+			if _, err := a.exec(ctx, query, rowVersion{}, id, id); err != nil {
 				return fmt.Errorf("mark flags: %w", err)
 			}
 		}

@@ -29,7 +29,7 @@ func Ask(c posthog.Client, mine client, id string) {
 	_, _ = c.GetFeatureFlag(other)
 	_, _ = c.GetFeatureFlagPayload(posthog.FeatureFlagPayload{Key: "new-checkout", DistinctId: id}) // want `flag "new-checkout" has no payload \[wrong-type\]`
 	_, _ = c.GetRemoteConfigPayload("limit")
-	_, _ = c.IsFeatureEnabled(posthog.FeatureFlagPayload{Key: "company", DistinctId: id}) // want `flag "company" looks at the group company, which the request does not have \[lacking\]`
+	_, _ = c.IsFeatureEnabled(posthog.FeatureFlagPayload{Key: "company", DistinctId: id}) // want `flag "company" looks at the group company, which the request does not have \[missing-context\]`
 	_, _ = c.IsFeatureEnabled(posthog.FeatureFlagPayload{Key: "company", DistinctId: id, Groups: posthog.NewGroups().Set("company", "acme")})
 	_, _ = c.IsFeatureEnabled(posthog.FeatureFlagPayload{Key: "pro", DistinctId: id})
 	_, _ = c.IsFeatureEnabled(posthog.FeatureFlagPayload{Key: "pro", DistinctId: id, OnlyEvaluateLocally: true}) // want `flag "pro" looks at the property plan`

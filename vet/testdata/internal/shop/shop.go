@@ -247,7 +247,7 @@ func Settled(ctx context.Context, p *flagstaff.Person) {
 // Requests says for whom it asks.
 func Requests(c *flagstaff.Client, s *flags.Snapshot, more map[string]any, companies map[string]string) {
 	r := &flags.Request{DistinctID: "a"}
-	s.Bool("pro", r, false) // want `flag "pro" looks at the property plan, which the request does not have \[lacking\]`
+	s.Bool("pro", r, false) // want `flag "pro" looks at the property plan, which the request does not have \[missing-context\]`
 	s.Bool("pro", &flags.Request{PersonProperties: map[string]any{"plan": "pro"}}, false)
 	s.Bool("pro", &flags.Request{Person: []flags.Property{flags.StringProperty("plan", "pro")}}, false)
 	s.Bool("pro", &flags.Request{PersonProperties: more}, false)
@@ -260,7 +260,7 @@ func Requests(c *flagstaff.Client, s *flags.Snapshot, more map[string]any, compa
 	}, false)
 	c.For(&flags.Request{DistinctID: "a"}).Bool("pro", false) // want `flag "pro" looks at the property plan`
 	p := c.For(&flags.Request{Filter: runtime.Filter{Tags: []string{"shop"}}})
-	p.Bool("docs-only", false) // want `flag "docs-only" is for requests with the evaluation context "docs", and this one has "shop" \[lacking\]`
+	p.Bool("docs-only", false) // want `flag "docs-only" is for requests with the evaluation context "docs", and this one has "shop" \[missing-context\]`
 	filled := &flags.Request{DistinctID: "a"}
 	fill(filled)
 	s.Bool("pro", filled, false)

@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// The headers of messages that are set aside.
+// The headers of dead letters.
 const (
 	headerReason    = "Flagstaff-Reason"    // one line of text
 	headerSubject   = "Flagstaff-Subject"   // that it had
@@ -24,10 +24,10 @@ const (
 	headerDelivered = "Flagstaff-Delivered" // how often it was
 )
 
-// An Aside is a message that could not be stored and was set aside.
-type Aside struct {
-	Sequence uint64    // in the stream of what is set aside
-	Time     time.Time // when it was set aside
+// A DeadLetter is a message that could not be stored.
+type DeadLetter struct {
+	Sequence uint64    // in the stream of dead letters
+	Time     time.Time // when it became a dead letter
 
 	Reason    string    // why, in one line
 	Subject   string    // of the message
@@ -39,7 +39,7 @@ type Aside struct {
 
 // Event returns the event, or an error if the message cannot be decoded. The event
 // refers to Data.
-func (a *Aside) Event() (capture.Event, error) {
+func (a *DeadLetter) Event() (capture.Event, error) {
 	e, err := decodeEvent(a.Data)
 	if err != nil {
 		return e, fmt.Errorf("jetstream: %w", err)
@@ -47,18 +47,18 @@ func (a *Aside) Event() (capture.Event, error) {
 	return e, nil
 }
 
-// setAside copies a message to the stream of what is set aside.
-func (b *batch) setAside(ctx context.Context, it *item) error {
+// addDeadLetter copies a message to the stream of dead letters.
+func (b *batch) addDeadLetter(ctx context.Context, it *item) error {
 	s := b.stream
 	// A message that was copied and not acknowledged comes again. The stream
 	// recognises its ID.
 	id := strconv.FormatUint(it.sequence, 10) + "-" + strconv.FormatInt(it.at.UnixNano(), 10)
 	m := &nats.Msg{
-		Subject: s.asideName() + "." + strings.TrimPrefix(it.Subject(), s.c.Name+".events."),
+		Subject: s.deadLettersName() + "." + strings.TrimPrefix(it.Subject(), s.c.Name+".events."),
 		Data:    it.Data(),
 		Header: nats.Header{
 			jetstream.MsgIDHeader:          {id},
-			jetstream.ExpectedStreamHeader: {s.asideName()},
+			jetstream.ExpectedStreamHeader: {s.deadLettersName()},
 			headerReason:                   {oneLine(it.reason)},
 			headerSubject:                  {it.Subject()},
 			headerSequence:                 {strconv.FormatUint(it.sequence, 10)},
@@ -69,10 +69,10 @@ func (b *batch) setAside(ctx context.Context, it *item) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWait)
 	defer cancel()
 	if _, err := s.js.PublishMsg(ctx, m); err != nil {
-		return fmt.Errorf("set aside: %w", err)
+		return fmt.Errorf("dead letter: %w", err)
 	}
-	b.Consumer.setAside.Add(1)
-	b.log.ErrorContext(ctx, "an event cannot be stored and was set aside", "subject", it.Subject(), "sequence", it.sequence, "reason", oneLine(it.reason))
+	b.Consumer.deadLetters.Add(1)
+	b.log.ErrorContext(ctx, "an event cannot be stored and is a dead letter now", "subject", it.Subject(), "sequence", it.sequence, "reason", oneLine(it.reason))
 	return nil
 }
 
@@ -86,36 +86,36 @@ func oneLine(err error) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// SetAside iterates over what was set aside, the oldest first. An error ends it.
-// Messages that are set aside meanwhile may be missing.
-func (s *Stream) SetAside(ctx context.Context) iter.Seq2[Aside, error] {
-	return func(yield func(Aside, error) bool) {
-		stream, err := s.js.Stream(ctx, s.asideName())
+// DeadLetters iterates over the dead letters, the oldest first. An error ends it.
+// Those that come meanwhile may be missing.
+func (s *Stream) DeadLetters(ctx context.Context) iter.Seq2[DeadLetter, error] {
+	return func(yield func(DeadLetter, error) bool) {
+		stream, err := s.js.Stream(ctx, s.deadLettersName())
 		if err != nil {
-			yield(Aside{}, unavailable(err))
+			yield(DeadLetter{}, unavailable(err))
 			return
 		}
 		for next := uint64(1); ; next++ {
-			m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(s.asideName()+".>"))
+			m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(s.deadLettersName()+".>"))
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
 				return
 			}
 			if err != nil {
-				yield(Aside{}, unavailable(err))
+				yield(DeadLetter{}, unavailable(err))
 				return
 			}
 			next = m.Sequence
-			if !yield(newAside(m), nil) {
+			if !yield(newDeadLetter(m), nil) {
 				return
 			}
 		}
 	}
 }
 
-// newAside reads what setAside wrote. A message of another publisher has no
+// newDeadLetter reads what addDeadLetter wrote. A message of another publisher has no
 // headers; it is listed all the same.
-func newAside(m *jetstream.RawStreamMsg) Aside {
-	a := Aside{Sequence: m.Sequence, Time: m.Time, Data: m.Data, Reason: m.Header.Get(headerReason), Subject: m.Header.Get(headerSubject)}
+func newDeadLetter(m *jetstream.RawStreamMsg) DeadLetter {
+	a := DeadLetter{Sequence: m.Sequence, Time: m.Time, Data: m.Data, Reason: m.Header.Get(headerReason), Subject: m.Header.Get(headerSubject)}
 	a.Original, _ = strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
 	a.Published, _ = time.Parse(time.RFC3339Nano, m.Header.Get(headerPublished))
 	a.Delivered, _ = strconv.Atoi(m.Header.Get(headerDelivered))
@@ -123,15 +123,15 @@ func newAside(m *jetstream.RawStreamMsg) Aside {
 }
 
 // Replay puts a message back into the stream, behind all others, so that it is
-// tried again, and removes it from what is set aside. A Replay whose outcome is
+// tried again, and removes it from the dead letters. A Replay whose outcome is
 // unknown can be repeated.
-func (s *Stream) Replay(ctx context.Context, a Aside) error {
+func (s *Stream) Replay(ctx context.Context, a DeadLetter) error {
 	subject := a.Subject
 	if e, err := decodeEvent(a.Data); err == nil {
 		subject = s.subject(&e) // the number of partitions may have changed
 	}
 	if subject == "" {
-		return fmt.Errorf("jetstream: message %d that was set aside has no subject; it was published there by somebody else", a.Sequence)
+		return fmt.Errorf("jetstream: dead letter %d has no subject; it was published there by somebody else", a.Sequence)
 	}
 	id := "replay-" + strconv.FormatUint(a.Sequence, 10) + "-" + strconv.FormatInt(a.Time.UnixNano(), 10)
 	if _, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: a.Data}, jetstream.WithMsgID(id), jetstream.WithExpectStream(s.c.Name)); err != nil {
@@ -140,9 +140,9 @@ func (s *Stream) Replay(ctx context.Context, a Aside) error {
 	return s.Discard(ctx, a)
 }
 
-// Discard removes a message from what is set aside, for good.
-func (s *Stream) Discard(ctx context.Context, a Aside) error {
-	stream, err := s.js.Stream(ctx, s.asideName())
+// Discard deletes a dead letter, for good.
+func (s *Stream) Discard(ctx context.Context, a DeadLetter) error {
+	stream, err := s.js.Stream(ctx, s.deadLettersName())
 	if err != nil {
 		return unavailable(err)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 )
 
-// TestTurns lets many goroutines take turns with several projects each.
-func TestTurns(t *testing.T) {
+// TestProjectMutexes lets many goroutines lock several projects each.
+func TestProjectMutexes(t *testing.T) {
 	const projects, takers, times = 5, 8, 500
-	var turns sqldb.Turns
+	var mutexes sqldb.ProjectMutexes
 	var busy [projects]atomic.Int32
 	var wg sync.WaitGroup
 	for g := range takers {
@@ -29,14 +29,14 @@ func TestTurns(t *testing.T) {
 						list = append(list, int64(p))
 					}
 				}
-				release, err := turns.Take(t.Context(), list...)
+				release, err := mutexes.Lock(t.Context(), list...)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				for _, p := range list {
 					if n := busy[p].Add(1); n != 1 {
-						t.Errorf("%d have a turn with project %d", n, p)
+						t.Errorf("%d have locked project %d", n, p)
 					}
 				}
 				for _, p := range slices.Backward(list) {
@@ -47,40 +47,40 @@ func TestTurns(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := turns.Known(); n != 0 {
-		t.Errorf("%d projects are remembered when nobody has a turn", n)
+	if n := mutexes.Known(); n != 0 {
+		t.Errorf("%d projects are remembered when none is locked", n)
 	}
 }
 
-// TestTurnsEnd ends the wait for a turn.
-func TestTurnsEnd(t *testing.T) {
+// TestProjectMutexesEnd ends the wait for one.
+func TestProjectMutexesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var turns sqldb.Turns
-		release, err := turns.Take(t.Context(), 2)
+		var mutexes sqldb.ProjectMutexes
+		release, err := mutexes.Lock(t.Context(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error, 1)
 		go func() {
-			_, err := turns.Take(ctx, 1, 2, 3)
+			_, err := mutexes.Lock(ctx, 1, 2, 3)
 			got <- err
 		}()
 		synctest.Wait()
-		if n := turns.Known(); n != 2 {
+		if n := mutexes.Known(); n != 2 {
 			t.Errorf("%d projects are known, want 1 and 2", n)
 		}
 		cancel()
 		if err := <-got; !errors.Is(err, context.Canceled) {
 			t.Errorf("Take = %v, want context.Canceled", err)
 		}
-		other, err := turns.Take(t.Context(), 1, 3) // these turns are free
+		other, err := mutexes.Lock(t.Context(), 1, 3) // these are free
 		if err != nil {
 			t.Fatal(err)
 		}
 		other()
 		release()
-		if n := turns.Known(); n != 0 {
+		if n := mutexes.Known(); n != 0 {
 			t.Errorf("%d projects are known, want none", n)
 		}
 	})

@@ -15,11 +15,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
-// aside is what was set aside.
-func aside(t testing.TB, s *jetstream.Stream) []jetstream.Aside {
+// deadLetters lists the dead letters.
+func deadLetters(t testing.TB, s *jetstream.Stream) []jetstream.DeadLetter {
 	t.Helper()
-	var list []jetstream.Aside
-	for a, err := range s.SetAside(t.Context()) {
+	var list []jetstream.DeadLetter
+	for a, err := range s.DeadLetters(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func aside(t testing.TB, s *jetstream.Stream) []jetstream.Aside {
 	return list
 }
 
-// TestPoison: what cannot be stored is set aside with its reason, the others are
+// TestPoison: what cannot be stored is a dead letter with its reason, the others are
 // stored, and it can be replayed.
 func TestPoison(t *testing.T) {
 	t.Parallel()
@@ -63,12 +63,12 @@ func TestPoison(t *testing.T) {
 	if n := tries.Load(); n != 4 {
 		t.Errorf("the bad event was tried %d times, want 4", n)
 	}
-	got := aside(t, s)
+	got := deadLetters(t, s)
 	reasons := make(map[string]string)
 	for _, a := range got {
 		reasons[string(a.Data)] = fmt.Sprint(a.Subject, " ", a.Original, " ", a.Delivered, " ", a.Reason)
 		if a.Published.IsZero() || a.Time.Before(a.Published) {
-			t.Errorf("message %d was published %v, set aside %v", a.Sequence, a.Published, a.Time)
+			t.Errorf("message %d was published %v, a dead letter %v", a.Sequence, a.Published, a.Time)
 		}
 	}
 	want := map[string]string{
@@ -77,13 +77,13 @@ func TestPoison(t *testing.T) {
 		"\x09rubbish":                            "flagstaff.events.0.7 32 1 encoding has version 9, want 1; a newer release may have written it",
 	}
 	if diff := cmp.Diff(want, reasons); diff != "" {
-		t.Errorf("set aside (-want +got)\n%s", diff)
+		t.Errorf("dead letters (-want +got)\n%s", diff)
 	}
-	if got := c.Stats(); got.SetAside != 3 || got.Stored != 49 || got.Redelivered != 0 {
-		t.Errorf("Stats = %+v, want 3 set aside, 49 stored", got)
+	if got := c.Stats(); got.DeadLetters != 3 || got.Stored != 49 || got.Redelivered != 0 {
+		t.Errorf("Stats = %+v, want 3 dead letters, 49 stored", got)
 	}
 
-	// What the sink takes now is stored; the rest is set aside again, or
+	// What the sink takes now is stored; the rest is a dead letter again, or
 	// discarded.
 	st.set(nil)
 	for _, a := range got {
@@ -111,9 +111,9 @@ func TestPoison(t *testing.T) {
 	if diff := cmp.Diff(bad, list2[len(list2)-1]); diff != "" {
 		t.Errorf("replayed (-want +got)\n%s", diff)
 	}
-	again := aside(t, s)
+	again := deadLetters(t, s)
 	if len(again) != 1 || !strings.HasPrefix(string(again[0].Data), "\x09") {
-		t.Errorf("%d messages are set aside, want the rubbish: %+v", len(again), again)
+		t.Errorf("%d dead letters, want the rubbish: %+v", len(again), again)
 	}
 	if err := s.Discard(t.Context(), got[0]); err != nil {
 		t.Errorf("Discard of what is gone = %v, want nil", err)
@@ -147,28 +147,28 @@ func TestOutliers(t *testing.T) {
 			st.await(t, 9)
 			waiting(t, s, 0)
 			inOrder(t, st.stored())
-			if got := aside(t, s); len(got) != 1 {
-				t.Errorf("%d messages are set aside, want 1", len(got))
+			if got := deadLetters(t, s); len(got) != 1 {
+				t.Errorf("%d dead letters, want 1", len(got))
 			}
 		})
 	}
 }
 
-// TestForeignAside: a message of another publisher there is listed and cannot be
+// TestForeignDeadLetter: a message of another publisher there is listed and cannot be
 // replayed.
-func TestForeignAside(t *testing.T) {
+func TestForeignDeadLetter(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, natstest.Start(t).URL())
 	s := open(t, conn)
-	if got := aside(t, s); len(got) != 0 {
-		t.Errorf("%d messages are set aside at first", len(got))
+	if got := deadLetters(t, s); len(got) != 0 {
+		t.Errorf("%d dead letters at first", len(got))
 	}
 	if _, err := js(t, conn).Publish(t.Context(), "flagstaff-aside.x", []byte("rubbish")); err != nil {
 		t.Fatal(err)
 	}
-	got := aside(t, s)
+	got := deadLetters(t, s)
 	if len(got) != 1 {
-		t.Fatalf("%d messages are set aside, want 1", len(got))
+		t.Fatalf("%d dead letters, want 1", len(got))
 	}
 	if _, err := got[0].Event(); err == nil {
 		t.Error("rubbish is an event")

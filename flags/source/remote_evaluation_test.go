@@ -103,7 +103,7 @@ const vipAnswer = `{"flags":{"vip":{"key":"vip","enabled":true,"reason":{"code":
 // asking returns a Loader with definitions that asks a server.
 func asking(t testing.TB, f *fakeServer, change func(*source.Remote)) (*flags.Evaluator, *source.Loader) {
 	t.Helper()
-	r := source.Remote{URL: "https://flags.example.com", ProjectKey: "phc_a", SecretKey: "phs_secret", Client: &http.Client{Transport: f}, Ask: true}
+	r := source.Remote{URL: "https://flags.example.com", ProjectKey: "phc_a", SecretKey: "phs_secret", Client: &http.Client{Transport: f}, Evaluate: true}
 	if change != nil {
 		change(&r)
 	}
@@ -123,9 +123,9 @@ type broken struct{}
 
 func (broken) MarshalJSON() ([]byte, error) { panic("boom") }
 
-// TestAskBody: the request says everything that evaluation looks at, and nothing
+// TestEvaluateBody: the request says everything that evaluation looks at, and nothing
 // else.
-func TestAskBody(t *testing.T) {
+func TestEvaluateBody(t *testing.T) {
 	f := &fakeServer{answer: vipAnswer}
 	_, l := asking(t, f, nil)
 	r := &flags.Request{
@@ -139,8 +139,8 @@ func TestAskBody(t *testing.T) {
 	lists.Person = []flags.Property{flags.IntProperty("age", 7), flags.AnyProperty("at", nil), flags.AnyProperty("odd", broken{}), flags.AnyProperty("f", func() {})}
 	lists.OfGroups = []flags.GroupProperty{{Type: "company", Property: flags.StringProperty("tier", "gold")}}
 	for _, r := range []*flags.Request{r, &lists} { // the second finds the answer of the first
-		if a := l.Ask(t.Context(), r); a == nil || a.Err != nil {
-			t.Fatalf("Ask = %+v", a)
+		if a := l.RemoteResults(t.Context(), r); a == nil || a.Err != nil {
+			t.Fatalf("RemoteResults = %+v", a)
 		}
 	}
 	want := `{"api_key":"phc_a","distinct_id":"user-1","$anon_distinct_id":"anon-1","$device_id":"d-1","groups":{"company":"acme"},` +
@@ -151,18 +151,18 @@ func TestAskBody(t *testing.T) {
 	}
 }
 
-// TestAsk: what is asked, kept and shared.
-func TestAsk(t *testing.T) {
+// TestRemoteResults: what is asked, kept and shared.
+func TestRemoteResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeServer{answer: vipAnswer, after: 10 * time.Millisecond}
 		e, l := asking(t, f, nil)
 		ask := func(r *flags.Request) bool {
 			t.Helper()
-			r.RemoteResults = l.Ask(t.Context(), r)
+			r.Answers = l.RemoteResults(t.Context(), r)
 			return e.Bool("vip", r, false)
 		}
 		if !ask(vip()) || len(f.asked()) != 1 {
-			t.Fatalf("the server's value does not count: %+v", l.Status().Asks)
+			t.Fatalf("the server's value does not count: %+v", l.Status().EvaluateRequests)
 		}
 		if !ask(vip()) || len(f.asked()) != 0 {
 			t.Error("a kept answer does not count, or is asked for again")
@@ -192,7 +192,7 @@ func TestAsk(t *testing.T) {
 		for range 20 {
 			wg.Go(func() {
 				r := vip()
-				r.RemoteResults = l.Ask(t.Context(), r)
+				r.Answers = l.RemoteResults(t.Context(), r)
 				if !e.Bool("vip", r, false) {
 					t.Error("a call that waited has no answer")
 				}
@@ -200,15 +200,15 @@ func TestAsk(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if a := l.Ask(ctx, vip()); !errors.Is(a.Err, context.DeadlineExceeded) {
+		if a := l.RemoteResults(ctx, vip()); !errors.Is(a.Err, context.DeadlineExceeded) {
 			t.Errorf("a call that gives up: %+v", a)
 		}
 		wg.Wait()
 		if n := len(f.asked()); n != 1 {
 			t.Errorf("%d requests for equal calls", n)
 		}
-		if diff := cmp.Diff(source.Asks{Sent: 4, Cached: 1, Shared: 20, Failed: 1}, l.Status().Asks); diff != "" {
-			t.Errorf("Asks (-want +got)\n%s", diff)
+		if diff := cmp.Diff(source.EvaluateRequests{Sent: 4, Cached: 1, Shared: 20, Failed: 1}, l.Status().EvaluateRequests); diff != "" {
+			t.Errorf("EvaluateRequests (-want +got)\n%s", diff)
 		}
 		// New definitions make kept answers void.
 		e.Swap(compile(t, askedDocument))
@@ -231,8 +231,8 @@ func compile(t *testing.T, document string) *flags.Snapshot {
 	return s
 }
 
-// TestAskFailures: in every case the answer is the local one, and says so.
-func TestAskFailures(t *testing.T) {
+// TestEvaluateFailures: in every case the answer is the local one, and says so.
+func TestEvaluateFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*fakeServer)
@@ -263,9 +263,9 @@ func TestAskFailures(t *testing.T) {
 				f.set(func() { tt.change(f) })
 				r := vip()
 				start := time.Now()
-				r.RemoteResults = l.Ask(t.Context(), r)
+				r.Answers = l.RemoteResults(t.Context(), r)
 				if took := time.Since(start); took > 500*time.Millisecond {
-					t.Errorf("Ask takes %v", took)
+					t.Errorf("RemoteResults takes %v", took)
 				}
 				if err := r.RemoteResults.Err; (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "phs_")) {
 					t.Errorf("Err = %v, want %q", err, tt.want)
@@ -278,27 +278,27 @@ func TestAskFailures(t *testing.T) {
 					t.Errorf("paid, of which the request has everything, = %+v, %v", got, err)
 				}
 				synctest.Wait()
-				asks := l.Status().Asks
-				if tt.want != "" && (asks.Failed != 1 || asks.Err == nil) || time.Until(asks.PausedUntil) > 0 != (tt.pauses > 0) || tt.pauses > 0 && asks.PausedUntil.Sub(start) != tt.pauses {
-					t.Errorf("Asks = %+v, want a pause of %v", asks, tt.pauses)
+				requests := l.Status().EvaluateRequests
+				if tt.want != "" && (requests.Failed != 1 || requests.Err == nil) || time.Until(requests.PausedUntil) > 0 != (tt.pauses > 0) || tt.pauses > 0 && requests.PausedUntil.Sub(start) != tt.pauses {
+					t.Errorf("EvaluateRequests = %+v, want a pause of %v", requests, tt.pauses)
 				}
 			})
 		})
 	}
 }
 
-// TestAskDeadServer: a server that is dead costs nothing but the first few requests
+// TestEvaluateDeadServer: a server that is dead costs nothing but the first few requests
 // and then one for each pause, and is asked again when it is back.
-func TestAskDeadServer(t *testing.T) {
+func TestEvaluateDeadServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeServer{after: time.Hour}
-		e, l := asking(t, f, func(r *source.Remote) { r.AskTimeout = 200 * time.Millisecond })
+		e, l := asking(t, f, func(r *source.Remote) { r.EvaluateTimeout = 200 * time.Millisecond })
 		start, waited := time.Now(), time.Duration(0)
 		for n := 0; time.Since(start) < 5*time.Minute; n++ {
 			r := vip()
 			r.DistinctID = fmt.Sprint("user-", n)
 			before := time.Now()
-			r.RemoteResults = l.Ask(t.Context(), r)
+			r.Answers = l.RemoteResults(t.Context(), r)
 			waited += time.Since(before)
 			if r.RemoteResults.Err == nil {
 				t.Fatal("no error")
@@ -312,13 +312,13 @@ func TestAskDeadServer(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		for range 2 {
 			r := vip()
-			r.RemoteResults = l.Ask(t.Context(), r)
+			r.Answers = l.RemoteResults(t.Context(), r)
 			if !e.Bool("vip", r, false) {
 				t.Errorf("the server is back: %+v", r.RemoteResults)
 			}
 		}
-		if asks := l.Status().Asks; asks.Err != nil || !asks.PausedUntil.IsZero() || asks.Cached != 1 {
-			t.Errorf("Asks = %+v", asks)
+		if requests := l.Status().EvaluateRequests; requests.Err != nil || !requests.PausedUntil.IsZero() || requests.Cached != 1 {
+			t.Errorf("EvaluateRequests = %+v", requests)
 		}
 		// Many failures of one moment are one.
 		f.set(func() { f.after = time.Hour })
@@ -327,12 +327,12 @@ func TestAskDeadServer(t *testing.T) {
 			wg.Go(func() {
 				r := vip()
 				r.DistinctID = fmt.Sprint("other-", n)
-				l.Ask(t.Context(), r)
+				l.RemoteResults(t.Context(), r)
 			})
 		}
 		wg.Wait()
 		synctest.Wait()
-		if pause := time.Until(l.Status().Asks.PausedUntil); pause > time.Second || pause <= 0 {
+		if pause := time.Until(l.Status().EvaluateRequests.PausedUntil); pause > time.Second || pause <= 0 {
 			t.Errorf("a pause of %v, want a second", pause)
 		}
 		if f.most != 64 {
@@ -341,30 +341,30 @@ func TestAskDeadServer(t *testing.T) {
 	})
 }
 
-// TestAskKeepsLittle: more persons than are kept.
-func TestAskKeepsLittle(t *testing.T) {
+// TestEvaluateKeepsLittle: more persons than are kept.
+func TestEvaluateKeepsLittle(t *testing.T) {
 	f := &fakeServer{answer: vipAnswer}
-	_, l := asking(t, f, func(r *source.Remote) { r.AskKeep = time.Hour })
+	_, l := asking(t, f, func(r *source.Remote) { r.ResultTTL = time.Hour })
 	for range 2 {
 		for n := range 25_000 {
-			l.Ask(t.Context(), &flags.Request{DistinctID: fmt.Sprint(n), Keys: []string{"vip"}})
+			l.RemoteResults(t.Context(), &flags.Request{DistinctID: fmt.Sprint(n), Keys: []string{"vip"}})
 		}
 	}
-	if asks := l.Status().Asks; asks.Sent != 50_000 || asks.Err != nil {
-		t.Errorf("Asks = %+v, want none of 25,000 kept until it is asked for again", asks)
+	if requests := l.Status().EvaluateRequests; requests.Sent != 50_000 || requests.Err != nil {
+		t.Errorf("EvaluateRequests = %+v, want none of 25,000 kept until it is asked for again", requests)
 	}
-	_, l = asking(t, f, func(r *source.Remote) { r.AskKeep = -1 })
+	_, l = asking(t, f, func(r *source.Remote) { r.ResultTTL = -1 })
 	for range 2 {
-		l.Ask(t.Context(), vip())
+		l.RemoteResults(t.Context(), vip())
 	}
-	if asks := l.Status().Asks; asks.Sent != 2 {
-		t.Errorf("Asks = %+v, want no answer kept", asks)
+	if requests := l.Status().EvaluateRequests; requests.Sent != 2 {
+		t.Errorf("EvaluateRequests = %+v, want no answer kept", requests)
 	}
 }
 
-// FuzzAskAnswer: whatever a server answers, every flag has a value, which is marked
+// FuzzRemoteResponse: whatever a server answers, every flag has a value, which is marked
 // if the server has not given it.
-func FuzzAskAnswer(f *testing.F) {
+func FuzzRemoteResponse(f *testing.F) {
 	f.Add([]byte(vipAnswer))
 	f.Add([]byte(`{"flags":{"vip":{"failed":true}},"errorsWhileComputingFlags":true}`))
 	f.Add([]byte(`{"flags":{},"quotaLimited":["feature_flags"]}`))
@@ -372,8 +372,8 @@ func FuzzAskAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		e, l := asking(t, &fakeServer{answer: string(answer)}, nil)
 		r := &flags.Request{DistinctID: "user-1"}
-		r.RemoteResults = l.Ask(t.Context(), r)
-		if r.RemoteResults == nil {
+		r.Answers = l.RemoteResults(t.Context(), r)
+		if r.Answers == nil {
 			t.Fatal("nothing was asked")
 		}
 		for _, key := range []string{"vip", "paid", "plain"} {
@@ -386,34 +386,34 @@ func FuzzAskAnswer(f *testing.F) {
 	})
 }
 
-// TestAskNobody: Loaders that ask no server.
-func TestAskNobody(t *testing.T) {
+// TestEvaluateNobody: Loaders without remote evaluation.
+func TestEvaluateNobody(t *testing.T) {
 	f := &fakeServer{answer: vipAnswer}
-	_, quiet := asking(t, f, func(r *source.Remote) { r.Ask = false })
+	_, quiet := asking(t, f, func(r *source.Remote) { r.Evaluate = false })
 	var e flags.Evaluator
-	early := source.NewLoader(&e, source.Remote{URL: "https://flags.example.com", ProjectKey: "phc_a", SecretKey: "phs_a", Ask: true}, source.LoaderConfig{})
+	early := source.NewLoader(&e, source.Remote{URL: "https://flags.example.com", ProjectKey: "phc_a", SecretKey: "phs_a", Evaluate: true}, source.LoaderConfig{})
 	for name, l := range map[string]*source.Loader{
-		"nil": nil, "zero": {}, "no Ask": quiet, "no definitions": early, "nothing": source.NewLoader(nil, nil, source.LoaderConfig{}),
-		"no Evaluator": source.NewLoader(nil, source.Remote{Ask: true}, source.LoaderConfig{}),
+		"nil": nil, "zero": {}, "no Evaluate": quiet, "no definitions": early, "nothing": source.NewLoader(nil, nil, source.LoaderConfig{}),
+		"no Evaluator": source.NewLoader(nil, source.Remote{Evaluate: true}, source.LoaderConfig{}),
 	} {
-		if a := l.Ask(t.Context(), vip()); a != nil {
-			t.Errorf("%s: Ask = %+v", name, a)
+		if a := l.RemoteResults(t.Context(), vip()); a != nil {
+			t.Errorf("%s: RemoteResults = %+v", name, a)
 		}
 	}
 	if len(f.asked()) != 0 {
 		t.Error("the server was asked")
 	}
-	if !early.Asks() || quiet.Asks() {
-		t.Error("Asks")
+	if !early.EvaluatesRemotely() || quiet.EvaluatesRemotely() {
+		t.Error("EvaluatesRemotely")
 	}
-	cached := source.Cached{Source: source.Remote{Ask: true}, Path: "x"}
-	for _, s := range []source.Source{cached, &cached, &source.Remote{Ask: true}} {
-		if !source.NewLoader(&e, s, source.LoaderConfig{}).Asks() {
+	cached := source.Cached{Source: source.Remote{Evaluate: true}, Path: "x"}
+	for _, s := range []source.Source{cached, &cached, &source.Remote{Evaluate: true}} {
+		if !source.NewLoader(&e, s, source.LoaderConfig{}).EvaluatesRemotely() {
 			t.Errorf("%T does not ask", s)
 		}
 	}
-	if err := source.NewLoader(&e, source.Remote{URL: "https://a", SecretKey: "phs_a", Ask: true}, source.LoaderConfig{}).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "ProjectKey") {
-		t.Errorf("Ask without ProjectKey: %v", err)
+	if err := source.NewLoader(&e, source.Remote{URL: "https://a", SecretKey: "phs_a", Evaluate: true}, source.LoaderConfig{}).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "ProjectKey") {
+		t.Errorf("Evaluate without ProjectKey: %v", err)
 	}
 }
 
@@ -464,12 +464,12 @@ func TestStatusForms(t *testing.T) {
 		{
 			source.Status{
 				Version: "v1", Origin: "cache", Fetched: at, Loaded: at.Add(time.Hour), Checked: at, Err: errors.New("down"), Failures: 2, CacheErr: errors.New("read-only"),
-				Asks: source.Asks{Sent: 1, Cached: 2, Failed: 3, Err: errors.New("slow"), PausedUntil: at},
+				EvaluateRequests: source.EvaluateRequests{Sent: 1, Cached: 2, Failed: 3, Err: errors.New("slow"), PausedUntil: at},
 			},
 			`{"version":"v1","origin":"cache","fetched":"2025-06-01T08:00:00Z","loaded":"2025-06-01T09:00:00Z","checked":"2025-06-01T08:00:00Z","error":"down","failures":2,` +
-				`"cache_error":"read-only","problems":[],"asks":{"sent":1,"cached":2,"shared":0,"failed":3,"paused_until":"2025-06-01T08:00:00Z","error":"slow"}}`,
+				`"cache_error":"read-only","problems":[],"evaluate_requests":{"sent":1,"cached":2,"shared":0,"failed":3,"paused_until":"2025-06-01T08:00:00Z","error":"slow"}}`,
 			"definitions v1 from cache, fetched 2025-06-01T08:00:00Z, checked 2025-06-01T08:00:00Z\nerror, 2 in a row: down\nerror of the cache: read-only\n" +
-				"asked for flags: 1 sent, 2 cached, 0 shared, 3 failed: slow",
+				"evaluate requests: 1 sent, 2 cached, 0 shared, 3 failed: slow",
 		},
 		{
 			source.Status{Version: "v1", Fetched: at, Loaded: at, Checked: at, Problems: []flags.Problem{
@@ -504,10 +504,10 @@ func TestRemoteNotes(t *testing.T) {
 		return list
 	}
 	want := []string{
-		`note: flag "vip": it looks at what only the server knows: membership in the cohorts 3; give the request what it lacks, or set Remote.Ask`,
-		`note: flag "paid": it looks at what only the server knows: stored properties of the person (plan); give the request what it lacks, or set Remote.Ask`,
+		`note: flag "vip": it looks at what only the server knows: membership in the cohorts 3; give the request what it lacks, or set Remote.Evaluate`,
+		`note: flag "paid": it looks at what only the server knows: stored properties of the person (plan); give the request what it lacks, or set Remote.Evaluate`,
 	}
-	if diff := cmp.Diff(want, notes(func(r *source.Remote) { r.Ask = false })); diff != "" {
+	if diff := cmp.Diff(want, notes(func(r *source.Remote) { r.Evaluate = false })); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if got := notes(nil); len(got) != 0 {
