@@ -32,7 +32,7 @@ type Evaluation struct {
 // caller has escapes.
 //
 //go:noinline
-func (p *Person) report(key string, d flags.Brief, ok, fresh bool) {
+func (p *Person) report(key string, d flags.Detail, ok, fresh bool) {
 	e := Evaluation{Key: strings.Clone(key), Value: d, DistinctID: strings.Clone(p.request.DistinctID), New: fresh}
 	switch {
 	case ok:

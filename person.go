@@ -56,7 +56,7 @@ func (c *Client) For(r *flags.Request) *Person {
 func (c *Client) ForRemote(ctx context.Context, r *flags.Request) *Person {
 	p := c.For(r)
 	if c != nil {
-		p.request.Answers = c.loader.RemoteResults(ctx, p.Request())
+		p.request.RemoteResults = c.loader.RemoteResults(ctx, p.Request())
 		if c.config.OnEvaluation != nil {
 			p.in = new(ctx) // with the context itself, all would escape that the request refers to
 		}

@@ -330,7 +330,7 @@ func Sixteen[T any](T)    {}
 func TestExamples(t *testing.T) {
 	for folder, names := range map[string]string{
 		".":               "Open Client_For Client_Middleware Client_Check Client_Status From Person_Lookup Person_Explain Payload NewBool",
-		"flags":           "Decode Compile Evaluator Property Operators Snapshot_Evaluate Snapshot_Explain Snapshot_Problems Diff",
+		"flags":           "Decode Compile Evaluator Property Snapshot_Evaluate Snapshot_Explain Snapshot_Problems",
 		"flags/source":    "Source Remote Loader_RemoteResults",
 		"flags/flagstest": "Evaluator With",
 		"flags/diff":      "",

@@ -44,7 +44,7 @@ func TestSameValuesInTheProcess(t *testing.T) {
 				want := p.server(t, body)
 				w.tell(r)
 				local, asking := p.evaluator.Snapshot().Evaluate(r), *r
-				asking.Answers = p.loader.RemoteResults(t.Context(), &asking)
+				asking.RemoteResults = p.loader.RemoteResults(t.Context(), &asking)
 				remote := p.evaluator.Snapshot().Evaluate(&asking)
 				lacking := p.evaluator.Snapshot().MissingContext(r)
 				for key := range p.evaluator.Snapshot().Keys() {

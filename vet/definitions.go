@@ -155,7 +155,7 @@ func (d *Definitions) missingContext(key string, r *flags.Request, groupsKnown, 
 			parts = append(parts, "the group "+group)
 		}
 	}
-	if local && len(parts) == 0 && slices.Contains(d.snapshot.Lacking(r), key) {
+	if local && len(parts) == 0 && slices.Contains(d.snapshot.MissingContext(r), key) {
 		parts = d.missingProperties(key, r)
 	}
 	return strings.Join(parts, ", ")

@@ -31,18 +31,18 @@ var defaults = []struct {
 	rule     Rule
 	severity flags.Severity
 }{
-	{UnknownKey, flags.Error},
-	{WrongType, flags.Error},
-	{UnknownVariant, flags.Error},
-	{MissingVariant, flags.Error},
-	{PayloadMember, flags.Warning},
-	{Archived, flags.Warning},
-	{Inactive, flags.Warning},
-	{Constant, flags.Warning},
-	{MissingContext, flags.Warning},
-	{UnusedHandle, flags.Warning},
-	{UnusedFlag, flags.Warning},
-	{Expired, flags.Error},
+	{UnknownKey, flags.SeverityError},
+	{WrongType, flags.SeverityError},
+	{UnknownVariant, flags.SeverityError},
+	{MissingVariant, flags.SeverityError},
+	{PayloadMember, flags.SeverityWarning},
+	{Archived, flags.SeverityWarning},
+	{Inactive, flags.SeverityWarning},
+	{Constant, flags.SeverityWarning},
+	{MissingContext, flags.SeverityWarning},
+	{UnusedHandle, flags.SeverityWarning},
+	{UnusedFlag, flags.SeverityWarning},
+	{Expired, flags.SeverityError},
 }
 
 // Rules returns all rules, in the order of the documentation.

@@ -93,7 +93,7 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 		return flags.Result{}, "", new(of.NewTargetingKeyMissingResolutionError("the context has no targeting key"))
 	}
 	if p.options.RemoteResults != nil {
-		request.Answers = p.remoteResults(ctx, s, flag, request)
+		request.RemoteResults = p.remoteResults(ctx, s, flag, request)
 	}
 	r, err := s.Flag(flag, &request)
 	if errors.Is(err, flags.ErrUnknownFlag) {
@@ -113,7 +113,7 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 
 // remoteResults lets the server evaluate the flag if it needs that, and the other flags of
 // the person, too, so that the next evaluation finds their results.
-func (p *Provider) remoteResults(ctx context.Context, s *flags.Snapshot, flag string, r flags.Request) *flags.Answers {
+func (p *Provider) remoteResults(ctx context.Context, s *flags.Snapshot, flag string, r flags.Request) *flags.RemoteResults {
 	r.Keys = []string{flag}
 	if len(s.MissingContext(&r)) == 0 {
 		return nil

@@ -48,7 +48,7 @@ type Options struct {
 	// RemoteResults lets a server evaluate flags that depend on what only the server knows. Nil
 	// means [source.Loader.RemoteResults] if the Source can be asked, and otherwise that no
 	// server is asked.
-	RemoteResults func(context.Context, *flags.Request) *flags.Answers
+	RemoteResults func(context.Context, *flags.Request) *flags.RemoteResults
 
 	// Reporter receives tracked events, usually a [*capture.Client]. Nil
 	// discards them.

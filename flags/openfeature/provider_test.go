@@ -248,8 +248,8 @@ func TestRemoteResults(t *testing.T) {
 	e.Swap(compile(t, `{"flags":[{"id":1,"key":"vip","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":3}]}]}},
 		{"id":2,"key":"plain","active":true,"filters":{"groups":[{}]}}],"static_cohorts":[3]}`))
 	var asked []string
-	answers := &flags.Answers{Results: map[string]flags.Result{"vip": {Enabled: true}}}
-	c := clientOf(t, openfeature.NewProvider(e, openfeature.Options{RemoteResults: func(_ context.Context, r *flags.Request) *flags.Answers {
+	answers := &flags.RemoteResults{Results: map[string]flags.Result{"vip": {Enabled: true}}}
+	c := clientOf(t, openfeature.NewProvider(e, openfeature.Options{RemoteResults: func(_ context.Context, r *flags.Request) *flags.RemoteResults {
 		asked = append(asked, r.DistinctID)
 		return answers
 	}}))

@@ -80,7 +80,7 @@ func TestCloseEvaluate(t *testing.T) {
 		server := &fakeServer{after: 400 * time.Millisecond}
 		e, l := asking(t, server, nil)
 		start := time.Now()
-		answered := make(chan *flags.Answers, 1)
+		answered := make(chan *flags.RemoteResults, 1)
 		go func() { answered <- l.RemoteResults(context.Background(), vip()) }()
 		synctest.Wait()
 		if len(server.asked()) != 1 {
@@ -93,8 +93,8 @@ func TestCloseEvaluate(t *testing.T) {
 			t.Errorf("RemoteResults = %+v after %v, want an error at once", a, time.Since(start))
 		}
 		r := vip()
-		if r.Answers = l.RemoteResults(context.Background(), r); r.Answers == nil || !errors.Is(r.Answers.Err, source.ErrClosed) {
-			t.Errorf("RemoteResults after Close = %+v, want ErrClosed", r.Answers)
+		if r.RemoteResults = l.RemoteResults(context.Background(), r); r.RemoteResults == nil || !errors.Is(r.RemoteResults.Err, source.ErrClosed) {
+			t.Errorf("RemoteResults after Close = %+v, want ErrClosed", r.RemoteResults)
 		}
 		if result, err := e.Snapshot().Flag("vip", r); err != nil || !result.Unconfirmed {
 			t.Errorf("%+v, %v; want an unconfirmed value", result, err)

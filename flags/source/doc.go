@@ -36,7 +36,7 @@
 //	l := source.NewLoader(&e, from, source.LoaderConfig{})
 //	…
 //	r := &flags.Request{DistinctID: "user-1"}
-//	r.Answers = l.RemoteResults(ctx, r) // at most one request to the server, often none
+//	r.RemoteResults = l.RemoteResults(ctx, r) // at most one request to the server, often none
 //	e.Bool("beta", r, false)  // the server's value
 //
 // [Loader.RemoteResults] sends nothing if the request lacks nothing. It keeps answers for

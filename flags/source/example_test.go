@@ -132,7 +132,7 @@ func ExampleLoader_RemoteResults() {
 
 	request := &flags.Request{DistinctID: "user-1"}
 	fmt.Println(evaluator.Bool("beta", request, false))
-	request.Answers = loader.RemoteResults(context.Background(), request)
+	request.RemoteResults = loader.RemoteResults(context.Background(), request)
 	fmt.Println(evaluator.Bool("beta", request, false))
 	// Output:
 	// needs membership in the cohorts 3

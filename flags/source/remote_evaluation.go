@@ -79,14 +79,14 @@ type requestKey [sha256.Size]byte
 
 // cachedResults are results that are kept.
 type cachedResults struct {
-	results *flags.Answers
+	results *flags.RemoteResults
 	until   time.Time
 }
 
 // An evaluateRequest is under way.
 type evaluateRequest struct {
 	done    chan struct{} // closed when results is set
-	results *flags.Answers
+	results *flags.RemoteResults
 	probe   bool // it finds out whether the server is back
 }
 
@@ -152,8 +152,8 @@ func remoteOf(s Source) (Remote, bool) {
 }
 
 // results returns the results for a request, or nil if it lacks nothing.
-func (e *remoteEvaluator) results(ctx context.Context, s *flags.Snapshot, r *flags.Request) *flags.Answers {
-	keys := s.Lacking(r)
+func (e *remoteEvaluator) results(ctx context.Context, s *flags.Snapshot, r *flags.Request) *flags.RemoteResults {
+	keys := s.MissingContext(r)
 	if len(keys) == 0 {
 		return nil
 	}
@@ -181,21 +181,21 @@ func (e *remoteEvaluator) results(ctx context.Context, s *flags.Snapshot, r *fla
 	return call.results
 }
 
-func (e *remoteEvaluator) failed(err error) *flags.Answers {
+func (e *remoteEvaluator) failed(err error) *flags.RemoteResults {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.requests.Failed++
-	return &flags.Answers{Err: err}
+	return &flags.RemoteResults{Err: err}
 }
 
 // begin returns kept results, or a request to wait for, which may be under way
 // already.
-func (e *remoteEvaluator) begin(ctx context.Context, s *flags.Snapshot, key requestKey, body []byte) (*evaluateRequest, *flags.Answers) {
+func (e *remoteEvaluator) begin(ctx context.Context, s *flags.Snapshot, key requestKey, body []byte) (*evaluateRequest, *flags.RemoteResults) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing.Err() != nil {
 		e.requests.Failed++
-		return nil, &flags.Answers{Err: ErrClosed}
+		return nil, &flags.RemoteResults{Err: ErrClosed}
 	}
 	now := time.Now()
 	if results := e.find(s, key, now); results != nil {
@@ -210,7 +210,7 @@ func (e *remoteEvaluator) begin(ctx context.Context, s *flags.Snapshot, key requ
 	if !e.requests.PausedUntil.IsZero() {
 		if e.probing || now.Before(e.requests.PausedUntil) {
 			e.requests.Failed++
-			return nil, &flags.Answers{Err: fmt.Errorf("%w: %w", errPaused, e.requests.Err)}
+			return nil, &flags.RemoteResults{Err: fmt.Errorf("%w: %w", errPaused, e.requests.Err)}
 		}
 		e.probing, call.probe = true, true
 	}
@@ -224,7 +224,7 @@ func (e *remoteEvaluator) begin(ctx context.Context, s *flags.Snapshot, key requ
 
 // find returns the kept results, or nil. The results for an older Snapshot are
 // forgotten.
-func (e *remoteEvaluator) find(s *flags.Snapshot, key requestKey, now time.Time) *flags.Answers {
+func (e *remoteEvaluator) find(s *flags.Snapshot, key requestKey, now time.Time) *flags.RemoteResults {
 	if e.snapshot != s {
 		e.snapshot, e.recent, e.older, e.bytes = s, make(map[requestKey]cachedResults), nil, 0
 		return nil
@@ -240,7 +240,7 @@ func (e *remoteEvaluator) find(s *flags.Snapshot, key requestKey, now time.Time)
 }
 
 // keep keeps results. When there are many, the older half is forgotten.
-func (e *remoteEvaluator) keep(s *flags.Snapshot, key requestKey, results *flags.Answers, size int) {
+func (e *remoteEvaluator) keep(s *flags.Snapshot, key requestKey, results *flags.RemoteResults, size int) {
 	if e.snapshot != s {
 		return
 	}
@@ -254,7 +254,7 @@ func (e *remoteEvaluator) keep(s *flags.Snapshot, key requestKey, results *flags
 // run sends a request and settles it.
 func (e *remoteEvaluator) run(ctx context.Context, s *flags.Snapshot, key requestKey, body []byte, call *evaluateRequest) {
 	var (
-		results *flags.Answers
+		results *flags.RemoteResults
 		size    int
 		lasting bool
 		err     error
@@ -266,7 +266,7 @@ func (e *remoteEvaluator) run(ctx context.Context, s *flags.Snapshot, key reques
 		e.mu.Lock()
 		e.settle(call, err)
 		if err != nil {
-			results = &flags.Answers{Err: err}
+			results = &flags.RemoteResults{Err: err}
 		} else if lasting {
 			e.keep(s, key, results, size)
 		}
@@ -324,18 +324,18 @@ func (e *remoteEvaluator) status() EvaluateRequests {
 	return e.requests
 }
 
-// RemoteResults lets the server evaluate the flags of [flags.Snapshot.Lacking], for which
+// RemoteResults lets the server evaluate the flags of [flags.Snapshot.MissingContext], for which
 // the request lacks what only the server knows. The results belong into
-// [flags.Request.Answers]:
+// [flags.Request.RemoteResults]:
 //
-//	r.Answers = loader.RemoteResults(ctx, r)
+//	r.RemoteResults = loader.RemoteResults(ctx, r)
 //
 // It is nil if there is nothing to evaluate there, if the source of the Loader is not a
 // [Remote] with Evaluate, or if no definitions are loaded. Otherwise flags that the server
 // has not answered for are evaluated here and marked as [flags.Result.Unconfirmed],
 // and their Err says why. RemoteResults returns when ctx ends, or after
 // [Remote.EvaluateTimeout]; when the Loader is closed, Err is [ErrClosed].
-func (l *Loader) RemoteResults(ctx context.Context, r *flags.Request) *flags.Answers {
+func (l *Loader) RemoteResults(ctx context.Context, r *flags.Request) *flags.RemoteResults {
 	if l.usable() != nil || l.remote == nil {
 		return nil
 	}
@@ -435,7 +435,7 @@ func encode(v any) (b []byte, ok bool) {
 }
 
 // evaluate sends a body to POST /flags. lasting says that the results may be kept.
-func (r Remote) evaluate(ctx context.Context, body []byte) (results *flags.Answers, size int, lasting bool, err error) {
+func (r Remote) evaluate(ctx context.Context, body []byte) (results *flags.RemoteResults, size int, lasting bool, err error) {
 	request, err := r.request(ctx, http.MethodPost, "flags", "v=2")
 	if err != nil {
 		return nil, 0, false, err
@@ -473,7 +473,7 @@ func (r Remote) evaluate(ctx context.Context, body []byte) (results *flags.Answe
 
 // readResults reads the response to POST /flags?v=2 (evaluation.md §11.1). It is not
 // lasting if the server had no access to what it knows.
-func readResults(document []byte) (results *flags.Answers, lasting bool, err error) {
+func readResults(document []byte) (results *flags.RemoteResults, lasting bool, err error) {
 	var in struct {
 		Flags        map[string]flags.Result `json:"flags"`
 		Errors       bool                    `json:"errorsWhileComputingFlags"`

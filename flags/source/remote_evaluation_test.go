@@ -158,7 +158,7 @@ func TestRemoteResults(t *testing.T) {
 		e, l := asking(t, f, nil)
 		ask := func(r *flags.Request) bool {
 			t.Helper()
-			r.Answers = l.RemoteResults(t.Context(), r)
+			r.RemoteResults = l.RemoteResults(t.Context(), r)
 			return e.Bool("vip", r, false)
 		}
 		if !ask(vip()) || len(f.asked()) != 1 {
@@ -192,7 +192,7 @@ func TestRemoteResults(t *testing.T) {
 		for range 20 {
 			wg.Go(func() {
 				r := vip()
-				r.Answers = l.RemoteResults(t.Context(), r)
+				r.RemoteResults = l.RemoteResults(t.Context(), r)
 				if !e.Bool("vip", r, false) {
 					t.Error("a call that waited has no answer")
 				}
@@ -263,7 +263,7 @@ func TestEvaluateFailures(t *testing.T) {
 				f.set(func() { tt.change(f) })
 				r := vip()
 				start := time.Now()
-				r.Answers = l.RemoteResults(t.Context(), r)
+				r.RemoteResults = l.RemoteResults(t.Context(), r)
 				if took := time.Since(start); took > 500*time.Millisecond {
 					t.Errorf("RemoteResults takes %v", took)
 				}
@@ -298,7 +298,7 @@ func TestEvaluateDeadServer(t *testing.T) {
 			r := vip()
 			r.DistinctID = fmt.Sprint("user-", n)
 			before := time.Now()
-			r.Answers = l.RemoteResults(t.Context(), r)
+			r.RemoteResults = l.RemoteResults(t.Context(), r)
 			waited += time.Since(before)
 			if r.RemoteResults.Err == nil {
 				t.Fatal("no error")
@@ -312,7 +312,7 @@ func TestEvaluateDeadServer(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		for range 2 {
 			r := vip()
-			r.Answers = l.RemoteResults(t.Context(), r)
+			r.RemoteResults = l.RemoteResults(t.Context(), r)
 			if !e.Bool("vip", r, false) {
 				t.Errorf("the server is back: %+v", r.RemoteResults)
 			}
@@ -372,8 +372,8 @@ func FuzzRemoteResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		e, l := asking(t, &fakeServer{answer: string(answer)}, nil)
 		r := &flags.Request{DistinctID: "user-1"}
-		r.Answers = l.RemoteResults(t.Context(), r)
-		if r.Answers == nil {
+		r.RemoteResults = l.RemoteResults(t.Context(), r)
+		if r.RemoteResults == nil {
 			t.Fatal("nothing was asked")
 		}
 		for _, key := range []string{"vip", "paid", "plain"} {

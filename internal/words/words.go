@@ -139,7 +139,7 @@ func (n *Names) Filter(f *flags.Filter) string {
 }
 
 // operand says the value of an operator on a property.
-func operand(kind flags.Operand, value json.RawMessage) string {
+func operand(kind operators.Operand, value json.RawMessage) string {
 	const maxShown, longest = 3, 40 // values, and characters of one
 	list := Texts(value)
 	joint := " or "

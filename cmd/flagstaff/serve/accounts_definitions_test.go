@@ -393,7 +393,7 @@ func followedDefinitions(t *testing.T, s *site) {
 				}
 			}
 		}
-		r.Answers = loader.RemoteResults(t.Context(), r)
+		r.RemoteResults = loader.RemoteResults(t.Context(), r)
 		for _, key := range keys {
 			got, err := e.Snapshot().Flag(key, r)
 			if err != nil || got.Unconfirmed || gocmp.Diff(object(t, got.AppendJSON(nil)), object(t, new(want.Flags[key]).AppendJSON(nil))) != "" {

@@ -36,8 +36,8 @@ func flagChanges(before, after *flags.Definitions) []flagReport {
 		default:
 			r.Change = "changed"
 			was, is := was.memberTree(older), is.memberTree(newer)
-			complete(was, is)
-			complete(is, was)
+			addUnset(was, is)
+			addUnset(is, was)
 			differ(&r.Differences, nil, was, is)
 			if len(r.Differences) == 0 {
 				continue
@@ -241,8 +241,8 @@ func addMembers(tree map[string]any, object func() ([]byte, error)) {
 	}
 }
 
-// complete gives a tree the switches and lists of another one that are off or empty in it.
-func complete(tree, other map[string]any) {
+// addUnset gives a tree the switches and lists of another one that are off or empty in it.
+func addUnset(tree, other map[string]any) {
 	for name, value := range other {
 		if _, ok := tree[name]; ok {
 			continue

@@ -24,5 +24,3 @@ func GroupBased(f *flags.Filters) bool {
 	}
 	return grouped
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }

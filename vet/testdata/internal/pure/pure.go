@@ -34,7 +34,7 @@ func (s *server) Ask(ctx context.Context, p *flagstaff.Person, w http.ResponseWr
 	p.Bool("new-checkout", 10/n > 1)  // effect
 	flagstaff.From(r.Context()).Bool("new-checkout", n > 1)
 	(<-s.people).Bool("new-checkout", false) // effect
-	s.client.For(&flags.Request{DistinctID: r.URL.Path, Person: []flags.Property{flags.Int("n", n)}}).Bool("new-checkout", false)
+	s.client.For(&flags.Request{DistinctID: r.URL.Path, Person: []flags.Property{flags.IntProperty("n", n)}}).Bool("new-checkout", false)
 	s.client.For(person()).Bool("new-checkout", false)       // effect
 	s.client.ForRemote(ctx, nil).Bool("new-checkout", false) // effect
 	handles.NewCheckout.On(ctx)
