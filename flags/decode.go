@@ -187,6 +187,12 @@ type path struct {
 	n    int // element number when name is ""
 }
 
+// member makes p the path of a member of the same object.
+func (p *path) member(name string) *path {
+	p.name = name
+	return p
+}
+
 func (p *path) String() string { return string(p.append(nil)) }
 
 // append writes a JSON pointer. Nothing of p may outlive the call, or every path
@@ -698,30 +704,23 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		case "key":
 			key = v
 		case "id":
-			p.name = "id"
-			hasID = d.integer(&f.ID, p, v)
+			hasID = d.integer(&f.ID, p.member("id"), v)
 		case "name":
 			if v.Kind() == jsonscan.String {
 				f.Name = d.name(v)
 			} else {
-				p.name = "name"
-				d.expect(jsonscan.String, p, v)
+				d.expect(jsonscan.String, p.member("name"), v)
 			}
 		case "archived":
-			p.name = "archived"
-			d.expectBool(p, v)
+			d.expectBool(p.member("archived"), v)
 		case "tags":
-			p.name = "tags"
-			d.expectTexts(p, v)
+			d.expectTexts(p.member("tags"), v)
 		case "experiment_set":
-			p.name = "experiment_set"
-			d.expect(jsonscan.Array, p, v)
+			d.expect(jsonscan.Array, p.member("experiment_set"), v)
 		case "active":
-			p.name = "active"
-			d.bool(&f.Active, p, v)
+			d.bool(&f.Active, p.member("active"), v)
 		case "deleted":
-			p.name = "deleted"
-			d.bool(&f.Deleted, p, v)
+			d.bool(&f.Deleted, p.member("deleted"), v)
 		case "version":
 			p.name = "version"
 			var n int64
@@ -731,33 +730,25 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		case "filters":
 			filters = v
 		case "ensure_experience_continuity":
-			p.name = "ensure_experience_continuity"
-			d.bool(&f.EnsureExperienceContinuity, p, v)
+			d.bool(&f.EnsureExperienceContinuity, p.member("ensure_experience_continuity"), v)
 		case "evaluate_remotely":
-			p.name = "evaluate_remotely"
-			d.bool(&remote, p, v)
+			d.bool(&remote, p.member("evaluate_remotely"), v)
 		case "bucketing_identifier":
-			p.name = "bucketing_identifier"
-			d.str(&f.BucketingIdentifier, p, v)
+			d.str(&f.BucketingIdentifier, p.member("bucketing_identifier"), v)
 		case "bucketing_hash":
-			p.name = "bucketing_hash"
-			d.str(&f.BucketingHash, p, v)
+			d.str(&f.BucketingHash, p.member("bucketing_hash"), v)
 		case "evaluation_runtime":
-			p.name = "evaluation_runtime"
-			d.str(&f.EvaluationRuntime, p, v)
+			d.str(&f.EvaluationRuntime, p.member("evaluation_runtime"), v)
 		case "evaluation_contexts":
 			contexts = v
 		case "evaluation_tags":
 			tags = v
 		case "evaluation_contexts_match_mode":
-			p.name = "evaluation_contexts_match_mode"
-			d.str(&f.EvaluationContextsMatchMode, p, v)
+			d.str(&f.EvaluationContextsMatchMode, p.member("evaluation_contexts_match_mode"), v)
 		case "is_remote_configuration":
-			p.name = "is_remote_configuration"
-			d.bool(&f.IsRemoteConfiguration, p, v)
+			d.bool(&f.IsRemoteConfiguration, p.member("is_remote_configuration"), v)
 		case "has_encrypted_payloads":
-			p.name = "has_encrypted_payloads"
-			d.bool(&f.HasEncryptedPayloads, p, v)
+			d.bool(&f.HasEncryptedPayloads, p.member("has_encrypted_payloads"), v)
 		case "has_experiment":
 			p.name = "has_experiment"
 			b := true
@@ -767,8 +758,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 			}
 		case "rollout_percentage":
 			if v.Kind() != jsonscan.Null {
-				p.name = "rollout_percentage"
-				d.noteMember(members.Flag, "rollout_percentage", p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
+				d.noteMember(members.Flag, "rollout_percentage", p.member("rollout_percentage"), v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
 			}
 		default:
 			odd = odd || !members.Flag.Knows(o.Name())
@@ -813,10 +803,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		// A flag has no filters only if the member is absent.
 		d.wrong(at, filters, kindNames[jsonscan.Object])
 	}
-	if err := d.filters(&f.Filters, f.Key, at, filters); err != nil {
-		return err
-	}
-	return nil
+	return d.filters(&f.Filters, f.Key, at, filters)
 }
 
 // nameNotes says of the notes from the n-th on, which were made before the key of the flag
@@ -850,13 +837,11 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 		case "multivariate":
 			multivariate = v
 		case "aggregation_group_type_index":
-			p.name = "aggregation_group_type_index"
-			f.AggregationGroupTypeIndex = d.aggregation(p, v)
+			f.AggregationGroupTypeIndex = d.aggregation(p.member("aggregation_group_type_index"), v)
 		case "payloads":
 			payloads = v
 		case "early_exit":
-			p.name = "early_exit"
-			d.optionalBool(&f.EarlyExit, p, v)
+			d.optionalBool(&f.EarlyExit, p.member("early_exit"), v)
 		case "feature_enrollment":
 			p.name = "feature_enrollment"
 			hasEnrollment = v.Kind() != jsonscan.Null
@@ -948,8 +933,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 			v := o.Value()
 			switch string(o.Name()) {
 			case "properties":
-				p.name = "properties"
-				if err := d.filterList(&c.Properties, p, v); err != nil {
+				if err := d.filterList(&c.Properties, p.member("properties"), v); err != nil {
 					return err
 				}
 			case "rollout_percentage":
@@ -968,8 +952,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 					c.Variant = &s
 				}
 			case "aggregation_group_type_index":
-				p.name = "aggregation_group_type_index"
-				c.AggregationGroupTypeIndex = d.aggregation(p, v)
+				c.AggregationGroupTypeIndex = d.aggregation(p.member("aggregation_group_type_index"), v)
 			case "description":
 				c.Description = d.shown(v)
 			case "sort_key":
@@ -1062,11 +1045,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				}
 			}
 		case "operator":
-			p.name = "operator"
-			d.str(&f.Operator, p, v)
+			d.str(&f.Operator, p.member("operator"), v)
 		case "type":
-			p.name = "type"
-			d.str(&f.Type, p, v)
+			d.str(&f.Type, p.member("type"), v)
 		case "group_type_index":
 			p.name = "group_type_index"
 			f.GroupTypeIndex = nil
@@ -1077,8 +1058,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				f.GroupTypeIndex = &n
 			}
 		case "negation":
-			p.name = "negation"
-			d.bool(&f.Negation, p, v)
+			d.bool(&f.Negation, p.member("negation"), v)
 		case "cohort_name":
 			if d.out == nil {
 				f.CohortName = d.shown(v)
@@ -1086,14 +1066,12 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		case "dependency_chain":
 			if v.Kind() == jsonscan.Array {
 				chain := []string{}
-				p.name = "dependency_chain"
-				if err := d.texts(&chain, p, v); err != nil {
+				if err := d.texts(&chain, p.member("dependency_chain"), v); err != nil {
 					return err
 				}
 				f.DependencyChain = &chain
 			} else {
-				p.name = "dependency_chain"
-				d.expect(jsonscan.Array, p, v)
+				d.expect(jsonscan.Array, p.member("dependency_chain"), v)
 			}
 		default:
 			odd = odd || !members.Filter.Knows(o.Name())
@@ -1193,14 +1171,12 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 				d.str(&w.Key, p, v)
 			case "name":
 				w.Name = nil
-				p.name = "name"
-				d.expect(jsonscan.String, p, v)
+				d.expect(jsonscan.String, p.member("name"), v)
 				if v.Kind() == jsonscan.String {
 					w.Name = new(d.text(v))
 				}
 			case "rollout_percentage":
-				p.name = "rollout_percentage"
-				hasPct = d.float(&w.RolloutPercentage, p, v)
+				hasPct = d.float(&w.RolloutPercentage, p.member("rollout_percentage"), v)
 			default:
 				odd = odd || !members.Variant.Knows(o.Name())
 			}
