@@ -84,116 +84,47 @@
 // request: a program turns a [Publication] into a [Published] and gives it to a
 // [Project]. Package catalog does this for the projects of a management store. A
 // Project without Published offers its ClientConfig, but no surveys and no early
-// access features.
-//
-// Each answer has an entity tag, which is a hash of the body alone. So the tag is
-// the same in every process and after a restart. A client that names it in
-// If-None-Match gets 304: as it is, without W/, without quotes, among others, or as
-// an asterisk.
-//
-// # Delivery
-//
-// Surveys, early access features and client configuration are for everybody with
-// the project's API key. The answers have CORS headers. The client, and caches
-// between client and server, may keep surveys and early access features for one
-// minute and configuration for five. The key comes in the path, or as token in the
-// query, or else in the body of POST, which may be encoded in all ways that /flags
-// accepts.
-//
-// Client configuration has the list of surveys where mobile clients look for it,
-// below /array/. With config=true and in /decide, a boolean is in its place. As a
-// script, it is safe in a page, whatever surveys say.
-//
-// # Definitions
-//
-// Definitions are for clients that evaluate by themselves. They need the project's
-// secret key, or a personal API key with scope feature_flag:read, as Authorization:
-// Bearer. The project is the one in the path, or of the query's token, or of the
-// header X-PostHog-Project-Api-Key, or the key's own. /flags/definitions always has
-// cohorts; the older names put them into the flags' filters unless the query has
-// send_cohorts.
+// access features, and definitions have status 503. Each answer has an entity tag, which
+// is a hash of the body alone: it is the same in every process and after a restart.
 //
 // Clients react strongly to errors: they drop all flags after 402, and some clients
-// after 401. So 402 means only that the [Config.Quota] is used up, from which each
-// request takes ten, and 401 means only that the key is wrong. As long as nothing is
-// published, or a store does not answer, the status is 503.
-//
-// # OpenFeature
-//
-// The remote evaluation protocol accepts a project's API key, or a key that opens
-// its definitions, as Authorization: Bearer or X-API-Key. It evaluates as /flags
-// does, with stored data, the client's place, rate limits and the [Config.Quota],
-// from which each request takes one. A client with a secret key is a server.
-// Otherwise the User-Agent decides; where it says nothing, one flag is for a server,
-// and all flags are for a client. When the quota is used up, the answer is 429,
-// because the protocol has no other word for it, and clients pause for a minute.
-//
-// All flags come with an entity tag, which is a hash of the keys, values, reasons
-// and metadata in the answer. A client that names it gets 304 exactly if these are
-// the same, whatever they were computed from; the quota counts this request, too.
-// Inactive flags are in the answer with reason DISABLED. A flag that cannot be
-// computed is in it as an error of its own. If a store fails, the metadata has
-// errorsWhileComputingFlags.
+// after 401. So 402 means only that the [Config.Quota] is used up, and 401 means only
+// that the key is wrong.
 //
 // # Event streams
 //
-// A server whose [Config.Projects] are a [*Registry] tells clients of changes by event
-// streams (wire.md §7.4). It tells of each [flags.Evaluator.Swap] of a [Project] that
-// changes the entity tag of its snapshot; a program that also publishes definitions does so
-// before. Each stream is a request that does not end: it takes a connection and the two
-// goroutines of net/http, and no memory of other requests. The deadlines of the
-// [http.Server] do not hold for it. [Server.CloseStreams] ends all of them, which
+// A server whose [Config.Projects] are a [*Registry] tells clients of each
+// [flags.Evaluator.Swap] of a [Project] that changes the entity tag of its snapshot; a
+// program that also publishes definitions does so before. Each stream is a request that
+// does not end: it takes a connection and the two goroutines of net/http, and the deadlines
+// of the [http.Server] do not hold for it. [Server.CloseStreams] ends all of them, which
 // [http.Server.Shutdown] waits for.
 //
 // # Events
 //
-// The server looks at a body rather than at what headers say about it: it
-// recognises JSON, gzip and base64, and forms and lz64 if they are declared;
-// deflate, br and zstd need a header. Package capture reads the events. If one event
-// of a request cannot be read, the request is refused as a whole. The server adds to
-// events the client's address as $ip, unless the project is anonymous, the place
-// from [Config.Geo], and browser, system and device of the User-Agent. It never
-// replaces properties of an event, and respects $geoip_disable. What else events
-// mean for persons and groups is the store's task.
-//
-// A client gets a success when the Collector has stored its events durably. It is
-// told to send them again when that fails or takes longer than
-// [CaptureConfig.Timeout]. Events beyond the [CaptureConfig.Quota] are dropped; only
-// the newest route says so.
+// Package capture reads the events of a body. The server adds to them the client's
+// address as $ip, unless the project is anonymous, the place from [Config.Geo], and
+// browser, system and device of the User-Agent; it never replaces properties. A client
+// gets a success when the Collector has stored its events durably. It is told to send
+// them again when that fails or takes longer than [CaptureConfig.Timeout]. Events beyond
+// the [CaptureConfig.Quota] are dropped; only the newest route says so.
 //
 // # The management API
 //
-// Below /api/, clients manage users, their keys and two-factor authentication,
-// organizations, members and projects, and what projects serve: flags, cohorts,
-// early access features and surveys. The [management.Service], and for surveys the
-// [survey.Service], decides what a user may do and which values are allowed. This
-// package finds out which user sends a request and with which body, and writes what
-// the Service answers.
+// The [management.Service], and for surveys the [survey.Service], decides what a user may
+// do and which values are allowed. This package finds out which user sends a request and
+// with which body, and writes what the Service answers.
 //
 // The user is known from a personal API key, as Authorization: Bearer phx_…, or from
 // the host application, whose [ManagementConfig.AuthFunc] is asked first. Checks come
 // in the order of management.md §2.5: user, rate, method, body; then the checks of
-// the Service. Bodies are JSON objects of at most [ManagementConfig.MaxBody] bytes,
-// in UTF-8, not compressed and not nested deeper than 64 levels. No body is an empty
-// object. Members that the API does not know are ignored.
-//
-// Members of static cohorts are uploaded as CSV or JSON of up to
-// [ManagementConfig.MaxUpload] bytes. The list is stored while it arrives and may
-// have any number of elements of up to 256 KiB. After an error, the elements before
-// it are members. The document of an import may have as many bytes, and is read as a
-// whole.
+// the Service. Members of static cohorts are stored while their list arrives: after an
+// error, the elements before it are members. The document of an import is read as a whole.
 //
 // Routes that need a key or a session differ from public ones: they believe only
 // listed proxies, are limited unless [ManagementConfig.Limit] says otherwise, and
 // are closed to pages of other origins unless [ManagementConfig.Origins] lists
 // them.
-//
-// # Document
-//
-// The OpenAPI document has all routes that a server can have, whatever this one has. It
-// is YAML, unless the query has format=json, or the header Accept ranks JSON above YAML.
-// The page needs no script, no other file and no other host, and its
-// Content-Security-Policy allows nothing but its own style. Both are for everybody.
 //
 // # Limits and errors
 //
@@ -211,26 +142,10 @@
 // refused early is read after the answer, within limits, so that the client gets the
 // answer.
 //
-// errors.go has the one table of what each error of /flags answers. Routes for
-// events have theirs in capture.go and analytics.go, OpenFeature's protocol in
-// ofrep.go, and the management API in api_errors.go. Logs and answers of public
-// routes never contain API keys, properties, or parts of a body, except the name and
-// type of a field that is wrong, and a number or UUID in its place, and one character
-// where a body stops being JSON; and the value of a parameter that is wrong. A panic
-// is logged with the type of its value and answered with status 500.
-//
-// # Where things are
-//
-// config.go has what a server is given, and routes.go the table of routes. flags.go
-// is POST /flags from body to answer, ofrep.go OpenFeature's protocol, and streams.go its
-// event streams.
-// published.go renders what delivery.go and definitions.go send. capture.go and
-// analytics.go are the routes for events. body.go and decompress.go decode what
-// clients send. Files of the management API begin with api: api.go is the way of a
-// request, api_routes.go the table of the routes of accounts, and api_operations.go
-// what they do; api_managed.go, and the files that it names, are the same for what
-// projects serve; api_upload.go reads lists. document.go answers with the OpenAPI
-// document, whose source is in internal/openapi.
+// Logs and answers of public routes never contain API keys, properties, or parts of a body,
+// except the name and type of a field that is wrong, and a number or UUID in its place, and
+// one character where a body stops being JSON; and the value of a parameter that is wrong. A
+// panic is logged with the type of its value and answered with status 500.
 //
 // The rules are in api.md, evaluation.md §8 to §11 and §14, wire.md §1, §2, §4, §5
 // and §7, and management.md §0 to §13, in docs/spec; comments cite them.
