@@ -1,5 +1,7 @@
 package flags
 
+import "slices"
+
 // Constant returns the result that a flag has for every request that may see it, and
 // reports false if requests can have different ones, as far as that can be told from the
 // flag alone: no properties, no draw and no other flag decide anything. The condition
@@ -50,10 +52,5 @@ func (s *Snapshot) constant(f *compiledFlag) (d decision, ok bool) {
 
 // canBreak reports whether a filter of a condition set can make its flag fail.
 func (s *Snapshot) canBreak(c *compiledCondition) bool {
-	for _, id := range c.checks {
-		if s.checks[id].op == opFail {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.checks, func(id uint32) bool { return s.checks[id].op == opFail })
 }

@@ -1,6 +1,9 @@
 package flags
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // What no request can reach is compiled all the same, in a trial that is thrown away: a flag
 // that is off today is switched on tomorrow, and its faults were made when it was written. So
@@ -14,9 +17,7 @@ func (c *compiler) reportFaults(m *Flag) {
 	}
 	for _, e := range faults {
 		hint := e.Hint
-		if hint == "" {
-			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
-		}
+		hint = cmp.Or(hint, "the flag fails with "+ErrorFlagData+" until this is corrected")
 		c.add(Error, &DefinitionError{m.Key, e.Path, e.Value, e.Err, hint})
 	}
 }
