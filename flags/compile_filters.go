@@ -323,8 +323,15 @@ func (p *filterBuild) compileDate() (uint32, failCode) {
 	}
 	s, _ := text.Str(p.value)
 	d, ok := reldate.Parse(s, p.s.zone)
-	if !ok {
+	switch {
+	case !ok && reldate.IsTime(s):
+		return p.useless("a time with its day")
+	case !ok:
 		return p.useless(want)
+	case d.LacksYear():
+		p.problem(Warning, p.at, p.value, "write the year", "the date has no year and is one of the year of each request")
+	case d.LacksDay():
+		p.problem(Warning, p.at, p.value, "write the day", "the date has no day and is the first of the month")
 	}
 	return p.addOperatorCheck(p.spec.op, func() check {
 		o := &compiledOperand{date: d}

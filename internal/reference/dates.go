@@ -85,15 +85,18 @@ func (c comparison) filterDate(s string) (time.Time, bool) {
 var dateParts = strings.NewReplacer(
 	"{year}", `\s*(?P<year>[0-9]{1,4})`,
 	"{year4}", `\s*(?P<year>[0-9]{4})`,
+	"{year2}", `\s*(?:(?P<year>[0-9]{4})|(?P<short>[0-9]{2}))`,
 	"{month}", `\s*(?P<month>[0-9]{1,2})`,
 	"{name}", `(?P<month>(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))`,
 	"{weekday}", `(?:(?i:mon|tue|wed|thu|fri|sat|sun),\s+)?`,
 	"{day}", `\s*(?P<day>[0-9]{1,2})`,
 	"{time}", `\s*(?P<hour>[0-9]{1,2}):\s*(?P<minute>[0-9]{1,2})(?::\s*(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]+))?)?`,
+	"{half}", `(?:\s*(?P<half>(?i:am|pm)))?`,
 	"{zone}", `(?P<zone>(?i:utc|ut|gmt|z|[ecmp][sd]t)|[+-][0-9]{2}(?::?[0-9]{2})?)`,
+	"{zone4}", `(?P<zone>(?i:utc|ut|gmt|z|[ecmp][sd]t)|[+-][0-9]{2}:?[0-9]{2})`,
 )
 
-// A dateForm is one of the forms 2 to 5 of §4.9.
+// A dateForm is one of the forms 2 to 7 of §4.9.
 type dateForm struct {
 	pattern *regexp.Regexp
 	project bool // a wall time in the zone of the project, if there is no zone
@@ -111,6 +114,21 @@ var dateForms = func() []dateForm {
 		{`{year}-{month}-{day}(?:\s+|T){time}`, true},           // 4
 		{`{year}-{month}-{day}(?:\s+|T){time}\s*{zone}`, false}, // 5
 		{`{weekday}{day}\s+{name}\s+{year4}\s+{time}\s+{zone}`, false},
+		{`{year}-{month}-{day}\s*{zone4}`, false}, // 7
+		{`{year}-{month}-{day}\s+{time}{half}`, false},
+		{`{name}\.?\s+{day},\s+{year2}`, false},
+		{`{name}\.?\s+{day},\s+{year4},?\s+(?:(?i:at)\s+)?{time}{half}(?:\s+{zone})?`, false},
+		{`{name}\s+{day}\s+(?:(?i:at)\s+)?{time}{half}`, false},
+		{`{year4}-{name}-{day}`, false},
+		{`{day}-{name}-{year4}(?:,?\s+{time})?`, false},
+		{`{day}\s+{name}\s+{year2}`, false},
+		{`{day}\s+{name}\s+{year4},?\s+{time}`, false},
+		{`{month}/{day}/{year2}(?:\s+{time}{half})?`, false},
+		{`{year4}/{month}/{day}(?:\s+{time})?`, false},
+		{`{month}\.{day}\.{year2}`, false},
+		{`{year4}\.{month}(?:\.{day})?`, false},
+		{`\s*(?P<short>[0-9]{2})(?P<month>[0-9]{2})(?P<day>[0-9]{2})\s+(?P<hour>[0-9]{1,2}):\s*(?P<minute>[0-9]{1,2}):\s*(?P<second>[0-9]{1,2})`, false},
+		{`{year4}年{month}月{day}日(?:\s*(?P<hour>[0-9]{1,2})时\s*(?P<minute>[0-9]{1,2})分\s*(?P<second>[0-9]{1,2})秒)?`, false},
 	} {
 		text := strings.ReplaceAll(dateParts.Replace(f.text), `\s`, `[\t-\r \x{85}\p{Z}]`)
 		forms = append(forms, dateForm{regexp.MustCompile(`^(?:` + text + `)$`), f.project})
@@ -142,25 +160,50 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 			}
 			return ""
 		}
-		wall, ok := wallOf(part)
+		wall, ok := c.wallOf(part)
 		switch {
 		case !ok:
 			return time.Time{}, false
 		case part("zone") != "":
 			return wall.at(part("zone"))
+		case f.project:
+			return wall.in(c.zone)
 		}
-		return wall.in(c.zone)
+		return time.Time(wall), true
 	}
 	return time.Time{}, false
 }
 
 // wallOf puts the parts of a date together.
-func wallOf(part func(string) string) (wallTime, bool) {
-	month := part("month")
+func (c comparison) wallOf(part func(string) string) (wallTime, bool) {
+	year, month, day, hour := part("year"), part("month"), part("day"), part("hour")
+	if short := part("short"); short != "" {
+		year = "20" + short
+		if short >= "70" {
+			year = "19" + short
+		}
+	}
+	if year == "" {
+		year = strconv.Itoa(c.now.UTC().Year()) // a day without a year is one of this year
+	}
 	if i := slices.IndexFunc(monthNames, func(name string) bool { return len(month) > 2 && strings.EqualFold(name, month[:3]) }); i >= 0 {
 		month = strconv.Itoa(i + 1)
 	}
-	return newWallTime(part("year"), month, part("day"), part("hour"), part("minute"), part("second"), part("fraction"))
+	if day == "" {
+		day = "1"
+	}
+	if half := strings.ToLower(part("half")); half != "" {
+		n, _ := strconv.Atoi(hour)
+		if n < 1 || n > 12 {
+			return wallTime{}, false
+		}
+		n %= 12
+		if half == "pm" {
+			n += 12
+		}
+		hour = strconv.Itoa(n)
+	}
+	return newWallTime(year, month, day, hour, part("minute"), part("second"), part("fraction"))
 }
 
 var monthNames = []string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}

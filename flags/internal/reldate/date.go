@@ -8,12 +8,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// A Date is the value of a date operator: an instant or a span before now. The zero
-// Date is the instant of the zero time.Time.
+// A Date is the value of a date operator: an instant, a day of the year of now, or a
+// span before now. The zero Date is the instant of the zero time.Time.
 type Date struct {
-	instant time.Time
-	count   int  // how many units before now
-	unit    byte // one of h, d, w, m and y, or 0 if it is not a span
+	instant time.Time // with lacksYear: in a leap year
+	count   int       // how many units before now
+	unit    byte      // one of h, d, w, m and y, or 0 if it is not a span
+	lacks   lack
 }
 
 // Parse reads a date in one of the forms of evaluation.md §4.9. Forms 3 and 4
@@ -30,12 +31,25 @@ func Parse(s string, zone *time.Location) (Date, bool) {
 	if t, ok := parseEpoch(s); ok {
 		return Date{instant: t}, true
 	}
-	t, ok := parseFree(s, zone)
-	return Date{instant: t}, ok
+	d, _, ok := parseForm(s, zone)
+	return d, ok
 }
 
+// IsTime reports whether s is a time of a day without the day, which is not a date.
+func IsTime(s string) bool {
+	_, lacks, _ := parseForm(s, nil)
+	return lacks == lacksDate
+}
+
+// LacksYear reports whether d is a day without a year: it is one of the year of now,
+// in UTC.
+func (d *Date) LacksYear() bool { return d.lacks == lacksYear }
+
+// LacksDay reports whether d is a month, which counts as its first day.
+func (d *Date) LacksDay() bool { return d.lacks == lacksDay }
+
 // Relative reports whether d depends on now.
-func (d *Date) Relative() bool { return d.unit != 0 }
+func (d *Date) Relative() bool { return d.unit != 0 || d.LacksYear() }
 
 // At returns the instant of d. A relative date is taken off the wall clock of the
 // zone; nil is UTC (evaluation.md §4.9). If this leads to a wall time that occurs
@@ -43,7 +57,14 @@ func (d *Date) Relative() bool { return d.unit != 0 }
 // none and At reports false. The location of the result is unspecified.
 func (d *Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
 	if d.unit == 0 {
-		return d.instant, true
+		if !d.LacksYear() {
+			return d.instant, true
+		}
+		t := d.instant.AddDate(now.UTC().Year()-leapYear, 0, 0)
+		if t.Day() != d.instant.Day() { // there is no 29 February
+			return time.Time{}, false
+		}
+		return t, true
 	}
 	zone = cmp.Or(zone, time.UTC)
 	now = now.Round(0).In(zone)
@@ -137,7 +158,10 @@ func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if d, ok := parseSpan(s); ok {
 		return d.At(now, zone)
 	}
-	return parseFree(s, zone)
+	if d, _, ok := parseForm(s, zone); ok {
+		return d.At(now, zone)
+	}
+	return time.Time{}, false
 }
 
 // parseEpoch reads a number of seconds, milliseconds or nanoseconds since the start of

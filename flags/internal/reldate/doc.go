@@ -31,6 +31,9 @@
 //	1 Jun 2024 07:00:00 GMT
 //	                  5 RFC 2822
 //	1717225200        6 seconds, milliseconds or nanoseconds; only [Parse] reads them
+//	May 25, 2021
+//	3/31/2014 1:00 PM
+//	2014年04月08日    7 what people write, in UTC; free.go has the list
 //
 // The zone is the time zone of the project. A nil zone is UTC. If a wall time
 // occurs twice, in autumn, the earlier instant counts; if it does not occur, in
