@@ -1,6 +1,7 @@
 package flagstaff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ const (
 // the Config itself is wrong will there never be definitions.
 func Open(ctx context.Context, config Config) (*Client, error) {
 	c := &Client{config: config, log: config.Log, events: config.Events}
-	if c.log == nil {
-		c.log = slog.Default()
-	}
+	c.log = cmp.Or(c.log, slog.Default())
 	c.unknown = func(short [shortKey]byte, n int, long string) {
 		if n == 0 {
 			c.evaluator.NoteUnknown(long)

@@ -1,6 +1,9 @@
 package flags
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Changed returns the keys of the flags whose answers may differ from the answers
 // of an older Snapshot: flags whose definition or dependencies have changed, and
@@ -9,9 +12,7 @@ import "slices"
 // changes all flags. Old may be nil: then all flags have changed. A nil Snapshot has no
 // flags.
 func (s *Snapshot) Changed(old *Snapshot) []string {
-	if s == nil {
-		s = emptySnapshot()
-	}
+	s = cmp.Or(s, emptySnapshot())
 	changed := make([]bool, len(s.flags))
 	for i := range s.flags { // each comes after the flags that it depends on
 		f := &s.flags[i]

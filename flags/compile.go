@@ -1,8 +1,10 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -185,9 +187,7 @@ func (c *compiler) findZone() {
 			c.problem(SeverityError, &path{name: "timezone"}, quote(name), hintZone, "unknown time zone")
 		}
 	}
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone = cmp.Or(zone, time.UTC)
 	c.o.TimeZone, c.s.zone = zone, zone
 }
 
@@ -203,12 +203,7 @@ func trimmed[E any](list []E) []E {
 // numberGroupTypes gives each name of a group type an ordinal.
 func (c *compiler) numberGroupTypes() {
 	c.groupOf, c.s.groupIndex = make(map[int]int32, len(c.d.GroupTypes)), make(map[string]int32)
-	indexes := make([]int, 0, len(c.d.GroupTypes))
-	for i := range c.d.GroupTypes {
-		indexes = append(indexes, i)
-	}
-	slices.Sort(indexes)
-	for _, i := range indexes {
+	for _, i := range slices.Sorted(maps.Keys(c.d.GroupTypes)) {
 		name := c.d.GroupTypes[i]
 		ord, ok := c.s.groupIndex[name]
 		if !ok {

@@ -1,6 +1,8 @@
 package flags
 
 import (
+	"slices"
+
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
@@ -54,10 +56,5 @@ func (s *Snapshot) constant(f *compiledFlag) (d decision, ok bool) {
 
 // canBreak reports whether a filter of a condition set can make its flag fail.
 func (s *Snapshot) canBreak(c *compiledCondition) bool {
-	for _, id := range c.checks {
-		if s.checks[id].op == operators.OpFail {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.checks, func(id uint32) bool { return s.checks[id].op == operators.OpFail })
 }

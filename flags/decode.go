@@ -191,6 +191,12 @@ type path struct {
 	n    int // element number when name is ""
 }
 
+// member makes p the path of a member of the same object.
+func (p *path) member(name string) *path {
+	p.name = name
+	return p
+}
+
 func (p *path) String() string { return string(p.append(nil)) }
 
 // append writes a JSON pointer. Nothing of p may outlive the call, or every path
@@ -743,10 +749,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		// A flag has no filters only if the member is absent.
 		d.wrong(at, m.filters, kindNames[jsonscan.Object])
 	}
-	if err := d.filters(&f.Filters, f.Key, at, m.filters); err != nil {
-		return err
-	}
-	return nil
+	return d.filters(&f.Filters, f.Key, at, m.filters)
 }
 
 // nameNotes says of the notes from the n-th on, which were made before the key of the flag
@@ -780,13 +783,11 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 		case "multivariate":
 			multivariate = v
 		case "aggregation_group_type_index":
-			p.name = "aggregation_group_type_index"
-			f.AggregationGroupTypeIndex = d.aggregation(p, v)
+			f.AggregationGroupTypeIndex = d.aggregation(p.member("aggregation_group_type_index"), v)
 		case "payloads":
 			payloads = v
 		case "early_exit":
-			p.name = "early_exit"
-			d.optionalBool(&f.EarlyExit, p, v)
+			d.optionalBool(&f.EarlyExit, p.member("early_exit"), v)
 		case "feature_enrollment":
 			p.name = "feature_enrollment"
 			hasEnrollment = v.Kind() != jsonscan.Null
@@ -878,8 +879,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 			v := o.Value()
 			switch string(o.Name()) {
 			case "properties":
-				p.name = "properties"
-				if err := d.filterList(&c.Properties, p, v); err != nil {
+				if err := d.filterList(&c.Properties, p.member("properties"), v); err != nil {
 					return err
 				}
 			case "rollout_percentage":
@@ -898,8 +898,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 					c.Variant = &s
 				}
 			case "aggregation_group_type_index":
-				p.name = "aggregation_group_type_index"
-				c.AggregationGroupTypeIndex = d.aggregation(p, v)
+				c.AggregationGroupTypeIndex = d.aggregation(p.member("aggregation_group_type_index"), v)
 			case "description":
 				c.Description = d.shown(v)
 			case "sort_key":
@@ -992,11 +991,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				}
 			}
 		case "operator":
-			p.name = "operator"
-			d.str(&f.Operator, p, v)
+			d.str(&f.Operator, p.member("operator"), v)
 		case "type":
-			p.name = "type"
-			d.str(&f.Type, p, v)
+			d.str(&f.Type, p.member("type"), v)
 		case "group_type_index":
 			p.name = "group_type_index"
 			f.GroupTypeIndex = nil
@@ -1007,8 +1004,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				f.GroupTypeIndex = &n
 			}
 		case "negation":
-			p.name = "negation"
-			d.bool(&f.Negation, p, v)
+			d.bool(&f.Negation, p.member("negation"), v)
 		case "cohort_name":
 			if d.out == nil {
 				f.CohortName = d.shown(v)
@@ -1016,14 +1012,12 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		case "dependency_chain":
 			if v.Kind() == jsonscan.Array {
 				chain := []string{}
-				p.name = "dependency_chain"
-				if err := d.texts(&chain, p, v); err != nil {
+				if err := d.texts(&chain, p.member("dependency_chain"), v); err != nil {
 					return err
 				}
 				f.DependencyChain = &chain
 			} else {
-				p.name = "dependency_chain"
-				d.expect(jsonscan.Array, p, v)
+				d.expect(jsonscan.Array, p.member("dependency_chain"), v)
 			}
 		default:
 			odd = odd || !members.Filter.Knows(o.Name())
@@ -1123,14 +1117,12 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 				d.str(&w.Key, p, v)
 			case "name":
 				w.Name = nil
-				p.name = "name"
-				d.expect(jsonscan.String, p, v)
+				d.expect(jsonscan.String, p.member("name"), v)
 				if v.Kind() == jsonscan.String {
 					w.Name = new(d.text(v))
 				}
 			case "rollout_percentage":
-				p.name = "rollout_percentage"
-				hasPct = d.float(&w.RolloutPercentage, p, v)
+				hasPct = d.float(&w.RolloutPercentage, p.member("rollout_percentage"), v)
 			default:
 				odd = odd || !members.Variant.Knows(o.Name())
 			}

@@ -120,12 +120,10 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 		switch string(o.Name()) {
 		case "filters":
 			record, filters = true, v
-			p.name = "filters"
-			d.expect(jsonscan.Object, p, v)
+			d.expect(jsonscan.Object, p.member("filters"), v)
 		case "groups":
 			record, legacy = true, v
-			p.name = "groups"
-			d.expect(jsonscan.Array, p, v)
+			d.expect(jsonscan.Array, p.member("groups"), v)
 		case "is_static":
 			record = true
 			p.name = "is_static"
@@ -134,12 +132,10 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 			c.Stored = c.Stored || b
 		case "deleted":
 			record = true
-			p.name = "deleted"
-			d.bool(&deleted, p, v)
+			d.bool(&deleted, p.member("deleted"), v)
 		case "cohort_type":
 			record = true
-			p.name = "cohort_type"
-			d.expect(jsonscan.String, p, v)
+			d.expect(jsonscan.String, p.member("cohort_type"), v)
 			if v.Kind() == jsonscan.String {
 				switch d.text(v) {
 				case "behavioral", "realtime", "analytical":

@@ -228,20 +228,31 @@ func (e *encoder) open(name string) {
 	e.raw(`":`)
 }
 
-// list reports whether to write a list that may be missing.
-func (e *encoder) list(there bool) bool { return there || !e.full }
+// encodeList writes a member that is a list, which may be missing but in the normal form.
+func encodeList[T any](e *encoder, name string, list []T, element func(*T)) {
+	if list == nil && e.full {
+		return
+	}
+	e.open(name)
+	e.raw(`[`)
+	for i := range list {
+		e.comma()
+		element(&list[i])
+	}
+	e.raw(`]`)
+}
+
+// textMember writes a member that is a text, unless it is empty.
+func (e *encoder) textMember(name, s string) {
+	if s != "" {
+		e.open(name)
+		e.text(s)
+	}
+}
 
 func (e *encoder) filters(f *Filters) {
 	e.raw(`{`)
-	if e.list(f.Groups != nil) {
-		e.open("groups")
-		e.raw(`[`)
-		for i := range f.Groups {
-			e.comma()
-			e.condition(&f.Groups[i])
-		}
-		e.raw(`]`)
-	}
+	encodeList(e, "groups", f.Groups, e.condition)
 	if f.Multivariate != nil {
 		e.multivariate(f.Multivariate)
 	}
@@ -276,29 +287,13 @@ func (e *encoder) filters(f *Filters) {
 func (e *encoder) multivariate(m *Multivariate) {
 	e.open("multivariate")
 	e.raw(`{`)
-	if e.list(m.Variants != nil) {
-		e.open("variants")
-		e.raw(`[`)
-		for i := range m.Variants {
-			e.comma()
-			e.variant(&m.Variants[i])
-		}
-		e.raw(`]`)
-	}
+	encodeList(e, "variants", m.Variants, e.variant)
 	e.close(m.Extra, m.has)
 }
 
 func (e *encoder) condition(c *Condition) {
 	e.raw(`{`)
-	if e.list(c.Properties != nil) {
-		e.open("properties")
-		e.raw(`[`)
-		for i := range c.Properties {
-			e.comma()
-			e.filter(&c.Properties[i])
-		}
-		e.raw(`]`)
-	}
+	encodeList(e, "properties", c.Properties, e.filter)
 	if c.RolloutPercentage != nil {
 		e.open("rollout_percentage")
 		e.percentage(*c.RolloutPercentage)
@@ -311,14 +306,8 @@ func (e *encoder) condition(c *Condition) {
 		e.open("aggregation_group_type_index")
 		e.aggregation(c.AggregationGroupTypeIndex)
 	}
-	if c.Description != "" {
-		e.open("description")
-		e.text(c.Description)
-	}
-	if c.SortKey != "" {
-		e.open("sort_key")
-		e.text(c.SortKey)
-	}
+	e.textMember("description", c.Description)
+	e.textMember("sort_key", c.SortKey)
 	e.close(c.Extra, c.has)
 }
 
@@ -392,14 +381,8 @@ func (e *encoder) filter(f *Filter) {
 			e.value(v)
 		}
 	}
-	if f.Operator != "" {
-		e.open("operator")
-		e.text(f.Operator)
-	}
-	if f.Type != "" {
-		e.open("type")
-		e.text(f.Type)
-	}
+	e.textMember("operator", f.Operator)
+	e.textMember("type", f.Type)
 	if f.GroupTypeIndex != nil {
 		e.open("group_type_index")
 		e.int(int64(*f.GroupTypeIndex))
@@ -408,9 +391,8 @@ func (e *encoder) filter(f *Filter) {
 		e.open("negation")
 		e.bool(true)
 	}
-	if f.CohortName != "" && e.full {
-		e.open("cohort_name")
-		e.text(f.CohortName)
+	if e.full {
+		e.textMember("cohort_name", f.CohortName)
 	}
 	if f.DependencyChain != nil {
 		e.open("dependency_chain")

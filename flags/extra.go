@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -243,10 +244,6 @@ func (f *Filters) ReadLegacy(key string) {
 		return
 	}
 	older, _ := DecodeFilters(f.Extra, key)
-	if f.FeatureEnrollment == nil {
-		f.FeatureEnrollment = older.FeatureEnrollment
-	}
-	if f.Holdout == nil {
-		f.Holdout = older.Holdout
-	}
+	f.FeatureEnrollment = cmp.Or(f.FeatureEnrollment, older.FeatureEnrollment)
+	f.Holdout = cmp.Or(f.Holdout, older.Holdout)
 }

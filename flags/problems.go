@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 var (
@@ -172,15 +173,4 @@ func (e *DefinitionError) Unwrap() error {
 }
 
 // shorten returns JSON in a length fit for a message.
-func shorten[T ~string | ~[]byte](v T) string {
-	const maxShown = 80 // bytes
-	s := strings.ToValidUTF8(string(v[:min(len(v), maxShown+utf8.UTFMax)]), "\uFFFD")
-	if len(s) <= maxShown {
-		return s
-	}
-	cut := maxShown
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shorten[T ~string | ~[]byte](v T) string { return text.Shorten(v, 80) }

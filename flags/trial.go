@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/operators"
@@ -18,9 +19,7 @@ func (c *compiler) reportFaults(m *Flag) {
 	}
 	for _, e := range faults {
 		hint := e.Hint
-		if hint == "" {
-			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
-		}
+		hint = cmp.Or(hint, "the flag fails with "+ErrorFlagData+" until this is corrected")
 		c.add(SeverityError, &DefinitionError{m.Key, e.Path, e.Value, e.Err, hint})
 	}
 }

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -133,11 +134,7 @@ func (e *Evaluator) noteNew(s *Snapshot, key string) {
 	if told == nil {
 		return
 	}
-	keys := make([]string, 0, s.Len())
-	for other := range s.Keys() {
-		keys = append(keys, other)
-	}
-	near := nearest.Names(keys, key)
+	near := nearest.Names(slices.Collect(s.Keys()), key)
 	for i := range near {
 		near[i] = strings.Clone(near[i])
 	}

@@ -24,9 +24,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.CacheSize = cmp.Or(o.CacheSize, 1<<14)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -186,11 +187,7 @@ func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*memberFind
 // eachMember calls visit for each person and each cohort, by its number, that it is
 // a member of.
 func (s *Service) eachMember(ctx context.Context, m *memberFinder, visit func(p *Person, cohort int)) error {
-	var keys []string
-	for key := range m.keys {
-		keys = append(keys, key)
-	}
-	return s.eachPerson(ctx, m.project, m.snapshot, keys, func(p *Person, results *flags.Results) {
+	return s.eachPerson(ctx, m.project, m.snapshot, slices.Collect(maps.Keys(m.keys)), func(p *Person, results *flags.Results) {
 		for key, i := range m.keys {
 			if flagValue(results, key) == true {
 				visit(p, i)

@@ -572,37 +572,34 @@ func (q *CohortPersons) ids(one bool) ([]uuid.UUID, error) {
 
 // AddCohortPersons makes persons members of a static cohort.
 func (s *Service) AddCohortPersons(ctx context.Context, p *Principal, ref, cohort string, q CohortPersons) error {
-	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:write")
-	if err != nil {
-		return err
-	}
-	ids, err := q.ids(false)
-	if err != nil {
-		return err
-	}
-	n, err := s.c.Data.AddCohortPersons(ctx, c.Project, c.ID, ids)
-	if err != nil {
-		return err
-	}
-	_, err = s.cohortChanged(ctx, p, c, n)
-	return err
+	return s.changeCohortPersons(ctx, p, ref, cohort, q, false)
 }
 
 // RemoveCohortPerson takes a person out of a static cohort.
 func (s *Service) RemoveCohortPerson(ctx context.Context, p *Principal, ref, cohort string, q CohortPersons) error {
+	return s.changeCohortPersons(ctx, p, ref, cohort, q, true)
+}
+
+func (s *Service) changeCohortPersons(ctx context.Context, p *Principal, ref, cohort string, q CohortPersons, remove bool) error {
 	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:write")
 	if err != nil {
 		return err
 	}
-	ids, err := q.ids(true)
+	ids, err := q.ids(remove)
 	if err != nil {
 		return err
 	}
-	n, err := s.c.Data.RemoveCohortPersons(ctx, c.Project, c.ID, ids)
+	n := 0
+	if remove {
+		n, err = s.c.Data.RemoveCohortPersons(ctx, c.Project, c.ID, ids)
+		n = -n
+	} else {
+		n, err = s.c.Data.AddCohortPersons(ctx, c.Project, c.ID, ids)
+	}
 	if err != nil {
 		return err
 	}
-	_, err = s.cohortChanged(ctx, p, c, -n)
+	_, err = s.cohortChanged(ctx, p, c, n)
 	return err
 }
 

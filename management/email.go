@@ -107,14 +107,23 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
-	u, err := s.c.Store.UserByUUID(ctx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && !u.verifiable() {
+	return s.sendToUser(ctx, func(store Store) (*User, error) { return store.UserByUUID(ctx, id) }, (*User).verifiable, addressOf,
+		func(w *work, u *User) (Message, error) { return w.newEmailToken(ctx, u) })
+}
+
+// sendToUser sends a message to a user, unless too many go to the address. Nobody is told
+// of a user who does not exist or shall not get it.
+func (s *Service) sendToUser(
+	ctx context.Context, find func(Store) (*User, error), may func(*User) bool, address func(*User) string, write func(*work, *User) (Message, error),
+) error {
+	u, err := find(s.c.Store)
+	if errors.Is(err, ErrNotFound) || err == nil && !may(u) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	target := addressOf(u)
+	target := address(u)
 	switch err := s.throttle(ctx, mailTo(target), addressMails); {
 	case isRefusal(err): // the caller is not told, as for a user that does not exist
 		return nil
@@ -124,11 +133,11 @@ func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 	var m Message
 	err = s.atomic(ctx, nil, func(w *work) error {
 		m = Message{}
-		u, err := w.store.UserByUUID(ctx, id)
-		if err != nil || !u.verifiable() || addressOf(u) != target {
+		u, err := find(w.store)
+		if err != nil || !may(u) || address(u) != target {
 			return err
 		}
-		m, err = w.newEmailToken(ctx, u)
+		m, err = write(w, u)
 		return err
 	})
 	if errors.Is(err, ErrNotFound) {

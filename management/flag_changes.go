@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
@@ -45,17 +45,6 @@ func (c FlagChange) String() string {
 		return place + ": " + before + " removed"
 	}
 	return place + ": " + before + " → " + after
-}
-
-// shorten cuts a text that is longer than so many bytes.
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
 }
 
 // summary says in words what a version has changed.
@@ -146,7 +135,7 @@ func excerpt(v any, maxShown int) string {
 	if err := e.Encode(v); err != nil { // it was decoded from JSON
 		panic(err)
 	}
-	return shorten(strings.TrimSuffix(b.String(), "\n"), maxShown)
+	return text.Shorten(strings.TrimSuffix(b.String(), "\n"), maxShown)
 }
 
 // compare adds the differences between two values as writtenValue returns them; nil is

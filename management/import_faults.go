@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,9 +98,7 @@ func (f *importedFlag) wholeFilters() flags.Filters {
 
 // complete says what a filter leaves open.
 func complete(f *flags.Filter) {
-	if f.Type == "" {
-		f.Type = "person"
-	}
+	f.Type = cmp.Or(f.Type, "person")
 	if f.Type == "cohort" {
 		f.Key = "id"
 	}

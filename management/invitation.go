@@ -91,19 +91,7 @@ func (w *work) invitationViews(ctx context.Context, list []Invitation) ([]*Invit
 // administrator.
 func (s *Service) ListInvitations(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*InvitationView], error) {
 	w := s.begin(p)
-	o, _, err := w.organizationByRef(ctx, ref, LevelAdmin, "organization_member:read")
-	if err != nil {
-		return nil, err
-	}
-	all, err := w.store.Invitations(ctx, o.ID)
-	if err != nil {
-		return nil, err
-	}
-	views, err := w.invitationViews(ctx, pageOf(all, limit, offset))
-	if err != nil {
-		return nil, err
-	}
-	return &Page[*InvitationView]{len(all), views}, nil
+	return listOf(ctx, w, ref, LevelAdmin, w.store.Invitations, w.invitationViews, limit, offset)
 }
 
 // Invite invites the reader of an e-mail address to an organization, and sends the link

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
-	"errors"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
@@ -135,45 +134,19 @@ func (s *Service) RequestPasswordReset(ctx context.Context, r PasswordResetReque
 
 // sendReset sends the message of RequestPasswordReset.
 func (s *Service) sendReset(ctx context.Context, email string) error {
+	find := func(store Store) (*User, error) { return store.UserByEmail(ctx, email) }
 	resettable := func(u *User) bool { return u.Active && (u.EmailVerified == nil || *u.EmailVerified) }
-	u, err := s.c.Store.UserByEmail(ctx, email)
-	if errors.Is(err, ErrNotFound) || err == nil && !resettable(u) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	switch err := s.throttle(ctx, mailTo(email), addressMails); {
-	case isRefusal(err): // the caller is not told, as for a user that does not exist
-		return nil
-	case err != nil:
-		return err
-	}
-	var m Message
-	err = s.atomic(ctx, nil, func(w *work) error {
-		m = Message{}
-		u, err := w.store.UserByEmail(ctx, email)
-		if err != nil || !resettable(u) {
-			return err
-		}
+	return s.sendToUser(ctx, find, resettable, func(*User) string { return email }, func(w *work, u *User) (Message, error) {
 		token, l, err := w.newLink(ctx, u, LinkPasswordReset, resetLife)
 		if err != nil {
-			return err
+			return Message{}, err
 		}
-		m = s.newLetter(u, KindPasswordReset, "Choose another password",
+		return s.newLetter(u, KindPasswordReset, "Choose another password",
 			"Somebody has asked for another password for the account "+u.Email+" of "+s.c.AppName+". To choose one, open this page:", "",
 			s.c.AppURL+"/reset_password/"+token, "",
 			"The link is valid for an hour, until "+l.Expires.Format("2 January 2006 at 15:04 UTC")+", and once.", "",
-			"If you did not ask for this, do nothing: the password stays as it is.")
-		return nil
+			"If you did not ask for this, do nothing: the password stays as it is."), nil
 	})
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err == nil && m.To != "" {
-		s.mail.send(m)
-	}
-	return err
 }
 
 // A LinkOffer is what the reader of a link learns of it.

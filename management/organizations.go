@@ -295,19 +295,26 @@ func (w *work) memberViews(ctx context.Context, list []Membership) ([]*MemberVie
 // joining. It needs scope organization_member:read.
 func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*MemberView], error) {
 	w := s.begin(p)
-	o, _, err := w.organizationByRef(ctx, ref, LevelMember, "organization_member:read")
+	return listOf(ctx, w, ref, LevelMember, w.store.Members, w.memberViews, limit, offset)
+}
+
+// listOf returns a page of what all lists of an organization.
+func listOf[R, V any](
+	ctx context.Context, w *work, ref string, least int, all func(context.Context, uuid.UUID) ([]R, error), views func(context.Context, []R) ([]V, error), limit, offset int,
+) (*Page[V], error) {
+	o, _, err := w.organizationByRef(ctx, ref, least, "organization_member:read")
 	if err != nil {
 		return nil, err
 	}
-	all, err := w.store.Members(ctx, o.ID)
+	list, err := all(ctx, o.ID)
 	if err != nil {
 		return nil, err
 	}
-	views, err := w.memberViews(ctx, pageOf(all, limit, offset))
+	shown, err := views(ctx, pageOf(list, limit, offset))
 	if err != nil {
 		return nil, err
 	}
-	return &Page[*MemberView]{len(all), views}, nil
+	return &Page[V]{len(list), shown}, nil
 }
 
 // AddMember makes the user with an e-mail address a member of an organization, if the

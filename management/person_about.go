@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -77,11 +78,7 @@ func (s *Service) PersonCohorts(ctx context.Context, p *Principal, ref, id strin
 		}
 	}
 	if len(m.keys) > 0 {
-		var keys []string
-		for key := range m.keys {
-			keys = append(keys, key)
-		}
-		results, err := s.evaluatePerson(ctx, new(flags.Input), project, m.snapshot, keys, person)
+		results, err := s.evaluatePerson(ctx, new(flags.Input), project, m.snapshot, slices.Collect(maps.Keys(m.keys)), person)
 		if err != nil {
 			return nil, err
 		}

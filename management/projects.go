@@ -80,17 +80,6 @@ const (
 	maxAppURL  = 200
 )
 
-// checkNetworkCapture checks a JSON object, or null.
-func checkNetworkCapture(attr string, o *optional.Value[json.RawMessage]) error {
-	if err := check.DocumentOrNull(attr, o, check.MaxDocument); err != nil || !o.Set || o.Null {
-		return err
-	}
-	if _, ok := rawjson.Object(o.Value); !ok {
-		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(o.Value))
-	}
-	return nil
-}
-
 // readAppURLs reads addresses, which are kept as they are.
 func readAppURLs(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
 	list, err := check.DecodeList[*string](attr, o)
@@ -137,7 +126,7 @@ func projectFields(p *Project, patch *ProjectPatch) field.Table {
 		field.Nullable("autocapture_web_vitals_opt_in", &patch.AutocaptureWebVitalsOptIn, &p.AutocaptureWebVitalsOptIn, check.BoolOrNull),
 		field.Nullable("capture_performance_opt_in", &patch.CapturePerformanceOptIn, &p.CapturePerformanceOptIn, check.BoolOrNull),
 		field.Nullable("cookieless_server_hash_mode", &patch.CookielessHashMode, &p.CookielessHashMode, check.Between(0, 2)),
-		field.Plain("session_recording_network_payload_capture_config", &patch.NetworkCapture, &p.NetworkCapture, checkNetworkCapture),
+		field.Plain("session_recording_network_payload_capture_config", &patch.NetworkCapture, &p.NetworkCapture, checkObjectOrNull),
 		field.List("app_urls", &patch.AppURLs, &p.AppURLs, readAppURLsNotNull),
 		field.List("recording_domains", &patch.RecordingDomains, &p.RecordingDomains, readAppURLs),
 		field.Nullable("event_retention_days", &patch.EventRetentionDays, &p.EventRetentionDays, check.Between(1, maxEventRetention)),

@@ -151,9 +151,7 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.FlagUsers == nil {
-		c.FlagUsers = noFlagUsers{}
-	}
+	c.FlagUsers = cmp.Or[FlagUsers](c.FlagUsers, noFlagUsers{})
 	if c.Pinned == nil {
 		c.Pinned = func(int64) *Pinned { return nil }
 	}

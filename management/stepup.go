@@ -22,6 +22,17 @@ func (s *Service) stepUp(ctx context.Context, p *Principal) error {
 	return nil
 }
 
+// stepUpFor is stepUp for a change of the user that a path names, whom find looks up.
+func (s *Service) stepUpFor(ctx context.Context, p *Principal, ref string, find func(*work, context.Context, string) (*User, error)) error {
+	if err := p.changesUsers(); err != nil {
+		return err
+	}
+	if _, err := find(s.begin(p), ctx, ref); err != nil {
+		return err
+	}
+	return s.stepUp(ctx, p)
+}
+
 // checkProof verifies a Proof. A user with a password and an authenticator may present
 // either. A user with neither of them needs no Proof.
 func (s *Service) checkProof(ctx context.Context, p *Principal) error {

@@ -131,13 +131,7 @@ func authenticatorURL(issuer, account, secret string) string {
 // authenticator (management.md §5.3). The user's other sessions end. It needs scope
 // user:write.
 func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string, patch TwoFactorPatch) error {
-	if err := p.changesUsers(); err != nil {
-		return err
-	}
-	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
-		return err
-	}
-	if err := s.stepUp(ctx, p); err != nil {
+	if err := s.stepUpFor(ctx, p, ref, (*work).ownUser); err != nil {
 		return err
 	}
 	if !patch.Token.Set || patch.Token.Null {
@@ -276,13 +270,7 @@ func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string)
 // NewBackupCodes replaces the backup codes of a user (management.md §5.5). It
 // needs scope user:write.
 func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) ([]string, error) {
-	if err := p.changesUsers(); err != nil {
-		return nil, err
-	}
-	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
-		return nil, err
-	}
-	if err := s.stepUp(ctx, p); err != nil {
+	if err := s.stepUpFor(ctx, p, ref, (*work).ownUser); err != nil {
 		return nil, err
 	}
 	var codes []string
@@ -329,13 +317,7 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 // the backup codes (management.md §5.6). The user's other sessions end. It needs scope
 // user:write.
 func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string) error {
-	if err := p.changesUsers(); err != nil {
-		return err
-	}
-	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
-		return err
-	}
-	if err := s.stepUp(ctx, p); err != nil {
+	if err := s.stepUpFor(ctx, p, ref, (*work).ownUser); err != nil {
 		return err
 	}
 	var mail *Message

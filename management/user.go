@@ -124,13 +124,7 @@ func chooseCurrent(ctx context.Context, store Store, u *User) error {
 // DeleteUser deletes a user with all keys and secrets, if [Config] allows it
 // (management.md §4.7). It needs scope user:write.
 func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) error {
-	if err := p.changesUsers(); err != nil {
-		return err
-	}
-	if _, err := s.begin(p).userByRef(ctx, ref); err != nil {
-		return err
-	}
-	if err := s.stepUp(ctx, p); err != nil {
+	if err := s.stepUpFor(ctx, p, ref, (*work).userByRef); err != nil {
 		return err
 	}
 	return s.atomic(ctx, p, func(w *work) error {

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -65,12 +66,7 @@ func cutLast(list string) (before, entry string) {
 
 // trusts reports whether an address is of a listed proxy.
 func (s *Server) trusts(addr netip.Addr) bool {
-	for _, p := range s.config.TrustedProxies {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // parseIP reads an address with or without a port, an IPv6 address also in

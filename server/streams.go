@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -234,9 +235,7 @@ func (s *Server) openStream(x *exchange) error {
 		return x.respond(http.StatusOK, typeEventStream, nil)
 	}
 	st.have = opaque(x.r.Header.Get("Last-Event-Id"))
-	if st.have == "" {
-		st.have = lastOf(x.r.URL.RawQuery, "from")
-	}
+	st.have = cmp.Or(st.have, lastOf(x.r.URL.RawQuery, "from"))
 	if st.have == "" { // the client wants to hear of later changes
 		st.have = p.snapshot().ETag()
 	}

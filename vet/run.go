@@ -41,9 +41,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Config == nil {
-		o.Config = new(Config)
-	}
+	o.Config = cmp.Or(o.Config, new(Config))
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}

@@ -53,6 +53,21 @@ func (p *program) sqliteStore(given string) (string, error) {
 	return store, nil
 }
 
+// withStore runs f with the store that is meant and the FILE that is given.
+func (p *program) withStore(given *storeFlags, f func(ctx context.Context, store, file string, given *storeFlags) error) cli.ActionFunc {
+	return func(ctx context.Context, cmd *cli.Command) error {
+		args, err := tool.WantArgs(cmd, "FILE")
+		if err != nil {
+			return err
+		}
+		store, err := p.sqliteStore(given.store)
+		if err != nil {
+			return err
+		}
+		return f(ctx, store, args[0], given)
+	}
+}
+
 // backupCommand copies a store.
 func (p *program) backupCommand() *cli.Command {
 	var given storeFlags
@@ -72,18 +87,8 @@ Examples:
 
 	flagstaff backup flagstaff-$(date +%F).db
 	flagstaff backup -store /var/lib/flagstaff/flagstaff.db /backup/flagstaff.db`,
-		Flags: given.flags("the name of the store with "+keyfile.Suffix+" added", "copy the store alone: its keys are kept elsewhere"),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := tool.WantArgs(cmd, "FILE")
-			if err != nil {
-				return err
-			}
-			store, err := p.sqliteStore(given.store)
-			if err != nil {
-				return err
-			}
-			return p.backup(ctx, store, args[0], &given)
-		},
+		Flags:  given.flags("the name of the store with "+keyfile.Suffix+" added", "copy the store alone: its keys are kept elsewhere"),
+		Action: p.withStore(&given, p.backup),
 	}
 }
 
@@ -151,22 +156,12 @@ Examples:
 
 	flagstaff restore flagstaff-2026-11-01.db
 	flagstaff restore -store /var/lib/flagstaff/flagstaff.db /backup/flagstaff.db`,
-		Flags: given.flags("FILE"+keyfile.Suffix+", which becomes the file beside the store", "restore the store alone, although secrets in it may be lost for good"),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := tool.WantArgs(cmd, "FILE")
-			if err != nil {
-				return err
-			}
-			store, err := p.sqliteStore(given.store)
-			if err != nil {
-				return err
-			}
-			return p.restore(ctx, args[0], store, &given)
-		},
+		Flags:  given.flags("FILE"+keyfile.Suffix+", which becomes the file beside the store", "restore the store alone, although secrets in it may be lost for good"),
+		Action: p.withStore(&given, p.restore),
 	}
 }
 
-func (p *program) restore(ctx context.Context, from, store string, given *storeFlags) (err error) {
+func (p *program) restore(ctx context.Context, store, from string, given *storeFlags) (err error) {
 	beside, named := store+keyfile.Suffix, p.keyFile(given)
 	for _, path := range []string{store, store + "-wal", store + "-journal", beside} {
 		if path == beside && (named != "" || given.withoutKeys) {

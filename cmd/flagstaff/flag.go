@@ -90,6 +90,30 @@ func (r *remote) flag(ctx context.Context, key string) (*management.FlagView, er
 	return f, nil
 }
 
+// withFlag runs f with the flag that the first argument names.
+func (p *program) withFlag(r *remote, names []string, f func(ctx context.Context, cmd *cli.Command, flag *management.FlagView) error) cli.ActionFunc {
+	return func(ctx context.Context, cmd *cli.Command) error {
+		args, err := p.connect(r, cmd, names...)
+		if err != nil {
+			return err
+		}
+		flag, err := r.flag(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return f(ctx, cmd, flag)
+	}
+}
+
+// change sends a change of a flag, and returns the flag as it is then.
+func (r *remote) change(ctx context.Context, method string, before *management.FlagView, body any, names ...string) (*management.FlagView, error) {
+	f := new(management.FlagView)
+	if err := r.client.Send(ctx, method, r.path(fmt.Sprint(before.ID), names...), body, f); err != nil {
+		return nil, r.refused(ctx, before.Key, err)
+	}
+	return f, nil
+}
+
 // refused says what to do if the server refuses something about one flag.
 func (r *remote) refused(ctx context.Context, key string, err error) error {
 	e, ok := errors.AsType[*api.Error](err)

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // flagGetCommand prints one flag.
@@ -25,19 +26,11 @@ Examples:
 	flagstaff flag get -json new-checkout > new-checkout.json`,
 		Flags:         r.flags(),
 		ShellComplete: p.completeKey(&r),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := p.connect(&r, cmd, "KEY")
-			if err != nil {
-				return err
-			}
-			f, err := r.flag(ctx, args[0])
-			if err != nil {
-				return err
-			}
+		Action: p.withFlag(&r, []string{"KEY"}, func(ctx context.Context, _ *cli.Command, f *management.FlagView) error {
 			if r.asJSON {
 				return p.JSON(f)
 			}
 			return p.about(ctx, &r, f)
-		},
+		}),
 	}
 }

@@ -40,22 +40,16 @@ Examples:
 			if err != nil || version < 1 {
 				return tool.WrongUsage("VERSION is %q: want the number of a version, which %s flag history %s lists", args[1], tool.ProgramName, args[0])
 			}
-			if _, err := p.connect(&r, cmd, "KEY", "VERSION"); err != nil {
-				return err
-			}
-			before, err := r.flag(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			f := new(management.FlagView)
-			body := map[string]any{"version": version, "current_version": before.Version}
-			if err := r.client.Send(ctx, http.MethodPost, r.path(fmt.Sprint(before.ID), "revert"), body, f); err != nil {
-				return r.refused(ctx, args[0], err)
-			}
-			if f.Version == before.Version {
-				return p.tell(&r, f, "flag %s has the content of version %d already", f.Key, version)
-			}
-			return p.tell(&r, f, "flag %s: version %d is %s", f.Key, f.Version, r.summary(ctx, f, version))
+			return p.withFlag(&r, []string{"KEY", "VERSION"}, func(ctx context.Context, _ *cli.Command, before *management.FlagView) error {
+				f, err := r.change(ctx, http.MethodPost, before, map[string]any{"version": version, "current_version": before.Version}, "revert")
+				if err != nil {
+					return err
+				}
+				if f.Version == before.Version {
+					return p.tell(&r, f, "flag %s has the content of version %d already", f.Key, version)
+				}
+				return p.tell(&r, f, "flag %s: version %d is %s", f.Key, f.Version, r.summary(ctx, f, version))
+			})(ctx, cmd)
 		},
 	}
 }

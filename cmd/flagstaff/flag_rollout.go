@@ -63,10 +63,10 @@ Examples:
 				return wantCondition(filters, names, before.Key, condition)
 			}
 			set := &filters.Groups[condition-1]
-			f := new(management.FlagView)
 			body := map[string]any{"rollout_percentage": share, "condition": condition - 1, "version": before.Version}
-			if err := r.client.Send(ctx, http.MethodPost, r.path(fmt.Sprint(before.ID), "rollout"), body, f); err != nil {
-				return r.refused(ctx, args[0], err)
+			f, err := r.change(ctx, http.MethodPost, before, body, "rollout")
+			if err != nil {
+				return err
 			}
 			if r.asJSON {
 				return p.JSON(f)

@@ -30,15 +30,7 @@ while other flags that are on depend on it.`,
 		Description:   description + "\n\nExample:\n\n\tflagstaff flag " + name + " new-checkout",
 		Flags:         r.flags(),
 		ShellComplete: p.completeKey(&r),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := p.connect(&r, cmd, "KEY")
-			if err != nil {
-				return err
-			}
-			before, err := r.flag(ctx, args[0])
-			if err != nil {
-				return err
-			}
+		Action: p.withFlag(&r, []string{"KEY"}, func(ctx context.Context, _ *cli.Command, before *management.FlagView) error {
 			body := map[string]any{field: value, "version": before.Version}
 			same := before.Active == value
 			if field == "archived" {
@@ -53,11 +45,11 @@ while other flags that are on depend on it.`,
 			if name == "on" && before.Archived {
 				return fmt.Errorf("flag %s is archived: %s flag unarchive %s comes first", before.Key, tool.ProgramName, before.Key)
 			}
-			f := new(management.FlagView)
-			if err := r.client.Send(ctx, http.MethodPatch, r.path(fmt.Sprint(before.ID)), body, f); err != nil {
-				return r.refused(ctx, args[0], err)
+			f, err := r.change(ctx, http.MethodPatch, before, body)
+			if err != nil {
+				return err
 			}
 			return p.tell(&r, f, "flag %s: %s → %s", f.Key, state(before), r.summaryOf(ctx, f))
-		},
+		}),
 	}
 }

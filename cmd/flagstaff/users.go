@@ -132,9 +132,7 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 	if err := storage.Check(store); err != nil {
 		return tool.WrongUsage("%w", err)
 	}
-	if appURL == "" {
-		appURL = p.Getenv("FLAGSTAFF_APP_URL")
-	}
+	appURL = cmp.Or(appURL, p.Getenv("FLAGSTAFF_APP_URL"))
 	u, err := url.Parse(appURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return tool.WrongUsage("flag -app-url is needed, and must be an http or https URL without query and fragment: the link begins with it")

@@ -93,9 +93,7 @@ var (
 // NewProvider returns a Provider that evaluates with an Evaluator; nil means
 // one of its own. It loads nothing before Init, which the SDK calls.
 func NewProvider(e *flags.Evaluator, o Options) *Provider {
-	if e == nil {
-		e = new(flags.Evaluator)
-	}
+	e = cmp.Or(e, new(flags.Evaluator))
 	o.Name = cmp.Or(o.Name, "flagstaff")
 	o.InitTimeout = cmp.Or(o.InitTimeout, 10*time.Second)
 	p := &Provider{evaluator: e, options: o, events: make(chan of.Event, maxEvents), changed: make(chan struct{})}

@@ -46,9 +46,7 @@ type Options struct {
 // OnEvaluation returns a function for [flagstaff.Config] that reports evaluations. It is
 // safe for concurrent use.
 func OnEvaluation(o Options) func(context.Context, flagstaff.Evaluation) {
-	if o.Loggers == nil {
-		o.Loggers = global.GetLoggerProvider()
-	}
+	o.Loggers = cmp.Or(o.Loggers, global.GetLoggerProvider())
 	logger := o.Loggers.Logger(scope)
 	o.Provider = cmp.Or(o.Provider, "flagstaff")
 	return func(ctx context.Context, e flagstaff.Evaluation) {

@@ -62,9 +62,7 @@ func (c Cached) Load(ctx context.Context, have string) (*flags.Definitions, stri
 		a.store(nil, nil)
 	}
 	log := c.Log
-	if log == nil {
-		log = slog.Default()
-	}
+	log = cmp.Or(log, slog.Default())
 	a.warn(ctx, log)
 	return a.definitions, a.version, err
 }

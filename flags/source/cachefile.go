@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -109,9 +110,7 @@ func writeCache(path string, h cacheHeader, document []byte) (err error) {
 		return err
 	}
 	dir, name := filepath.Split(path)
-	if dir == "" {
-		dir = "." // not the folder for temporary files
-	}
+	dir = cmp.Or(dir, ".")                      // not the folder for temporary files
 	f, err := os.CreateTemp(dir, "."+name+".*") // creates the file with mode 0600
 	if err != nil {
 		return fmt.Errorf("source: %w", err)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -47,9 +48,7 @@ func keepsLast(s Source) bool {
 // those in use, or else of those on disk.
 func (l *Loader) next(a *answer) (*flags.Loaded, []KeptPart, error) {
 	last, known := l.loaded, l.Status().Kept
-	if last == nil {
-		last = new(flags.Loaded)
-	}
+	last = cmp.Or(last, new(flags.Loaded))
 	next, err := last.Next(a.definitions, l.config.Compile)
 	if err != nil || !keepsLast(l.source) {
 		return next, nil, err

@@ -84,9 +84,7 @@ func (c LoaderConfig) withDefaults(s Source) LoaderConfig {
 	if c.Identity == "" {
 		c.Identity = strconv.FormatUint(rand.Uint64(), 16)
 	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
 	return c
 }
 

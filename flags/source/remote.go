@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -282,9 +283,7 @@ func refusal(response *http.Response) error {
 		err = fmt.Errorf("%w (403): SecretKey needs the scope feature_flag:read and access to the project of ProjectKey", ErrRefused)
 	case http.StatusPaymentRequired:
 		err = fmt.Errorf("%w (402): definitions that are loaded stay in use", ErrQuotaLimited)
-		if after == 0 {
-			after = quotaPause
-		}
+		after = cmp.Or(after, quotaPause)
 	}
 	if after > 0 {
 		return &RetryError{after, err}

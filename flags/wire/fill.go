@@ -108,16 +108,7 @@ next:
 // name, as it identifies the group in a store. It is "" if the request has no
 // usable key for it (evaluation.md §6.2).
 func (r *Request) GroupKey(name string) string {
-	var key jsonscan.Value
-	if r.Groups == nil {
-		return ""
-	}
-	for o := jsonscan.Value(r.Groups).Object(); o.Next(); {
-		if r.memberName(&o) == name {
-			key = o.Value()
-		}
-	}
-	switch key.Kind() {
+	switch key := r.lastMember(r.Groups, name); key.Kind() {
 	case jsonscan.String:
 		return r.decoded(key)
 	case jsonscan.Number:
@@ -134,17 +125,22 @@ func (r *Request) memberName(o *jsonscan.Members) string {
 // PersonText returns the request's person property of the given name if it is a
 // string, otherwise "".
 func (r *Request) PersonText(name string) string {
-	var value jsonscan.Value
-	if r.Person == nil {
-		return ""
+	if value := r.lastMember(r.Person, name); value.Kind() == jsonscan.String {
+		return r.decoded(value)
 	}
-	for o := jsonscan.Value(r.Person).Object(); o.Next(); {
+	return ""
+}
+
+// lastMember returns the value of the last member of an object with a name, nil if there is
+// none.
+func (r *Request) lastMember(object []byte, name string) (value jsonscan.Value) {
+	if object == nil {
+		return nil
+	}
+	for o := jsonscan.Value(object).Object(); o.Next(); {
 		if r.memberName(&o) == name {
 			value = o.Value()
 		}
 	}
-	if value.Kind() != jsonscan.String {
-		return ""
-	}
-	return r.decoded(value)
+	return value
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,7 +44,7 @@ func limitBelow(root fs.FS) int64 {
 		}
 		folder, file := "sys/fs/cgroup", "memory.max"
 		if fields[0] != "0" {
-			if !hasWord(fields[1], "memory") {
+			if !slices.Contains(strings.Split(fields[1], ","), "memory") {
 				continue
 			}
 			folder, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
@@ -57,15 +58,6 @@ func limitBelow(root fs.FS) int64 {
 		}
 	}
 	return limit
-}
-
-func hasWord(list, word string) bool {
-	for s := range strings.SplitSeq(list, ",") {
-		if s == word {
-			return true
-		}
-	}
-	return false
 }
 
 // number returns the limit in a file, None if it has none. The first version of

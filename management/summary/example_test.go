@@ -22,19 +22,13 @@ func ExampleExtractive_Summarize() {
 	//
 	// 3 answers, median length 11 characters.
 	//
-	// Tone, by English words and emoji:
-	//
-	// - Positive: 1 (33.3%)
-	// - Neutral: 2 (66.7%)
-	// - Negative: 0 (0.0%)
-	//
 	// ## Themes
 	//
-	// - **better docs**: 2 (66.7%)
+	// - **docs**: 2 (66.7%)
 	//
 	// ## Quotes
 	//
-	// **better docs**
+	// **docs**
 	//
 	// - “Better docs, please!”
 	// - “better docs”
@@ -58,5 +52,5 @@ func ExampleExtractive_Headline() {
 	}
 	fmt.Println(headline)
 	// Output:
-	// Average 8.3 of 10 from 3 answers; most asked-for: better docs.
+	// Average 8.3 of 10 from 3 answers; most mentioned: docs.
 }

@@ -1,145 +1,45 @@
 package summary
 
 import (
-	"cmp"
 	"html"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
-const (
-	maxQuotes = 2   // for each theme
-	maxQuote  = 200 // characters
-	maxLabel  = 200 // of the text of a choice
-)
-
-// quotes returns a block of quotes for each theme. If there are no themes, it
-// returns one block with the first texts.
-func (t *texts) quotes(themes []theme) []string {
-	if len(themes) == 0 {
-		var all theme
-		for i := range t.all {
-			all.found = append(all.found, i)
-		}
-		return []string{bulletList(t.quote(all, func(int) int { return 0 }, make(map[string]bool)))}
-	}
-	var blocks []string
-	speaks := make([]int, len(t.all)) // the number of themes in each text
-	for _, theme := range themes {
-		for _, i := range theme.found {
-			speaks[i]++
-		}
-	}
-	used := make(map[string]bool)
-	for _, theme := range themes {
-		blocks = append(blocks, "**"+escape(theme.text)+"**", bulletList(t.quote(theme, func(i int) int { return speaks[i] }, used)))
-	}
-	return blocks
-}
-
-// quote returns up to two quotes for a theme. Texts with more themes come
-// first. A text that was quoted before is used again only if there is no other.
-func (t *texts) quote(theme theme, speaks func(i int) int, used map[string]bool) []string {
-	order := slices.Clone(theme.found)
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(speaks(j), speaks(i)) })
-	var quotes []string
-	var again string
-	for _, i := range order {
-		if len(quotes) == maxQuotes {
-			break
-		}
-		q := "“" + escape(line(t.all[i].raw, maxQuote)) + "”"
-		switch {
-		case !used[q]:
-			used[q] = true
-			quotes = append(quotes, q)
-		case again == "":
-			again = q
-		}
-	}
-	if len(quotes) == 0 {
-		quotes = append(quotes, again)
-	}
-	return quotes
-}
+const maxQuote = 200 // characters, also of the text of a choice
 
 // line returns the beginning of a text as a single line that looks like what it
 // contains: without control characters, and without format characters that are
 // invisible or change the direction of the text after them.
 func line(s string, most int) string {
-	var b strings.Builder
-	n, space := 0, false
-	for _, r := range s { // bytes that are not UTF-8 become U+FFFD
+	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune { // which replaces what is not UTF-8
 		switch {
-		case unicode.IsSpace(r), unicode.Is(unicode.Cc, r):
-			space = n > 0
-			continue
-		case unicode.Is(unicode.Cf, r) && !isJoiner(r):
-			continue
+		case unicode.IsControl(r):
+			return ' '
+		case unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d': // which join letters, and emoji
+			return -1
 		}
-		if n > most {
-			break
-		}
-		if space {
-			b.WriteByte(' ')
-			n++
-			space = false
-		}
-		b.WriteRune(r)
-		n++
+		return r
+	}, s)), " ")
+	if begin(s, most) == s {
+		return s
 	}
-	if n <= most {
-		return b.String()
+	s = begin(s, most-1)
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 { // between two words, if there are any
+		s = s[:i]
 	}
-	return cut(b.String(), most-1) + "…"
+	return s + "…"
 }
 
-// isJoiner reports whether a format character changes how its neighbours are
-// written. Joiners do so in emoji, and in Persian and Indic words.
-func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
-
-// cut returns up to most characters of a text. It does not split a sequence of
-// characters that is displayed as one, such as a letter with its accents or a
-// flag, unless the whole result would be empty.
-func cut(s string, most int) string {
-	end := 0 // the end of the longest prefix that fits, split or not
-	for range most {
-		_, size := utf8.DecodeRuneInString(s[end:])
-		end += size
-	}
-	for i := end; i > 0; {
-		if isBorder(s, i) {
-			return strings.TrimRight(s[:i], " ")
-		}
-		_, size := utf8.DecodeLastRuneInString(s[:i])
-		i -= size
-	}
-	return s[:end]
-}
-
-// isBorder reports whether s can be split before s[i:].
-func isBorder(s string, i int) bool {
-	next, _ := utf8.DecodeRuneInString(s[i:])
-	last, _ := utf8.DecodeLastRuneInString(s[:i])
-	switch {
-	case isJoiner(last), isJoiner(next), unicode.Is(unicode.M, next), unicode.Is(unicode.Sk, next) && next > unicode.MaxLatin1:
-		return false
-	case unicode.Is(unicode.Regional_Indicator, next):
-		// Two regional indicators make one flag.
-		n := 0
-		for rest := s[:i]; ; n++ {
-			r, size := utf8.DecodeLastRuneInString(rest)
-			if !unicode.Is(unicode.Regional_Indicator, r) {
-				return n%2 == 0
-			}
-			rest = rest[:len(rest)-size]
+// begin returns the first characters of a text.
+func begin(s string, most int) string {
+	for i := range s {
+		if most--; most < 0 {
+			return s[:i]
 		}
 	}
-	return norm.NFC.PropertiesString(s[i:]).BoundaryBefore()
+	return s
 }
 
 // markup lists the characters that have a meaning within a line in some dialect

@@ -1,10 +1,9 @@
 package summary
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -108,62 +107,114 @@ func (Extractive) Summarize(ctx context.Context, in Input) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
 	}
-	q := &in.Question
+	q, answers := &in.Question, visible(in.Answers)
 	if err := q.check("Question"); err != nil {
 		return Output{}, err
 	}
-	answers := given(in.Answers)
 	if len(answers) == 0 {
 		return Output{Content: NoAnswers}, nil
 	}
-	var p page
+	overview, _, written := q.read(answers)
+	themes, quotes := "None: there are no answers in words.", "None."
+	if len(written) > 0 {
+		var length string
+		length, themes, quotes = describe(written)
+		if q.Type != Open {
+			length = "In their own words: " + length
+		}
+		overview = append(overview, length)
+	}
+	return Output{Content: fmt.Sprintf("## Overview\n\n%s\n\n## Themes\n\n%s\n\n## Quotes\n\n%s\n", strings.Join(overview, "\n\n"), themes, quotes)}, nil
+}
+
+// read returns the paragraphs that a page begins with, the beginning of a
+// headline, and the answers that are in the respondents' own words.
+func (q *Question) read(answers [][]string) (overview []string, headline string, written []string) {
 	switch q.Type {
 	case Rating:
-		p.addRatings(rate(q, answers))
+		overview, headline = q.rate(firsts(answers))
 	case SingleChoice, MultipleChoice:
-		p.addChoices(choose(q, answers))
+		return q.tally(answers)
 	case Link:
-		p.overview = append(p.overview, count(len(answers), "answer")+".")
-		p.themes = append(p.themes, "None: links are followed without words.")
-		p.quotes = append(p.quotes, "None.")
+		overview = []string{count(len(answers), "answer") + "."}
 	default:
-		texts := make([]string, len(answers))
-		for i, values := range answers {
-			texts[i] = values[0]
-		}
-		p.addTexts("", read(texts))
+		written = firsts(answers)
 	}
-	return Output{Content: p.String()}, nil
+	return overview, headline, written
+}
+
+// Headline reports the result of the first rating or choice that has answers,
+// and the theme that most of the written answers have in common (management.md
+// §11.6). It returns the error of ctx, or an error that says what is wrong with
+// a Question.
+func (Extractive) Headline(ctx context.Context, in HeadlineInput) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	asked, most := false, 0
+	var result, about string // of ratings or choices, and of written answers
+	for i := range in.Questions {
+		q := &in.Questions[i]
+		if err := q.check(fmt.Sprintf("Questions[%d]", i)); err != nil {
+			return "", err
+		}
+		if q.Type == Link {
+			continue
+		}
+		asked = true
+		var answers [][]string
+		for _, r := range in.Responses {
+			if i < len(r.Answers) {
+				answers = append(answers, r.Answers[i])
+			}
+		}
+		answers = visible(answers)
+		most = max(most, len(answers))
+		_, said, written := q.read(answers)
+		result = cmp.Or(result, said)
+		if themes := themesOf(written); about == "" && len(themes) > 0 {
+			about = "most mentioned: " + themes[0].text
+		}
+	}
+	switch {
+	case !asked:
+		return NoQuestions, nil
+	case most == 0:
+		return NoResponses, nil
+	case result == "" && about == "":
+		return count(most, "answer") + " without a common theme.", nil
+	case result == "":
+		result = count(most, "answer")
+	}
+	return strings.TrimSuffix(result+"; "+about, "; ") + ".", nil
 }
 
 // check returns an error that names the invalid field, prefixed with name.
 func (q *Question) check(name string) error {
 	switch q.Type {
 	case Open, Link:
-		return nil
 	case Rating:
 		if q.Scale < 2 || q.Scale > 10 {
 			return fmt.Errorf("summary: %s.Scale: %d is not from 2 to 10", name, q.Scale)
 		}
-		return nil
 	case SingleChoice, MultipleChoice:
 		if len(q.Choices) == 0 {
 			return fmt.Errorf("summary: %s.Choices: there are none, but its Type is %s", name, q.Type)
 		}
-		return nil
+	default:
+		return fmt.Errorf("summary: %s.Type: %q is not one of %s, %s, %s, %s and %s",
+			name, q.Type, Open, Link, Rating, SingleChoice, MultipleChoice)
 	}
-	return fmt.Errorf("summary: %s.Type: %q is not one of %s, %s, %s, %s and %s",
-		name, q.Type, Open, Link, Rating, SingleChoice, MultipleChoice)
+	return nil
 }
 
-// given returns the visible values of the answers, without the answers that
-// have none.
-func given(answers [][]string) [][]string {
-	kept := make([][]string, 0, len(answers))
+// visible returns the values of the answers that have a visible character,
+// without the answers that have none.
+func visible(answers [][]string) (kept [][]string) {
 	for _, values := range answers {
 		var seen []string
 		for _, value := range values {
-			if !isBlank(value) {
+			if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) }) {
 				seen = append(seen, value)
 			}
 		}
@@ -174,66 +225,11 @@ func given(answers [][]string) [][]string {
 	return kept
 }
 
-// isBlank reports whether a value has no visible character.
-func isBlank(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf)
-	})
-}
-
-// A page is the result of Summarize: paragraphs and lists below fixed headings.
-type page struct{ overview, themes, quotes []string }
-
-func (p *page) String() string {
-	var b strings.Builder
-	for i, section := range []struct {
-		heading string
-		blocks  []string
-	}{{"Overview", p.overview}, {"Themes", p.themes}, {"Quotes", p.quotes}} {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString("## " + section.heading + "\n")
-		for _, block := range section.blocks {
-			b.WriteString("\n" + block + "\n")
-		}
+// firsts returns the first value of each answer.
+func firsts(answers [][]string) []string {
+	list := make([]string, len(answers))
+	for i, values := range answers {
+		list[i] = values[0]
 	}
-	return b.String()
-}
-
-// bulletList returns a block with one item per line.
-func bulletList(items []string) string { return "- " + strings.Join(items, "\n- ") }
-
-// count returns a number with its noun, in the singular for 1.
-func count(n int, noun string) string { return plural(strconv.Itoa(n), noun) }
-
-func plural(number, noun string) string {
-	if number == "1" {
-		return "1 " + noun
-	}
-	return number + " " + noun + "s"
-}
-
-// share returns a number with its percentage of all.
-func share(n, all int) string { return strconv.Itoa(n) + " (" + percent(n, all) + ")" }
-
-func percent(n, all int) string { return tenths(100*n, all) + "%" }
-
-// tenths returns a/b with one decimal, rounded half up. Neither number may be
-// negative.
-func tenths(a, b int) string {
-	t := (20*a + b) / (2 * b)
-	return strconv.Itoa(t/10) + "." + strconv.Itoa(t%10)
-}
-
-// median sorts values and returns the middle one, or the mean of the middle
-// two.
-func median(values []int) string {
-	slices.Sort(values)
-	n := len(values)
-	sum := values[(n-1)/2] + values[n/2]
-	if sum%2 == 1 {
-		return strconv.Itoa(sum/2) + ".5"
-	}
-	return strconv.Itoa(sum / 2)
+	return list
 }

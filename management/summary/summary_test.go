@@ -245,8 +245,7 @@ func TestChoices(t *testing.T) {
 		{
 			"in their own words", role, eachAlone("Engineering", "Farming", "Something else"),
 			"3 answers.\n\n- **Something else**: 2 (66.7%)\n- **Engineering**: 1 (33.3%)\n- **Product &amp; design**: 0 (0.0%)\n\n" +
-				"In their own words: 1 answer, median length 7 characters.\n\nTone, by English words and emoji:\n\n" +
-				"- Positive: 0 (0.0%)\n- Neutral: 1 (100.0%)\n- Negative: 0 (0.0%)",
+				"In their own words: 1 answer, median length 7 characters.",
 		},
 		{
 			"one value of a single choice", role,

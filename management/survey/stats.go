@@ -99,6 +99,14 @@ func roundHundredths(x float64) float64 {
 	return x
 }
 
+// statsWindow returns the window of time that a query is about.
+func (w *work) statsWindow(q StatsQuery) (from, to *time.Time, err error) {
+	if from, to, err = w.timeWindow("date_from", q.From, "date_to", q.To); err == nil && w.c.Events == nil {
+		err = errNoEvents
+	}
+	return from, to, err
+}
+
 // Stats returns statistics of a survey, between its start and its end. It
 // needs scope survey:read.
 func (s *Service) Stats(ctx context.Context, p *management.Principal, ref, id string, q StatsQuery) (*Stats, error) {
@@ -106,12 +114,9 @@ func (s *Service) Stats(ctx context.Context, p *management.Principal, ref, id st
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := w.timeWindow("date_from", q.From, "date_to", q.To)
+	from, to, err := w.statsWindow(q)
 	if err != nil {
 		return nil, err
-	}
-	if s.c.Events == nil {
-		return nil, errNoEvents
 	}
 	begin := v.Created
 	if v.Start != nil {
@@ -142,12 +147,9 @@ func (s *Service) ProjectStats(ctx context.Context, p *management.Principal, ref
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := w.timeWindow("date_from", q.From, "date_to", q.To)
+	from, to, err := w.statsWindow(q)
 	if err != nil {
 		return nil, err
-	}
-	if s.c.Events == nil {
-		return nil, errNoEvents
 	}
 	surveys, err := w.surveys.Surveys(ctx, w.at.Project.ID)
 	if err != nil {

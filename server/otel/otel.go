@@ -1,6 +1,7 @@
 package otel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -41,9 +42,7 @@ type Tracing struct {
 
 // New returns a Tracing.
 func New(o Options) *Tracing {
-	if o.Tracers == nil {
-		o.Tracers = otel.GetTracerProvider()
-	}
+	o.Tracers = cmp.Or(o.Tracers, otel.GetTracerProvider())
 	return &Tracing{tracer: o.Tracers.Tracer(scope), public: o.Public}
 }
 

@@ -1,6 +1,7 @@
 package prune
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -197,9 +198,7 @@ func (u *packageUnit) apply(f *flags.Flag, method string, args []ast.Expr) bool 
 	case method == "Pin" && len(texts) == 1:
 		last().Variant = &texts[0]
 	case method == "Variant" && len(texts) == 1 && len(numbers) == 1:
-		if f.Filters.Multivariate == nil {
-			f.Filters.Multivariate = new(flags.Multivariate)
-		}
+		f.Filters.Multivariate = cmp.Or(f.Filters.Multivariate, new(flags.Multivariate))
 		m := f.Filters.Multivariate
 		m.Variants = append(m.Variants, flags.Variant{Key: texts[0], RolloutPercentage: numbers[0]})
 	default:

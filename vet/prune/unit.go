@@ -2,6 +2,7 @@ package prune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -280,9 +281,7 @@ func (u *unit) Import(path string) (*types.Package, error) {
 // check parses and checks the texts. An error that is not about something unused makes
 // sites be left.
 func (u *unit) check() error {
-	if u.set == nil {
-		u.set = token.NewFileSet()
-	}
+	u.set = cmp.Or(u.set, token.NewFileSet())
 	var list []*ast.File
 	for _, f := range u.files {
 		if f.syntax == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/flagstaff-go/flagstaff/vet/internal/uses"
 )
@@ -37,12 +38,7 @@ func (p *pruner) unused() (list []Place) {
 }
 
 func (p *pruner) isHandle(u *packageUnit, o types.Object) bool {
-	for _, d := range p.program.Found[u.from].Declarations {
-		if d.Object == o {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.program.Found[u.from].Declarations, func(d uses.Declaration) bool { return d.Object == o })
 }
 
 func (p *pruner) unusedHandle(u *packageUnit, d *uses.Declaration) Place {

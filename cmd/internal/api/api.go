@@ -298,9 +298,7 @@ func (e *Error) Error() string {
 	if e.Attr != "" {
 		text = e.Attr + ": " + text
 	}
-	if text == "" {
-		text = http.StatusText(e.Status)
-	}
+	text = cmp.Or(text, http.StatusText(e.Status))
 	return fmt.Sprintf("the server refuses %s with status %d: %s", e.request, e.Status, text)
 }
 

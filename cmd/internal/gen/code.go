@@ -15,6 +15,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // library is the package whose handles the code declares.
@@ -165,7 +167,7 @@ func (w *writer) payload(f *Flag, flag, handle string, about []string) error {
 			}
 			var err error
 			if zero, err = w.literal(s, value); err != nil {
-				return fmt.Errorf("defaultValue %s is not what its schema says: %w", shorten(f.Fallback), err)
+				return fmt.Errorf("defaultValue %s is not what its schema says: %w", text.Shorten(f.Fallback, 80), err)
 			}
 		}
 		if s.kind == goStruct && !s.pointer() {

@@ -2,11 +2,14 @@ package gen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Schema is the part of JSON Schema by which a manifest describes objects.
@@ -51,7 +54,7 @@ func readManifest(document []byte) (list []Flag, err error) {
 		case len(m.Default) == 0:
 			return nil, fmt.Errorf("manifest: flag %q has no defaultValue", key)
 		case !fits(kind, m.Default):
-			return nil, fmt.Errorf("manifest: flag %q: defaultValue is %s, want a value of flagType %s", key, shorten(m.Default), m.Type)
+			return nil, fmt.Errorf("manifest: flag %q: defaultValue is %s, want a value of flagType %s", key, text.Shorten(m.Default, 80), m.Type)
 		}
 		f := Flag{Key: key, Kind: kind, Active: true, Description: m.Description, Fallback: m.Default, Schema: m.Schema}
 		if kind == Payload {
@@ -79,15 +82,6 @@ func fits(kind Kind, value json.RawMessage) bool {
 	return true
 }
 
-// shorten returns JSON for an error.
-func shorten(value []byte) string {
-	const most = 80 // bytes
-	if len(value) > most {
-		return string(bytes.ToValidUTF8(value[:most], nil)) + "…"
-	}
-	return string(value)
-}
-
 // shape returns the Go type that a schema describes.
 func (s *Schema) shape(depth int) *shape {
 	if depth > maxDepth {
@@ -110,9 +104,7 @@ func (s *Schema) shape(depth int) *shape {
 	case "object":
 		out := &shape{kind: goStruct, fields: make(map[string]*shape)}
 		for name, property := range s.Properties {
-			if property == nil {
-				property = new(Schema)
-			}
+			property = cmp.Or(property, new(Schema))
 			out.fields[name] = property.shape(depth + 1)
 		}
 		return out.settled(depth)

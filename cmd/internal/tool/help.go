@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -38,9 +39,7 @@ func printHelp(w io.Writer, _ string, cmd *cli.Command) {
 	fmt.Fprintf(w, "%s: %s\n", name, cmd.Usage)
 	fmt.Fprint(w, "\nUsage:\n\n")
 	usage := cmd.UsageText
-	if usage == "" {
-		usage = name + " COMMAND [FLAGS] [ARGUMENTS]"
-	}
+	usage = cmp.Or(usage, name+" COMMAND [FLAGS] [ARGUMENTS]")
 	for line := range strings.Lines(usage) {
 		fmt.Fprintf(w, "\t%s\n", strings.TrimSpace(line))
 	}
@@ -70,9 +69,7 @@ func printCommands(w io.Writer, cmd *cli.Command) {
 		if i == 0 || c.Category != category {
 			category = c.Category
 			title := category
-			if title == "" {
-				title = "Commands"
-			}
+			title = cmp.Or(title, "Commands")
 			fmt.Fprintf(w, "\n%s:\n\n", title)
 		}
 		fmt.Fprintf(w, "  %-*s  %s\n", width, c.Name, c.Usage)

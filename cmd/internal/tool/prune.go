@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -217,10 +218,7 @@ func (p *Program) printPruned(report *prune.Report, c *pruneCall, o prune.Option
 	asked := func(key string) bool {
 		return report.Calls[key] > 0 || slices.ContainsFunc(report.Left, func(place prune.Place) bool { return place.Key == key })
 	}
-	keys := slices.Clone(o.Keys)
-	for key := range o.Values {
-		keys = append(keys, key)
-	}
+	keys := slices.AppendSeq(slices.Clone(o.Keys), maps.Keys(o.Values))
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		may := 0

@@ -1,6 +1,7 @@
 package reldate
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -65,9 +66,7 @@ func (d *Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
 		}
 		return t, true
 	}
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone = cmp.Or(zone, time.UTC)
 	now = now.Round(0).In(zone)
 	if back, ok := d.fixed(); ok && zone == time.UTC {
 		return now.Add(-back), true // its clocks are never changed

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // Codes of errors that have one of their own (management.md §13.5).
@@ -131,18 +131,7 @@ func FromEngine(e *flags.DefinitionError, behind string) *Error {
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // shorten returns a value in a length fit for a message.
-func shorten[T ~string | ~[]byte](v T) string {
-	const maxShown = 80 // bytes
-	s := strings.ToValidUTF8(string(v[:min(len(v), maxShown+utf8.UTFMax)]), "\uFFFD")
-	if len(s) <= maxShown {
-		return s
-	}
-	cut := maxShown
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shorten[T ~string | ~[]byte](v T) string { return text.Shorten(v, 80) }
 
 // Quote shows a text in a message.
 func Quote(s string) string { return shorten(strconv.Quote(s)) }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -282,9 +283,7 @@ func checkOwner(p *flags.Filter, aggregation flags.Aggregation) error {
 	if p.Type != "group" {
 		return nil
 	}
-	if p.GroupTypeIndex == nil {
-		p.GroupTypeIndex = &index
-	}
+	p.GroupTypeIndex = cmp.Or(p.GroupTypeIndex, &index)
 	if *p.GroupTypeIndex != index {
 		return within("group_type_index", refuse("must be %d as in the condition set, not %d", index, *p.GroupTypeIndex))
 	}

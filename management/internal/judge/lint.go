@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -145,9 +146,7 @@ func (w *World) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
 
 // lintCohort judges the tree of a cohort by a flag that uses it.
 func (w *World) lintCohort(tree *flags.CohortNode, id int64) error {
-	if id == 0 {
-		id = math.MinInt64
-	}
+	id = cmp.Or(id, math.MinInt64)
 	f := InCohort(id)
 	t := w.newTrial(&f)
 	t.definitions.Cohorts[id] = flags.Cohort{Properties: tree}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -72,9 +73,7 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 	if _, ok := config.RuntimeParams["application_name"]; !ok {
 		config.RuntimeParams["application_name"] = "flagstaff"
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 10 * time.Second
-	}
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 10*time.Second)
 	return config, nil
 }
 

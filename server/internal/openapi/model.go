@@ -3,6 +3,7 @@ package openapi
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,9 @@ type operation struct {
 	RequestBody *body
 	Responses   ordered[response]
 }
+
+// Has reports whether the operation has a tag.
+func (o operation) Has(tag string) bool { return slices.Contains(o.Tags, tag) }
 
 type parameter struct {
 	Ref         string `json:"$ref"`
@@ -88,9 +92,9 @@ type schema struct {
 	Pattern  string
 }
 
-// closed reports whether an object is refused if it has other members than its
+// Closed reports whether an object is refused if it has other members than its
 // properties.
-func (s *schema) closed() bool {
+func (s schema) Closed() bool {
 	return s.Additional.given && s.Additional.schema == nil && !s.Additional.any
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"html/template"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,19 +17,44 @@ import (
 //go:embed page.css
 var style string
 
+//go:embed page.html
+var pageText string
+
 // Page returns the document as a page for people. It needs no other file, no script and
 // no other host.
-//
-// Package html/template would need reflection, for which programs keep code that nothing
-// calls; a server that is embedded into another program shall not cost that.
 func Page() ([]byte, error) {
 	var a api
 	if err := json.Unmarshal([]byte(document), &a); err != nil {
 		return nil, fmt.Errorf("openapi: read the document: %w", err)
 	}
-	w := &writer{api: &a}
-	w.all()
-	return w.out.Bytes(), nil
+	page, err := template.New("page").Funcs(template.FuncMap{
+		"style": func() template.HTML { return template.HTML("<style>" + style + "</style>") },
+		"upper": strings.ToUpper, "formatted": formatted, "typeOf": typeOf, "limits": limits, "indented": indented, "keys": a.keys,
+		"parameter": func(p parameter) parameter {
+			if p.Ref != "" {
+				return a.Components.Parameters[last(p.Ref)]
+			}
+			return p
+		},
+		"body": func(b *body) ordered[content] {
+			if b.Ref != "" {
+				return a.Components.RequestBodies[last(b.Ref)].Content
+			}
+			return b.Content
+		},
+		"response": func(r response) response {
+			if r.Ref != "" {
+				return a.Components.Responses[last(r.Ref)]
+			}
+			return r
+		},
+	}).Parse(pageText)
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	var b bytes.Buffer
+	err = page.Execute(&b, &a)
+	return b.Bytes(), err
 }
 
 // Policy returns the value of the header Content-Security-Policy for the page: only the
@@ -38,162 +64,9 @@ func Policy() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 }
 
-// A writer writes the page from its top to its end.
-type writer struct {
-	api *api
-	out bytes.Buffer
-}
-
-// markup is HTML. All other text is escaped when it is written.
-type markup string
-
-// put writes HTML with values in it.
-func (w *writer) put(format string, values ...any) {
-	for i, v := range values {
-		if text, ok := v.(string); ok {
-			values[i] = html.EscapeString(text)
-		}
-	}
-	fmt.Fprintf(&w.out, format+"\n", values...)
-}
-
-func (w *writer) all() {
-	info := &w.api.Info
-	w.put(`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>%s: API</title>
-<style>%s</style>
-<nav aria-label="Operations">`, info.Title, markup(style))
-	for _, tag := range w.api.Tags {
-		w.put(`<details><summary>%s</summary><ul>`, tag.Name)
-		w.operations(tag.Name, func(_, _ string, o *operation) {
-			w.put(`<li><a href="#%s">%s</a></li>`, o.ID, o.Summary)
-		})
-		w.put(`</ul></details>`)
-	}
-	w.put(`<p><a href="#schemas">Schemas</a></p>
-</nav>
-<main>
-<h1>%s</h1>
-<p>%s The document for programs: <a href="/api/schema/">YAML</a>, <a href="/api/schema/?format=json">JSON</a>.</p>
-%s`, info.Title, info.Summary, formatted(info.Description))
-	for _, tag := range w.api.Tags {
-		w.put(`<section><h2>%s</h2>%s`, tag.Name, formatted(tag.Description))
-		w.operations(tag.Name, w.operation)
-		w.put(`</section>`)
-	}
-	w.put(`<section id="schemas"><h2>Schemas</h2>`)
-	for _, s := range w.api.Components.Schemas {
-		w.schema(s.Name, &s.Value)
-	}
-	w.put(`</section></main>`)
-}
-
-// operations calls f for each operation with a tag.
-func (w *writer) operations(tag string, f func(path, method string, o *operation)) {
-	for _, path := range w.api.Paths {
-		for i := range path.Value {
-			if o := &path.Value[i]; slices.Contains(o.Value.Tags, tag) {
-				f(path.Name, strings.ToUpper(o.Name), &o.Value)
-			}
-		}
-	}
-}
-
-func (w *writer) operation(path, method string, o *operation) {
-	c := &w.api.Components
-	w.put(`<details class="operation"><summary><span class="method">%s</span> <span class="path">%s</span><span class="what">%s</span></summary><div id="%s"></div>%s`,
-		method, path, o.Summary, o.ID, formatted(o.Description))
-	w.keys(o.Security)
-	if len(o.Parameters) > 0 {
-		w.put(`<h3>Parameters</h3><table><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
-		for _, parameter := range o.Parameters {
-			if parameter.Ref != "" {
-				parameter = c.Parameters[last(parameter.Ref)]
-			}
-			place := "in the " + parameter.In
-			if parameter.Required && parameter.In != "path" {
-				place += ", required"
-			}
-			w.put(`<tr><td><code>%s</code> <span class="note">%s</span></td><td>%s</td><td>%s%s</td></tr>`,
-				parameter.Name, place, typeOf(&parameter.Schema), formatted(parameter.Description), note(limits(&parameter.Schema, parameter.Example)))
-		}
-		w.put(`</table>`)
-	}
-	if o.RequestBody != nil {
-		contents := o.RequestBody.Content
-		if o.RequestBody.Ref != "" {
-			contents = c.RequestBodies[last(o.RequestBody.Ref)].Content
-		}
-		w.put(`<h3>Body</h3>`)
-		for _, one := range contents {
-			w.put(`<p><code>%s</code>: %s</p>%s`, one.Name, typeOf(&one.Value.Schema), example(one.Value.Example))
-		}
-	}
-	w.put(`<h3>Answers</h3><table><tr><th scope="col">Status</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
-	var shown json.RawMessage
-	for i, r := range o.Responses {
-		if r.Value.Ref != "" {
-			r.Value = c.Responses[last(r.Value.Ref)]
-		}
-		var types []string
-		for _, one := range r.Value.Content {
-			types = append(types, fmt.Sprintf(`%s <span class="note">%s</span>`, typeOf(&one.Value.Schema), html.EscapeString(one.Name)))
-			if i == 0 && shown == nil {
-				shown = one.Value.Example
-			}
-		}
-		status := strings.Replace(r.Name, "default", "other", 1)
-		w.put(`<tr><td>%s</td><td>%s</td><td>%s</td></tr>`, status, markup(strings.Join(types, "<br>")), formatted(r.Value.Description))
-	}
-	w.put(`</table>%s<p class="note">Operation <code>%s</code></p></details>`, example(shown), o.ID)
-}
-
-// keys writes the keys that open an operation.
-func (w *writer) keys(security []map[string][]string) {
-	var list []string
-	for _, keys := range security {
-		for name, scopes := range keys {
-			text, _, _ := strings.Cut(w.api.Components.SecuritySchemes[name].Description, ". ")
-			text = strings.TrimSuffix(text, ".")
-			if len(scopes) > 0 {
-				text += " with `" + strings.Join(scopes, "` and `") + "`"
-			}
-			list = append(list, inline(text+"."))
-		}
-	}
-	if len(list) > 0 {
-		w.put(`<h3>Key</h3><ul><li>%s</li></ul>`, markup(strings.Join(list, "</li><li>")))
-	}
-}
-
-func (w *writer) schema(name string, s *schema) {
-	w.put(`<details class="schema"><summary><strong>%s</strong></summary><div id="schema-%s"></div>%s`, name, name, formatted(s.Description))
-	members := s.members()
-	if len(members) == 0 {
-		w.put(`<p>%s</p>%s</details>`, typeOf(s), note(limits(s, nil)))
-		return
-	}
-	w.put(`<table><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
-	for _, m := range members {
-		required := markup("")
-		if m.required {
-			required = ` <span class="note">required</span>`
-		}
-		w.put(`<tr><td><code>%s</code>%s</td><td>%s</td><td>%s%s</td></tr>`, m.name, required, typeOf(m.schema), formatted(m.schema.Description), note(limits(m.schema, nil)))
-	}
-	w.put(`</table>`)
-	if s.closed() {
-		w.put(`<p class="note">Other members are refused.</p>`)
-	}
-	w.put(`</details>`)
-}
-
 // formatted returns text of the document as HTML. Of CommonMark it knows paragraphs,
 // lists, code and strong text, which is all that the document has.
-func formatted(s string) markup {
+func formatted(s string) template.HTML {
 	if s == "" {
 		return ""
 	}
@@ -210,7 +83,7 @@ func formatted(s string) markup {
 		}
 		b.WriteString("</ul>")
 	}
-	return markup(b.String())
+	return template.HTML(b.String())
 }
 
 var (
@@ -223,35 +96,38 @@ func inline(s string) string {
 	return codeText.ReplaceAllString(s, "<code>$1</code>")
 }
 
-func note(s string) markup {
-	if s == "" {
-		return ""
+// keys returns the keys that open an operation, in words.
+func (a *api) keys(security []map[string][]string) (list []template.HTML) {
+	for _, keys := range security {
+		for name, scopes := range keys {
+			text, _, _ := strings.Cut(a.Components.SecuritySchemes[name].Description, ". ")
+			text = strings.TrimSuffix(text, ".")
+			if len(scopes) > 0 {
+				text += " with `" + strings.Join(scopes, "` and `") + "`"
+			}
+			list = append(list, template.HTML(inline(text+".")))
+		}
 	}
-	return markup(`<span class="note">` + html.EscapeString(s) + `</span>`)
+	return list
 }
 
-// example shows JSON for people.
-func example(b json.RawMessage) markup {
-	if len(b) == 0 {
-		return ""
-	}
+// indented shows JSON for people.
+func indented(b json.RawMessage) (string, error) {
 	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil { // cannot be: it is a part of the document
-		return ""
-	}
-	return markup("<pre>" + html.EscapeString(out.String()) + "</pre>")
+	err := json.Indent(&out, b, "", "  ")
+	return out.String(), err
 }
 
 // typeOf says in words what a schema allows, with links to named schemas.
-func typeOf(s *schema) markup {
+func typeOf(s schema) template.HTML {
 	var list []string
 	switch {
 	case s.Ref != "":
 		name := html.EscapeString(last(s.Ref))
-		return markup(`<a href="#schema-` + name + `">` + name + `</a>`)
+		return template.HTML(`<a href="#schema-` + name + `">` + name + `</a>`)
 	case len(s.AnyOf) > 0:
 		for i := range s.AnyOf {
-			list = append(list, string(typeOf(&s.AnyOf[i])))
+			list = append(list, string(typeOf(s.AnyOf[i])))
 		}
 	case len(s.Type) == 0:
 		return "any JSON"
@@ -260,19 +136,19 @@ func typeOf(s *schema) markup {
 		text := html.EscapeString(name)
 		switch {
 		case name == "array" && s.Items != nil:
-			text = "list of " + string(typeOf(s.Items))
+			text = "list of " + string(typeOf(*s.Items))
 		case name == "object" && s.Additional.schema != nil:
-			text = "map to " + string(typeOf(s.Additional.schema))
+			text = "map to " + string(typeOf(*s.Additional.schema))
 		case name != "null" && s.Format != "":
 			text += " (" + html.EscapeString(s.Format) + ")"
 		}
 		list = append(list, text)
 	}
-	return markup(strings.Join(list, " or "))
+	return template.HTML(strings.Join(list, " or "))
 }
 
 // limits says what a schema allows besides its type, "" if that is all.
-func limits(s *schema, example json.RawMessage) string {
+func limits(s schema, example json.RawMessage) string {
 	values := make([]string, len(s.Enum))
 	for i, v := range s.Enum {
 		values[i] = string(v)
@@ -296,7 +172,7 @@ func limits(s *schema, example json.RawMessage) string {
 		}
 	}
 	for i := range s.AnyOf {
-		if inner := limits(&s.AnyOf[i], nil); inner != "" && s.AnyOf[i].Ref == "" {
+		if inner := limits(s.AnyOf[i], nil); inner != "" && s.AnyOf[i].Ref == "" {
 			list = append(list, inner)
 		}
 	}
@@ -305,19 +181,19 @@ func limits(s *schema, example json.RawMessage) string {
 
 // A member is a property of an object.
 type member struct {
-	name     string
-	required bool
-	schema   *schema
+	Name     string
+	Required bool
+	Schema   *schema
 }
 
-// members returns the properties of an object. A property of an object within it has its
+// Members returns the properties of an object. A property of an object within it has its
 // path as the name.
-func (s *schema) members() (list []member) {
+func (s schema) Members() (list []member) {
 	for i := range s.Properties {
 		p := &s.Properties[i]
 		list = append(list, member{p.Name, slices.Contains(s.Required, p.Name), &p.Value})
-		for _, inner := range p.Value.members() {
-			inner.name = p.Name + "." + inner.name
+		for _, inner := range p.Value.Members() {
+			inner.Name = p.Name + "." + inner.Name
 			list = append(list, inner)
 		}
 	}

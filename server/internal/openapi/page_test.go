@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html/template"
 	"regexp"
 	"strings"
 	"testing"
@@ -87,7 +88,7 @@ func TestYAML(t *testing.T) {
 }
 
 func TestFormatted(t *testing.T) {
-	for text, want := range map[string]markup{
+	for text, want := range map[string]template.HTML{
 		"":                          "",
 		"One `a<b` and **two**.":    "<p>One <code>a&lt;b</code> and <strong>two</strong>.</p>",
 		"Two.\n\n* a\n* `b`\n":      "<p>Two.</p><ul><li>a</li><li><code>b</code></li></ul>",
@@ -151,9 +152,9 @@ func TestDescribed(t *testing.T) {
 	}
 	for _, s := range a.Components.Schemas {
 		component("schemas", s.Name)
-		for _, m := range s.Value.members() {
-			if m.schema.Ref == "" {
-				sentence(s.Name+"."+m.name, m.schema.Description)
+		for _, m := range s.Value.Members() {
+			if m.Schema.Ref == "" {
+				sentence(s.Name+"."+m.Name, m.Schema.Description)
 			}
 		}
 	}

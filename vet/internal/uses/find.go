@@ -140,15 +140,8 @@ func (f *finder) isExpression(e ast.Expr) bool {
 
 // keys returns the keys by which a literal of a request says which flags it is for.
 func (f *finder) keys(lit *ast.CompositeLit) (list []Key) {
-	t := f.Info.TypeOf(lit)
-	if t == nil {
-		return nil
-	}
-	if p, ok := types.Unalias(t).(*types.Pointer); ok { // in a list of pointers
-		t = p.Elem()
-	}
-	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil {
+	named := namedOf(f.Info.TypeOf(lit)) // a pointer in a list of pointers
+	if named == nil || named.Obj().Pkg() == nil {
 		return nil
 	}
 	field, ok := keyLists[named.Obj().Pkg().Path()][named.Obj().Name()]
@@ -198,15 +191,8 @@ func (f *finder) declaration(call *ast.CallExpr, kind Kind) *Declaration {
 	}
 	d := &Declaration{KeyExpr: call.Args[0], Kind: kind, Call: call}
 	d.Key, _ = f.text(d.KeyExpr)
-	t := f.Info.TypeOf(call)
-	if t == nil {
-		return nil
-	}
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	named, ok := types.Unalias(t).(*types.Named)
-	if !ok {
+	named := namedOf(f.Info.TypeOf(call))
+	if named == nil {
 		return nil
 	}
 	d.Ref = named.Obj().Pkg().Path() == flagsPath
@@ -311,11 +297,8 @@ func (f *finder) declared(v *types.Var) *Declaration {
 
 // isHandle reports whether a type is one of handles.
 func isHandle(t types.Type) bool {
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil {
+	named := namedOf(t)
+	if named == nil || named.Obj().Pkg() == nil {
 		return false
 	}
 	switch named.Obj().Pkg().Path() {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -229,10 +231,7 @@ func (r *answerReader) merge(ctx context.Context, parted map[uuid.UUID]map[strin
 	if len(parted) == 0 {
 		return nil
 	}
-	ids := make([]uuid.UUID, 0, len(parted))
-	for id := range parted {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(parted))
 	const query = `SELECT e.submission_key, e.answers FROM survey_event e
 		WHERE e.project_id = ? AND e.survey_id = ? AND e.submission_key IS NOT NULL AND e.submission_key IN (?)
 		ORDER BY e.submission_key, e.ts DESC, e.uuid DESC, e.id DESC`

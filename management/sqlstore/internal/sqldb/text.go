@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -8,12 +9,7 @@ import (
 // storable reports whether texts can be stored. A search for other texts finds
 // nothing on SQLite, and is refused by PostgreSQL.
 func storable(texts ...string) bool {
-	for _, s := range texts {
-		if strings.Contains(s, "\x00") || !utf8.ValidString(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "\x00") || !utf8.ValidString(s) })
 }
 
 // byBytes returns a column of text in the order of its bytes, which is the
