@@ -12,6 +12,37 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "Your account",
+		scope: ofAccount, pages: map[string]page{
+			"GET /me":                         showAccount,
+			"POST /me/name":                   saveName,
+			"POST /me/address":                changeAddress,
+			"POST /me/address/keep":           keepAddress,
+			"POST /me/address/verify":         verifyAddress,
+			"POST /me/password":               changePassword,
+			"POST /me/two-factor/start":       setUpSecondFactor,
+			"POST /me/two-factor/confirm":     confirmSecondFactor,
+			"POST /me/two-factor/codes":       newBackupCodes,
+			"GET /me/two-factor/off":          askSecondFactorOff,
+			"POST /me/two-factor/off":         turnSecondFactorOff,
+			"POST /me/sessions/{session}/end": endSession,
+			"POST /me/sessions/end-others":    endOtherSessions,
+		},
+		done: map[string]string{
+			"address":        "The address was changed.",
+			"address-asked":  "A message is on its way. Open the link in it.",
+			"address-kept":   "The address stays as it is.",
+			"password":       "The password was changed. All other sessions have ended.",
+			"two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
+			"session":        "The session has ended.",
+			"sessions":       "All other sessions have ended.",
+		},
+		undo: map[string]undoer{"Name": undoName},
+	})
+}
+
 // An accountView is the account of the user who is signed in.
 type accountView struct {
 	layout
@@ -59,7 +90,7 @@ func (q *request) accountTabs() []navItem {
 }
 
 func showAccount(q *request) error {
-	q.notice(doneWords)
+	q.notice()
 	return q.account(http.StatusOK, nil)
 }
 
@@ -77,10 +108,9 @@ func (q *request) account(status int, fill func(*accountView)) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Your account"
 	const few = 3 // backup codes
 	v := &accountView{
-		layout: q.layout, Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Address: me.Email,
+		Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Address: me.Email,
 		Mail: q.c.Service.MailAvailable(), HasPassword: me.HasPassword, TwoFactor: factor.IsEnabled, Codes: factor.BackupCodesRemaining, CodesLow: factor.BackupCodesRemaining < few,
 	}
 	if me.PendingEmail != nil {
@@ -98,8 +128,7 @@ func (q *request) account(status int, fill func(*accountView)) error {
 	if fill != nil {
 		fill(v)
 	}
-	q.render(status, "account", v)
-	return nil
+	return q.render(status, "account", v)
 }
 
 // changeAccount saves what one form of the account says. It shows the account with the
@@ -257,14 +286,13 @@ func (q *request) scan(status int, setup *management.TwoFactorSetup, refusal str
 		return err
 	}
 	q.layout.Title = "Connect an authenticator"
-	v := &secondFactorView{layout: q.layout, Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal}
+	v := &secondFactorView{Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal}
 	v.Path, v.Box = drawQR(picture)
 	for part := range groups(setup.Secret, 4) {
 		v.Secret += part + " "
 	}
 	v.Secret = strings.TrimSpace(v.Secret)
-	q.render(status, "two_factor", v)
-	return nil
+	return q.render(status, "two_factor", v)
 }
 
 // groups yields the parts of a text, of n bytes each.
@@ -380,4 +408,17 @@ func turnSecondFactorOff(q *request) error {
 	}
 	q.renewSession()
 	return q.redirect(q.accountPath() + "?done=two-factor-off")
+}
+
+// undoName gives the user the name before. The mark has both parts of both names.
+func undoName(q *request, u undo) (string, undo, error) {
+	var m [4]string
+	if json.Unmarshal([]byte(u.Mark), &m) != nil {
+		return "", undo{}, errForm
+	}
+	if q.by.User.FirstName != m[2] || q.by.User.LastName != m[3] {
+		return "", undo{}, errUndo
+	}
+	_, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", management.UserPatch{FirstName: optional.Of(m[0]), LastName: optional.Of(m[1])})
+	return "", undo{u.What, u.Item, string(must(json.Marshal([]string{m[2], m[3], m[0], m[1]})))}, err
 }

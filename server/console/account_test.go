@@ -11,6 +11,27 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/me/name", run: func(s *site) (string, url.Values) {
+			return "/me/name", url.Values{"first_name": {"Ada"}, "last_name": {"L"}}
+		}},
+		action{route: "/me/address", irreversible: "the address before has to be proved again", tested: "TestAccount"},
+		action{route: "/me/address/keep", irreversible: "the message is asked for again", tested: "TestAccount"},
+		action{route: "/me/address/verify", irreversible: "the message is sent", tested: "TestAccount"},
+		action{route: "/me/password", irreversible: "no password before is kept", tested: "TestPassword"},
+		action{route: "/me/two-factor/start", irreversible: "nothing is on before a code is typed", tested: "TestSecondFactor"},
+		action{route: "/me/two-factor/confirm", irreversible: "it is turned off on the same page", tested: "TestSecondFactor"},
+		action{route: "/me/two-factor/codes", irreversible: "codes that are shown once do not come back", tested: "TestSecondFactor"},
+		action{route: "/me/two-factor/off", asks: confirm, irreversible: "the secret is gone; another one is set up", tested: "TestSecondFactor"},
+		action{route: "/me/sessions/{session}/end", irreversible: "signing in begins another one", tested: "TestSessions"},
+		action{route: "/me/sessions/end-others", irreversible: "signing in begins others", tested: "TestSessions"},
+		action{route: "/me/keys", irreversible: "the key that is shown can be deleted", tested: "TestKeys"},
+		action{route: "/me/keys/{key}/roll", asks: confirm, irreversible: "the value before is not kept", tested: "TestKeys"},
+		action{route: "/me/keys/{key}/delete", asks: confirm, irreversible: "the value is not kept", tested: "TestKeys"},
+	)
+}
+
 func TestAccount(t *testing.T) {
 	s := newSite(t)
 	page := s.get("/me").want(200, "Your account", address, "this one")

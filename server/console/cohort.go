@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -14,6 +13,25 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
+
+func init() {
+	register(screen{
+		title: "New cohort", under: "Cohorts",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/cohorts/new":       newCohort,
+			"POST /projects/{project}/cohorts/new":      postCohort,
+			"GET /projects/{project}/cohorts/{cohort}":  showCohort,
+			"POST /projects/{project}/cohorts/{cohort}": postCohort,
+		},
+		done: map[string]string{
+			"cohort-made":     "The cohort was created.",
+			"cohort-deleted":  "The cohort was deleted.",
+			"cohort-restored": "The cohort is back.",
+		},
+		undo:  map[string]undoer{"Cohort": undoCohort},
+		thing: &thing{scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/")},
+	})
+}
 
 // cohortView is the page of one cohort.
 type cohortView struct {
@@ -34,7 +52,7 @@ type cohortView struct {
 	Made      moment
 	Author    string
 	Activity  string // the whole history
-	Entries   []activityEntry
+	Entries   []auditEntry
 	Members   *membersView // nil: they are not shown here
 	UploadURL string
 	Upload    *uploadView // the newest list
@@ -237,13 +255,12 @@ func (q *request) showCohortForm(status int, c *management.CohortView, form *coh
 	v := &cohortView{cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
 	v.Action = strings.TrimSuffix(v.Action, "/members")
 	q.layout.Title = cmp.Or(form.Name, "New cohort")
-	q.notice(doneWords)
+	q.notice()
 	if v.New {
 		q.layout.Title = "New cohort"
 	} else if c != nil {
 		q.layout.Title = c.Name
 	}
-	v.layout = q.layout
 	self := int64(0)
 	if c != nil {
 		self = c.ID
@@ -259,8 +276,7 @@ func (q *request) showCohortForm(status int, c *management.CohortView, form *coh
 	}
 	left := maxNodes
 	v.Tree = v.nodeView(rootNode, "", &form.Root, &left)
-	q.render(status, "cohort", v)
-	return nil
+	return q.render(status, "cohort", v)
 }
 
 // cohortFacts fills in what is known of a cohort that exists.
@@ -285,7 +301,7 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 	if v.Entries, err = q.historyOf("Cohort", item); err != nil {
 		return err
 	}
-	v.Activity = q.projectPath("/activity?" + url.Values{"scope": {"Cohort"}, "item": {item}}.Encode())
+	v.Activity = q.entriesAbout("Cohort", item)
 	if c.Deleted {
 		return nil
 	}
@@ -305,7 +321,7 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 }
 
 // historyOf returns the newest entries about a thing, none if the user may not see them.
-func (q *request) historyOf(scope, item string) ([]activityEntry, error) {
+func (q *request) historyOf(scope, item string) ([]auditEntry, error) {
 	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{Scope: scope, ItemID: item, Page: 1, Limit: entriesShown})
 	if isRefusal(err) {
 		return nil, nil
@@ -313,7 +329,7 @@ func (q *request) historyOf(scope, item string) ([]activityEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.activityEntries(list.Items)
+	return q.auditEntries(list.Items)
 }
 
 // nodeView returns a node with what its fields offer.
@@ -345,4 +361,26 @@ func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView
 		out.Children = append(out.Children, v.nodeView(id+"."+strconv.Itoa(i), joint, &n.Children[i], left))
 	}
 	return out
+}
+
+func undoCohort(q *request, u undo) (string, undo, error) {
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	patch, to := management.CohortPatch{Deleted: optional.Of(true)}, q.projectPath("/cohorts")
+	if e.Activity != "created" {
+		body, err := valuesBefore(e, []string{"name", "description", "filters", "deleted"})
+		if err != nil {
+			return "", undo{}, err
+		}
+		to = ""
+		if patch, err = decodePatch[management.CohortPatch](body); err != nil {
+			return "", undo{}, err
+		}
+	}
+	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
+		return "", undo{}, err
+	}
+	return to, q.entryUndo(u.What, u.Item), nil
 }

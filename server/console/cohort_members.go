@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
@@ -11,13 +12,33 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/server/internal/idlist"
 )
+
+func init() {
+	register(screen{
+		under: "Cohorts",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/cohorts/{cohort}/members":  cohortMembers,
+			"POST /projects/{project}/cohorts/{cohort}/members": addMembers,
+		},
+		done: map[string]string{
+			"members-added": "The persons are in the cohort.",
+			"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
+				"Persons who were made for unknown distinct IDs stay persons.",
+			"member-removed": "The person is not in the cohort any more.",
+		},
+		undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
+	})
+}
 
 // cohortMembersView is the list of all persons in a cohort.
 type cohortMembersView struct {
@@ -37,8 +58,8 @@ func cohortMembers(q *request) error {
 		return err
 	}
 	q.layout.Title = "Persons in " + c.Name
-	q.notice(doneWords)
-	return q.show("cohort_members", &cohortMembersView{q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members})
+	q.notice()
+	return q.render(http.StatusOK, "cohort_members", &cohortMembersView{q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members})
 }
 
 // membersOf returns a page of the persons in a cohort.
@@ -465,4 +486,44 @@ func looksLikeJSON(in *bufio.Reader) bool {
 			return false
 		}
 	}
+}
+
+// inCohort reports whether a person is in a cohort.
+func (q *request) inCohort(person, cohort string) (bool, error) {
+	now, err := q.c.Service.PersonCohorts(q.Context(), q.by, q.ref, person)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(now.Items, func(c management.PersonCohort) bool { return strconv.FormatInt(c.ID, 10) == cohort }), nil
+}
+
+// undoRemoval brings a person back into a list.
+func undoRemoval(q *request, u undo) (string, undo, error) {
+	if in, err := q.inCohort(u.Mark, u.Item); err != nil || in {
+		return "", undo{}, cmp.Or[error](err, errUndo)
+	}
+	persons := management.CohortPersons{IDs: optional.Of(json.RawMessage(must(json.Marshal([]string{u.Mark}))))}
+	return "", undo{"MemberAdded", u.Item, u.Mark}, q.c.Service.AddCohortPersons(q.Context(), q.by, q.ref, u.Item, persons)
+}
+
+// undoAddition takes a person out of a list again.
+func undoAddition(q *request, u undo) (string, undo, error) {
+	if in, err := q.inCohort(u.Mark, u.Item); err != nil || !in {
+		return "", undo{}, cmp.Or[error](err, errUndo)
+	}
+	person := management.CohortPersons{ID: optional.Of(u.Mark)}
+	return "", undo{"MemberRemoved", u.Item, u.Mark}, q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, u.Item, person)
+}
+
+// undoList takes the persons out of a static cohort again whom a list has brought in.
+func undoList(q *request, u undo) (string, undo, error) {
+	upload, err := uuid.Parse(u.Mark)
+	if err != nil {
+		return "", undo{}, errForm
+	}
+	n, err := q.c.Service.RemoveCohortUpload(q.Context(), q.by, q.ref, u.Item, upload)
+	if err == nil && n == 0 {
+		err = errUndo
+	}
+	return "", undo{}, err // whoever wants the list again sends it again
 }

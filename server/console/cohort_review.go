@@ -41,7 +41,7 @@ func (q *request) reviewCohort(c *management.CohortView, form *cohortForm) error
 	}
 	q.layout.Title = "Who is in it"
 	v := &cohortReviewView{
-		layout: q.layout, Name: form.Name, New: c == nil, List: q.projectPath("/cohorts"), Action: q.URL.Path, Hidden: hiddenFields(q.PostForm),
+		Name: form.Name, New: c == nil, List: q.projectPath("/cohorts"), Action: q.URL.Path, Hidden: hiddenFields(q.PostForm),
 		Who: offered.words.Cohort(patch.Filters.Value), effectView: *effect,
 	}
 	if c != nil {
@@ -52,8 +52,7 @@ func (q *request) reviewCohort(c *management.CohortView, form *cohortForm) error
 		}
 		v.Uses = q.usesOf(uses[c.ID])
 	}
-	q.render(http.StatusOK, "cohort_review", v)
-	return nil
+	return q.render(http.StatusOK, "cohort_review", v)
 }
 
 // previewCohort answers a script that asks who is in a cohort while it is edited: with a
@@ -75,8 +74,7 @@ func (q *request) previewCohort(c *management.CohortView, form *cohortForm) erro
 	if err != nil {
 		return err
 	}
-	q.renderPart(http.StatusOK, "cohort_review", "effect", effect)
-	return nil
+	return q.renderPart(http.StatusOK, "cohort_review", "effect", effect)
 }
 
 // cohortEffect asks the Service who is in a cohort after a change.
@@ -133,7 +131,7 @@ func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effec
 		if i == examplesShown {
 			break
 		}
-		m := move{Person: change.DistinctID, From: "not in it", To: "in it", Why: q.projectPath("/why?" + url.Values{"person": {change.DistinctID}}.Encode())}
+		m := move{Person: change.DistinctID, From: "not in it", To: "in it", Why: q.projectPath("/explain?" + url.Values{"person": {change.DistinctID}}.Encode())}
 		if !change.Member {
 			m.From, m.To = m.To, m.From
 		}
@@ -211,14 +209,13 @@ func (q *request) cohortConflict(c *management.CohortView, form *cohortForm) err
 // clash answers with a clashView.
 func (q *request) clash(v *clashView, now string) error {
 	q.layout.Title = "Somebody else changed " + v.Name
-	v.layout, v.Action, v.Original = q.layout, q.URL.Path, now
+	v.Action, v.Original = q.URL.Path, now
 	for _, h := range hiddenFields(q.PostForm) {
 		if h.Name != "original" {
 			v.Hidden = append(v.Hidden, h)
 		}
 	}
-	q.render(http.StatusConflict, "clash", v)
-	return nil
+	return q.render(http.StatusConflict, "clash", v)
 }
 
 // cohortChanges says what differs between two forms of a cohort.

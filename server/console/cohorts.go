@@ -11,6 +11,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		title: "Cohorts", entry: 2, path: "/cohorts",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/cohorts": listCohorts,
+		},
+	})
+}
+
 // cohortsView is the list of cohorts.
 type cohortsView struct {
 	layout
@@ -88,9 +97,8 @@ func listCohorts(q *request) error {
 	for _, c := range all.Items {
 		words.Cohorts[strconv.FormatInt(c.ID, 10)] = c.Name
 	}
-	q.layout.Title = "Cohorts"
-	q.notice(doneWords)
-	v := &cohortsView{layout: q.layout, Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0}
+	q.notice()
+	v := &cohortsView{Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0}
 	for _, c := range list.Items {
 		row := cohortRow{
 			Name: c.Name, URL: q.cohortPath(c.ID), Description: c.Description, Static: c.IsStatic, Size: q.sizeOf(c),
@@ -106,13 +114,7 @@ func listCohorts(q *request) error {
 		v.Rows = append(v.Rows, row)
 	}
 	v.paging(page, list.Total)
-	return q.show("cohorts", v)
-}
-
-// show answers with a page.
-func (q *request) show(name string, view any) error {
-	q.render(http.StatusOK, name, view)
-	return nil
+	return q.render(http.StatusOK, "cohorts", v)
 }
 
 // pageNumber returns which page of a list is asked for. What is not a number is the first one.

@@ -16,6 +16,37 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/cohorts/new", verb: "save", why: "nothing uses a new cohort", run: func(s *site) (string, url.Values) {
+			form := s.get("/projects/1/cohorts/new").form("form")
+			return "/projects/1/cohorts/new", with(form, "name", "Fresh", "n0.0.key", "plan", "n0.0.operator", "exact", "n0.0.value", "pro", "do", "save")
+		}},
+		action{route: "/projects/{project}/cohorts/{cohort}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+			c := s.cohort(pro)
+			s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":%d}],"rollout_percentage":100}]}}`, c.ID))
+			return cohortPath(c.ID), with(s.get(cohortPath(c.ID)).form("form"), "n0.0.value", "free", "do", "save")
+		}},
+		action{route: "/projects/{project}/cohorts/{cohort}", verb: "delete", why: "a cohort that flags use is not deleted", run: func(s *site) (string, url.Values) {
+			return cohortPath(s.cohort(pro).ID), url.Values{"do": {"delete"}}
+		}},
+		action{route: "/projects/{project}/cohorts/{cohort}", verb: "restore", why: "nothing uses a deleted cohort", run: func(s *site) (string, url.Values) {
+			path := cohortPath(s.cohort(pro).ID)
+			s.post(path, url.Values{"do": {"delete"}}).want(303)
+			return path, url.Values{"do": {"restore"}}
+		}},
+		action{route: "/projects/{project}/cohorts/{cohort}", verb: "add-member", why: named, run: func(s *site) (string, url.Values) {
+			path, _ := s.list("user-001")
+			return path, url.Values{"do": {"add-member"}, "person": {"user-002"}}
+		}},
+		action{route: "/projects/{project}/cohorts/{cohort}", verb: "remove-person", why: named, run: func(s *site) (string, url.Values) {
+			path, person := s.list("user-001")
+			return path, url.Values{"do": {"remove-person " + person}}
+		}},
+		action{route: "/projects/{project}/cohorts/{cohort}/members", asks: who, tested: "TestRuling99And100Upload"},
+	)
+}
+
 // cohort makes a cohort and returns it.
 func (s *site) cohort(body string) *management.CohortView {
 	s.t.Helper()

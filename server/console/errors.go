@@ -17,7 +17,7 @@ type pageError struct {
 	status int
 	title  string
 	text   string
-	signIn bool // the page leads to the form
+	leads bool // the page leads to the form
 }
 
 func (e *pageError) Error() string { return "console: " + e.title }
@@ -97,11 +97,11 @@ func (q *request) fail(err error) {
 		q.sayWhen(e)
 	}
 	q.layout.Title = p.title
-	v := errorView{layout: q.layout, Text: p.text, Status: p.status}
-	if p.signIn {
+	v := errorView{Text: p.text, Status: p.status}
+	if p.leads {
 		v.SignIn = q.c.Prefix + "/signin"
 	}
-	q.render(p.status, "error", &v)
+	_ = q.render(p.status, "error", &v)
 }
 
 type errorView struct {

@@ -10,10 +10,36 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
+
+func init() {
+	register(screen{
+		title: "New feature", under: "Early access",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/features/new":        newFeature,
+			"POST /projects/{project}/features/new":       postFeature,
+			"GET /projects/{project}/features/{feature}":  showFeature,
+			"POST /projects/{project}/features/{feature}": postFeature,
+		},
+		done: map[string]string{
+			"feature-made":     "The feature was created.",
+			"feature-deleted":  "The feature was deleted. Its flag is still there.",
+			"enrolled":         "The person is enrolled.",
+			"unenrolled":       "The person is not enrolled any more.",
+			"choice-forgotten": "The choice of the person is forgotten.",
+		},
+		undo: map[string]undoer{"EarlyAccessFeature": undoFeature},
+		thing: &thing{
+			scope: "EarlyAccessFeature", one: "early access feature", many: "Early access features", path: below("/features/"),
+			place: featurePlace, value: featureValue,
+		},
+	})
+}
 
 // A featureForm is an early access feature as a person edits it.
 type featureForm struct {
@@ -56,7 +82,7 @@ type featureView struct {
 	Flags      []string
 	Now        featureRow
 	Activity   string
-	Entries    []activityEntry
+	Entries    []auditEntry
 	Enrollment *enrollmentView
 }
 
@@ -445,7 +471,7 @@ func featureChanges(a, b originalFeature) []changeLine {
 // showFeatureForm answers with the page of a feature, which is nil if it is new.
 func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, form *featureForm, notice string) error {
 	q.layout.Title = cmp.Or(form.Name, "New feature")
-	q.notice(doneWords)
+	q.notice()
 	v := &featureView{
 		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"), Notice: form.noticeOr(notice),
 		Stages: selected(featureStages, form.Stage),
@@ -455,7 +481,6 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 	} else if f != nil {
 		q.layout.Title = f.Name
 	}
-	v.layout = q.layout
 	if v.New && status != http.StatusServiceUnavailable {
 		var err error
 		if v.Flags, err = q.flagKeys(); err != nil {
@@ -467,8 +492,7 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 			return q.keepFeature(err, form)
 		}
 	}
-	q.render(status, "feature", v)
-	return nil
+	return q.render(status, "feature", v)
 }
 
 // featureFacts fills in what is known of a feature that exists.
@@ -479,7 +503,7 @@ func (q *request) featureFacts(v *featureView, f *management.EarlyAccessView) er
 	if v.Entries, err = q.historyOf("EarlyAccessFeature", item); err != nil {
 		return err
 	}
-	v.Activity = q.projectPath("/activity?" + url.Values{"scope": {"EarlyAccessFeature"}, "item": {item}}.Encode())
+	v.Activity = q.entriesAbout("EarlyAccessFeature", item)
 	v.Enrollment, err = q.enrollmentOf(f)
 	return err
 }
@@ -529,4 +553,72 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 		v.Newer = link(page - 1)
 	}
 	return v, nil
+}
+
+var featureMembers = []string{"name", "description", "stage", "documentation_url", "payload", "feature_flag_id"}
+
+func undoFeature(q *request, u undo) (string, undo, error) {
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if e.Activity == "created" {
+		return q.projectPath("/features"), undo{}, q.unmakeFeature(u.Item)
+	}
+	body, err := valuesBefore(e, featureMembers)
+	if err != nil {
+		return "", undo{}, err
+	}
+	patch, err := decodePatch[management.EarlyAccessPatch](body)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if e.Activity == "deleted" {
+		made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
+		if err != nil {
+			return "", undo{}, err
+		}
+		return q.featurePath(made.ID.String()), q.entryUndo(u.What, made.ID.String()), nil
+	}
+	if _, err := q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
+		return "", undo{}, err
+	}
+	return "", q.entryUndo(u.What, u.Item), nil
+}
+
+// unmakeFeature deletes a feature that was just made, and its flag, if that was made with it
+// and nobody has changed it.
+func (q *request) unmakeFeature(id string) error {
+	f, err := q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, id)
+	if err != nil {
+		return err
+	}
+	var flag *management.FlagView
+	if f.Flag != nil {
+		if flag, err = q.c.Service.Flag(q.Context(), q.by, q.ref, strconv.FormatInt(f.Flag.ID, 10)); err != nil {
+			return err
+		}
+	}
+	if err := q.c.Service.DeleteEarlyAccessFeature(q.Context(), q.by, q.ref, id); err != nil {
+		return err
+	}
+	if flag == nil || flag.Version != 1 || f.CreatedAt.Sub(flag.CreatedAt).Abs() > time.Second {
+		return nil
+	}
+	_, err = q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(flag.ID, 10), management.FlagPatch{Deleted: optional.Of(true)})
+	return err
+}
+
+func featurePlace(field string) string {
+	if field == "documentation_url" {
+		return "documentation"
+	}
+	return plainPlace(field)
+}
+
+func featureValue(_ *words.Names, field, value string) string {
+	if field == "stage" {
+		return stageOf(text(json.RawMessage(value))).Label
+	}
+	return new(words.Names).Value("", value)
 }

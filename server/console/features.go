@@ -1,8 +1,19 @@
 package console
 
 import (
+	"net/http"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
+
+func init() {
+	register(screen{
+		title: "Early access", entry: 5, path: "/features",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/features": listFeatures,
+		},
+	})
+}
 
 // featuresView is the list of early access features.
 type featuresView struct {
@@ -67,9 +78,8 @@ func listFeatures(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Early access"
-	q.notice(doneWords)
-	v := &featuresView{layout: q.layout, NewURL: q.projectPath("/features/new"), Empty: list.Total == 0}
+	q.notice()
+	v := &featuresView{NewURL: q.projectPath("/features/new"), Empty: list.Total == 0}
 	for _, f := range list.Items {
 		v.Rows = append(v.Rows, q.featureRow(f))
 	}
@@ -85,7 +95,7 @@ func listFeatures(q *request) error {
 	if page > 1 {
 		v.Newer = pageLink(q.projectPath("/features"), page-1)
 	}
-	return q.show("features", v)
+	return q.render(http.StatusOK, "features", v)
 }
 
 func (q *request) featureRow(f *management.EarlyAccessView) featureRow {

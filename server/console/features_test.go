@@ -12,6 +12,29 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/features/new", verb: "save", why: "a flag of its own is new", run: func(s *site) (string, url.Values) {
+			form := s.get(newFeature).form("form")
+			return newFeature, with(form, "name", "Fresh", "stage", "beta", "do", "save")
+		}},
+		action{route: "/projects/{project}/features/{feature}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.enrolled()
+			return path, with(s.get(path).form("form"), "stage", "draft", "do", "save")
+		}},
+		action{route: "/projects/{project}/features/{feature}", verb: "delete", asks: who, run: func(s *site) (string, url.Values) { return s.enrolled(), url.Values{"do": {"delete"}} }},
+		action{route: "/projects/{project}/features/{feature}", verb: "enrol", why: named, run: func(s *site) (string, url.Values) {
+			return s.enrolled(), url.Values{"do": {"enrol"}, "person": {"user-002"}}
+		}},
+		action{route: "/projects/{project}/features/{feature}", verb: "unenrol", why: named, run: func(s *site) (string, url.Values) {
+			return s.enrolled(), url.Values{"do": {"unenrol user-001"}}
+		}},
+		action{route: "/projects/{project}/features/{feature}", verb: "forget", why: named, run: func(s *site) (string, url.Values) {
+			return s.enrolled(), url.Values{"do": {"forget user-001"}}
+		}},
+	)
+}
+
 const newFeature = "/projects/1/features/new"
 
 // feature makes an early access feature by the form, and returns its path and how it is

@@ -16,6 +16,27 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "New flag", under: "Flags",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/flags/new":     newFlag,
+			"POST /projects/{project}/flags/new":    postFlag,
+			"GET /projects/{project}/flags/{flag}":  showFlag,
+			"POST /projects/{project}/flags/{flag}": postFlag,
+		},
+		done: map[string]string{
+			"created":    "The flag was created.",
+			"archived":   "The flag is archived, and off.",
+			"unarchived": "The flag is back from the archive. It is still off.",
+			"deleted":    "The flag was deleted.",
+			"restored":   "The flag is back.",
+		},
+		undo:  map[string]undoer{"FeatureFlag": undoFlag},
+		thing: &thing{"FeatureFlag", "flag", "Flags", below("/flags/"), flagPlace, (*words.Names).Value},
+	})
+}
+
 // flagView is the page of one flag.
 type flagView struct {
 	layout
@@ -201,7 +222,7 @@ func (q *request) save(f *management.FlagView, form *flagForm) error {
 // showForm answers with the page of a flag, which is nil if the flag is new.
 func (q *request) showForm(status int, f *management.FlagView, form *flagForm, notice string) error {
 	v := &flagView{flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
-	q.notice(doneWords)
+	q.notice()
 	switch {
 	case v.New:
 		q.layout.Title = "New flag"
@@ -210,7 +231,6 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 	default:
 		q.layout.Title = f.Key
 	}
-	v.layout = q.layout
 	self := int64(0)
 	if f != nil {
 		self = f.ID
@@ -226,8 +246,7 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 		}
 	}
 	v.fields()
-	q.render(status, "flag", v)
-	return nil
+	return q.render(status, "flag", v)
 }
 
 // facts fills in what is known of a flag that exists.
@@ -320,4 +339,55 @@ func pretty(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
+}
+
+// newFlagMark marks a flag that was just made: there is no version before.
+const newFlagMark = "new"
+
+// flagUndo returns how a change of a flag is taken back, which is nil before if it was made.
+func flagUndo(before, after *management.FlagView) undo {
+	u := undo{"FeatureFlag", strconv.FormatInt(after.ID, 10), strconv.Itoa(after.Version)}
+	switch {
+	case before == nil:
+		u.Mark = newFlagMark
+	case before.Version == after.Version:
+		return undo{}
+	}
+	return u
+}
+
+func undoFlag(q *request, u undo) (string, undo, error) {
+	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, u.Item)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if u.Mark == newFlagMark {
+		if f.Version != 1 || f.Deleted {
+			return "", undo{}, errUndo
+		}
+		patch := management.FlagPatch{Deleted: optional.Of(true), IfVersion: &f.Version}
+		saved, err := q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, u.Item, patch)
+		if err != nil {
+			return "", undo{}, err
+		}
+		return q.projectPath("/flags"), flagUndo(f, saved), nil
+	}
+	version, err := strconv.Atoi(u.Mark)
+	if err != nil {
+		return "", undo{}, errForm
+	}
+	patch := management.RevertPatch{Version: optional.Of(version - 1), IfVersion: &version}
+	saved, err := q.c.Service.RevertFlag(q.Context(), q.by, q.ref, u.Item, patch)
+	if err != nil {
+		return "", undo{}, err
+	}
+	return "", flagUndo(f, saved), nil
+}
+
+// flagPlace says in words where in a flag something is.
+func flagPlace(field string) string {
+	if field == "name" {
+		return "description"
+	}
+	return words.Place(field)
 }

@@ -92,6 +92,6 @@ func TestRuling86NoConditionSets(t *testing.T) {
 		})
 	}
 	s.t = t
-	s.get("/projects/1/why?person=user-001&flag=retired").want(200, "No conditions, so nobody gets it").checkPage()
-	s.get("/projects/1/why?person=user-001").want(200, "No conditions, so nobody gets it").checkPage()
+	s.get("/projects/1/explain?person=user-001&flag=retired").want(200, "No conditions, so nobody gets it").checkPage()
+	s.get("/projects/1/explain?person=user-001").want(200, "No conditions, so nobody gets it").checkPage()
 }

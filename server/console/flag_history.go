@@ -11,6 +11,19 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		under: "Flags",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/flags/{flag}/history":  flagHistory,
+			"POST /projects/{project}/flags/{flag}/history": revertFlag,
+		},
+		done: map[string]string{
+			"reverted": "The earlier version is back.",
+		},
+	})
+}
+
 // historyView is the versions of a flag.
 type historyView struct {
 	layout
@@ -76,7 +89,7 @@ func (q *request) showHistory(status int, refusal string) error {
 		return err
 	}
 	q.layout.Title = "History of " + f.Key
-	v := &historyView{layout: q.layout, Key: f.Key, Flag: q.flagPath(f.ID), Action: q.URL.Path, Version: f.Version, Error: refusal}
+	v := &historyView{Key: f.Key, Flag: q.flagPath(f.ID), Action: q.URL.Path, Version: f.Version, Error: refusal}
 	if v.Versions, err = q.versionViews(versions.Items); err != nil {
 		return err
 	}
@@ -90,8 +103,7 @@ func (q *request) showHistory(status int, refusal string) error {
 	if page > 1 {
 		v.Newer = link(page - 1)
 	}
-	q.render(status, "flag_history", v)
-	return nil
+	return q.render(status, "flag_history", v)
 }
 
 // revertFlag gives a flag the content of an older version again.

@@ -84,9 +84,8 @@ func (q *request) review(f *management.FlagView, form *flagForm, ifAsked bool) e
 
 func (q *request) showReview(f *management.FlagView, form *flagForm, effect *effectView) error {
 	q.layout.Title = "Who changes"
-	v := &reviewView{layout: q.layout, Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect}
-	q.render(http.StatusOK, "flag_review", v)
-	return nil
+	v := &reviewView{Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect}
+	return q.render(http.StatusOK, "flag_review", v)
 }
 
 // A flagPreviewView is what a form that is being edited would do, and the sentences about its
@@ -118,8 +117,7 @@ func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
 			v.Effect = effect
 		}
 	}
-	q.renderPart(http.StatusOK, "flag_review", "preview", v)
-	return nil
+	return q.renderPart(http.StatusOK, "flag_review", "preview", v)
 }
 
 // sentences returns the conditions of a form with what they say.
@@ -204,7 +202,7 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 	v.Asks = v.Asks && on
 	if key := q.PathValue("flag"); key != "" {
 		for i := range v.Persons {
-			v.Persons[i].Why = q.projectPath("/why?" + url.Values{"person": {v.Persons[i].Person}, "flag": {key}}.Encode())
+			v.Persons[i].Why = q.projectPath("/explain?" + url.Values{"person": {v.Persons[i].Person}, "flag": {key}}.Encode())
 		}
 	}
 	return v, nil
@@ -361,7 +359,7 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 		return q.keepFlag(err, form)
 	}
 	q.layout.Title = "Somebody else changed " + f.Key
-	v := &conflictView{layout: q.layout, Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version}
+	v := &conflictView{Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version}
 	for _, h := range hiddenFields(q.PostForm) {
 		if h.Name != "version" {
 			v.Hidden = append(v.Hidden, h)
@@ -382,6 +380,5 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 			v.Mine = *effect
 		}
 	}
-	q.render(http.StatusConflict, "flag_conflict", v)
-	return nil
+	return q.render(http.StatusConflict, "flag_conflict", v)
 }

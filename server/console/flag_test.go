@@ -16,6 +16,36 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/flags/new", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+			form := s.get("/projects/1/flags/new").form("form")
+			return "/projects/1/flags/new", with(form, "key", "fresh", "active", "yes", "do", "save")
+		}},
+		action{route: "/projects/{project}/flags/{flag}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.flagPath("new-dashboard")
+			return path, with(s.get(path).form("form"), "c1.share", "0", "do", "save")
+		}},
+		action{route: "/projects/{project}/flags/{flag}", verb: "archive", asks: who, run: func(s *site) (string, url.Values) { return s.beside("checkout-button", "archive") }},
+		action{route: "/projects/{project}/flags/{flag}", verb: "unarchive", why: "an archived flag is off, and stays off", run: func(s *site) (string, url.Values) {
+			s.update("retired", `{"archived":true}`)
+			return s.beside("retired", "unarchive")
+		}},
+		action{route: "/projects/{project}/flags/{flag}", verb: "delete", asks: who, run: func(s *site) (string, url.Values) { return s.beside("checkout-button", "delete") }},
+		action{route: "/projects/{project}/flags/{flag}", verb: "restore", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.flagPath("checkout-button")
+			s.update("checkout-button", `{"deleted":true}`)
+			return s.beside(strings.TrimPrefix(path, "/projects/1/flags/"), "restore")
+		}},
+		action{route: "/projects/{project}/flags/{flag}/history", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.flagPath("checkout-button")
+			was := s.flag("checkout-button").Version
+			s.update("checkout-button", `{"filters":{"groups":[{"properties":[],"rollout_percentage":0}]}}`)
+			return path + "/history", url.Values{"to": {fmt.Sprint(was)}, "version": {fmt.Sprint(was + 1)}}
+		}},
+	)
+}
+
 // update changes a flag as another user would.
 func (s *site) update(key, body string) {
 	s.t.Helper()

@@ -15,6 +15,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		title: "Flags", entry: 1, path: "/flags",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/flags": listFlags,
+		},
+	})
+}
+
 const pageSize = 50 // flags on a page
 
 // flagsView is the list of flags.
@@ -212,9 +221,8 @@ func listFlags(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Flags"
-	q.notice(doneWords)
-	v := &flagsView{layout: q.layout, Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
+	q.notice()
+	v := &flagsView{Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
 	for _, f := range page.Items {
 		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))
 	}
@@ -225,8 +233,7 @@ func listFlags(q *request) error {
 	}
 	v.choices(facets, len(broken))
 	v.paging(page.Total)
-	q.render(http.StatusOK, "flags", v)
-	return nil
+	return q.render(http.StatusOK, "flags", v)
 }
 
 // link returns the URL of the list with another query.
@@ -409,30 +416,4 @@ func kindWords(f *management.FlagView, filters *flags.Filters) string {
 		return "experiment"
 	}
 	return ""
-}
-
-// doneWords is what pages say after a change. It is a table, so that a link cannot put
-// words into the console's mouth.
-var doneWords = map[string]string{
-	"on": "The flag is on.", "off": "The flag is off.", "saved": "Saved.", "created": "The flag was made.", "archived": "The flag is archived, and off.",
-	"unarchived": "The flag is back from the archive. It is still off.", "deleted": "The flag was deleted.", "restored": "The flag is back.", "reverted": "The earlier version is back.",
-	"unchanged":   "Nothing was changed.",
-	"cohort-made": "The cohort was made.", "cohort-deleted": "The cohort was deleted.", "cohort-restored": "The cohort is back.",
-	"feature-made": "The feature was made.", "feature-deleted": "The feature was deleted. Its flag is still there.",
-	"enrolled": "The person is enrolled.", "unenrolled": "The person is not enrolled any more.", "choice-forgotten": "The choice of the person is forgotten.",
-	"members-added": "The persons are in the cohort.",
-	"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
-		"Persons who were made for unknown distinct IDs stay persons.",
-	"member-removed": "The person is not in the cohort any more.",
-	"property-set":   "The property is set.", "property-removed": "The property is gone.",
-	"person-deleted": "The person was deleted. The events stay.",
-	"person-erased":  "The person was deleted. The events are being deleted now, which may take some minutes.",
-	"group-deleted":  "The group was deleted. Events that name it make it again.",
-
-	"key-reset": "The project has another API key.", "key-ended": "The secret key before is not valid any more.", "project-deleted": "The project was deleted.",
-	"level": "The level was changed.", "removed": "The member was removed.", "withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
-	"joined": "You are a member now.", "key-deleted": "The key was deleted.", "address": "The address was changed.",
-	"address-asked": "A message is on its way. Open the link in it.", "address-kept": "The address stays as it is.",
-	"password": "The password was changed. All other sessions have ended.", "two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
-	"session": "The session has ended.", "sessions": "All other sessions have ended.",
 }

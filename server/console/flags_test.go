@@ -11,6 +11,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/flags/{flag}/switch", asks: who, run: func(s *site) (string, url.Values) {
+			return s.flagPath("checkout-button") + "/switch", url.Values{"to": {"off"}, "from": {"list"}, "back": {"state=on"}}
+		}},
+	)
+}
+
 func TestFlags(t *testing.T) {
 	s := newSite(t)
 	a := s.get("/projects/1/flags").want(200,

@@ -15,6 +15,22 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		under: "Persons",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/groups/{type}":        listGroups,
+			"GET /projects/{project}/groups/{type}/group":  showGroup,
+			"POST /projects/{project}/groups/{type}/group": postGroup,
+		},
+		done: map[string]string{
+			"group-deleted": "The group was deleted. Events that name it make it again.",
+		},
+		undo:  map[string]undoer{"Group": undoProperty},
+		thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
+	})
+}
+
 // groupsView is the list of the groups of a type.
 type groupsView struct {
 	layout
@@ -71,8 +87,8 @@ func listGroups(q *request) error {
 		return err
 	}
 	q.layout.Title = "Groups: " + name
-	q.notice(doneWords)
-	v := &groupsView{layout: q.layout, Action: q.groupsPath(index), Type: name, Search: search}
+	q.notice()
+	v := &groupsView{Action: q.groupsPath(index), Type: name, Search: search}
 	if v.Tabs, err = q.personTabs(strconv.Itoa(index)); err != nil {
 		return err
 	}
@@ -98,8 +114,7 @@ func listGroups(q *request) error {
 	if search != "" {
 		v.Clear = v.Action
 	}
-	q.render(http.StatusOK, "groups", v)
-	return nil
+	return q.render(http.StatusOK, "groups", v)
 }
 
 // groupView is the page about one group.
@@ -112,7 +127,7 @@ type groupView struct {
 	Properties []propertyRow
 	Cut        int
 	Form       *propertyForm
-	Flags      []whyRow
+	Flags      []valueRow
 	Caveat     string
 	Activity   string
 	Delete     deleteForm
@@ -134,15 +149,14 @@ func (q *request) showGroup(status int, name string, g *management.GroupView, fo
 	form.options()
 	if g == nil {
 		q.layout.Title = "Group"
-		q.render(status, "group", &groupView{layout: q.layout, List: q.projectPath("/persons"), Type: name, Key: "Group", Form: form})
-		return nil
+		return q.render(status, "group", &groupView{List: q.projectPath("/persons"), Type: name, Key: "Group", Form: form})
 	}
 	q.layout.Title = shorten(g.GroupKey, 120)
-	q.notice(doneWords)
+	q.notice()
 	v := &groupView{
-		layout: q.layout, List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
+		List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
 		Form: form, Caveat: groupCaveat, Delete: deletion,
-		Activity: q.projectPath("/activity?" + url.Values{"scope": {"Group"}, "item": {strconv.Itoa(g.GroupTypeIndex) + "/" + g.GroupKey}}.Encode()),
+		Activity: q.entriesAbout("Group", strconv.Itoa(g.GroupTypeIndex)+"/"+g.GroupKey),
 	}
 	v.Delete.Name = g.GroupKey
 	v.Properties, v.Cut = propertyRows(g.GroupProperties, editLink(q.groupPath(g.GroupTypeIndex, g.GroupKey)))
@@ -153,13 +167,12 @@ func (q *request) showGroup(status int, name string, g *management.GroupView, fo
 	if v.Flags, err = q.groupFlags(name, g); err != nil {
 		return err
 	}
-	q.render(status, "group", v)
-	return nil
+	return q.render(status, "group", v)
 }
 
 // groupFlags returns the values of the flags that are about groups of a type, or look at
 // their properties.
-func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, error) {
+func (q *request) groupFlags(name string, g *management.GroupView) ([]valueRow, error) {
 	list, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{}, maxOffered, 0)
 	if err != nil {
 		return nil, err
@@ -173,15 +186,15 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, er
 	if len(about) == 0 {
 		return nil, nil
 	}
-	why := &whyView{Action: q.projectPath("/why"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}}}
-	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, why.body())
+	explained := &explainView{Action: q.projectPath("/explain"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}}}
+	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, explained.body())
 	if isRefusal(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(why.rows(reasons), func(r whyRow) bool { return !about[r.Key] }), nil
+	return slices.DeleteFunc(explained.rows(reasons), func(r valueRow) bool { return !about[r.Key] }), nil
 }
 
 // looksAt reports whether filters are about groups of a type, or ask for properties of
@@ -256,4 +269,14 @@ func postGroup(q *request) error {
 			return q.showGroup(status, name, g, f, deleteForm{})
 		},
 	})
+}
+
+// groupLink returns where a group is shown, by the ID that entries of the audit log have.
+func groupLink(q *request, id string) string {
+	kind, key, _ := strings.Cut(id, "/")
+	index, err := strconv.Atoi(kind)
+	if err != nil || key == "" {
+		return ""
+	}
+	return q.groupPath(index, key)
 }

@@ -18,6 +18,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		title: "Import and export", under: "Flags",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/import":  importPage,
+			"POST /projects/{project}/import": postImport,
+		},
+	})
+}
+
 const (
 	// maxUpload is how large the body of a form with files may be: a document, and what is
 	// around it.
@@ -107,10 +117,9 @@ func importPage(q *request) error { return q.showImport(http.StatusOK, &importFo
 
 // showImport shows the form with what was sent.
 func (q *request) showImport(status int, form *importForm, refusal string) error {
-	q.layout.Title = "Import and export"
-	q.notice(doneWords)
+	q.notice()
 	v := &importView{
-		layout: q.layout, Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"),
+		Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"),
 		Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
 	}
 	switch {
@@ -136,8 +145,7 @@ func (q *request) showImport(status int, form *importForm, refusal string) error
 		}
 		v.Runs = append(v.Runs, row)
 	}
-	q.render(status, "import", v)
-	return nil
+	return q.render(status, "import", v)
 }
 
 func (q *request) importPath(run string) string { return q.projectPath("/import/" + run) }
@@ -178,13 +186,12 @@ func postImport(q *request) error {
 	id := newRunID()
 	q.layout.Title = "What an import would do"
 	v := &importCheckView{
-		layout: q.layout, Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(preview.ImportReport, preview),
+		Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(preview.ImportReport, preview),
 	}
 	if made := madeWords(preview.ImportReport); made != "" {
 		v.Label = "Import " + made
 	}
-	q.render(http.StatusOK, "import_check", v)
-	return nil
+	return q.render(http.StatusOK, "import_check", v)
 }
 
 // runImport imports a document. The import goes on if the browser leaves: the page of the

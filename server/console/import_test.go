@@ -23,6 +23,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/import", verb: "check", tested: "TestImport"},
+		action{route: "/projects/{project}/import", verb: "import", asks: who, tested: "TestRuling100UndoImport"},
+	)
+}
+
 const importPath = "/projects/1/import"
 
 // brought is a document with a flag and a cohort that can be imported, a flag that cannot,

@@ -36,7 +36,7 @@ func (q *request) showInvitation(status int, fill func(*invitationView)) error {
 		return err
 	}
 	q.layout.Title = "Join " + offer.Organization
-	v := &invitationView{layout: q.layout, Organization: offer.Organization, Address: offer.Email, HasAccount: offer.HasAccount, FirstName: offer.FirstName, Next: "/join/" + q.PathValue("token")}
+	v := &invitationView{Organization: offer.Organization, Address: offer.Email, HasAccount: offer.HasAccount, FirstName: offer.FirstName, Next: "/join/" + q.PathValue("token")}
 	v.SignIn = q.c.Prefix + "/signin?next=" + url.QueryEscape(v.Next)
 	switch {
 	case by == nil:
@@ -48,8 +48,7 @@ func (q *request) showInvitation(status int, fill func(*invitationView)) error {
 	if fill != nil {
 		fill(v)
 	}
-	q.render(status, "invitation", v)
-	return nil
+	return q.render(status, "invitation", v)
 }
 
 // acceptInvitation makes the user who is signed in a member, or a new account with the

@@ -11,6 +11,23 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "Personal keys",
+		scope: ofAccount, pages: map[string]page{
+			"GET /me/keys":               showKeys,
+			"POST /me/keys":              createKey,
+			"GET /me/keys/{key}/roll":    askRollKey,
+			"POST /me/keys/{key}/roll":   rollKey,
+			"GET /me/keys/{key}/delete":  askDeleteKey,
+			"POST /me/keys/{key}/delete": deleteKey,
+		},
+		done: map[string]string{
+			"key-deleted": "The key was deleted.",
+		},
+	})
+}
+
 // A keysView is the personal API keys of the user.
 type keysView struct {
 	layout
@@ -58,7 +75,7 @@ var keyScopes = []struct{ object, label string }{
 func (q *request) keysPath() string { return q.accountPath() + "/keys" }
 
 func showKeys(q *request) error {
-	q.notice(doneWords)
+	q.notice()
 	return q.keys(http.StatusOK, new(keysView))
 }
 
@@ -72,8 +89,7 @@ func (q *request) keys(status int, v *keysView) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Personal keys"
-	v.layout, v.Tabs, v.Action, v.Label = q.layout, q.accountTabs(), q.keysPath(), q.PostForm.Get("label")
+	v.Tabs, v.Action, v.Label = q.accountTabs(), q.keysPath(), q.PostForm.Get("label")
 	chosen := q.PostForm.Get("reach")
 	v.Reaches = []option{
 		{Value: "chosen", Label: "only what is chosen below", Selected: chosen != "all"},
@@ -101,8 +117,7 @@ func (q *request) keys(status int, v *keysView) error {
 		row.Roll, row.Delete = v.Action+"/"+k.ID+"/roll", v.Action+"/"+k.ID+"/delete"
 		v.Keys = append(v.Keys, row)
 	}
-	q.render(status, "keys", v)
-	return nil
+	return q.render(status, "keys", v)
 }
 
 // projectNames returns the projects of the user as options.

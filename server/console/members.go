@@ -5,10 +5,33 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
+
+func init() {
+	register(screen{
+		title: "Members", under: "Settings",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/settings/members":                            showMembers,
+			"POST /projects/{project}/settings/members":                           forAdministrators(inviteMember),
+			"POST /projects/{project}/settings/members/{user}":                    forAdministrators(changeLevel),
+			"GET /projects/{project}/settings/members/{user}/remove":              askRemoveMember,
+			"POST /projects/{project}/settings/members/{user}/remove":             forAdministrators(removeMember),
+			"POST /projects/{project}/settings/invitations/{invitation}/withdraw": forAdministrators(withdrawInvitation),
+		},
+		done: map[string]string{
+			"level":     "The level was changed.",
+			"removed":   "The member was removed.",
+			"withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
+		},
+		undo: map[string]undoer{"Member": undoMember},
+	})
+}
 
 type memberListView struct {
 	layout
@@ -57,7 +80,7 @@ const (
 func (q *request) membersPath() string { return q.settingsPath() + "/members" }
 
 func showMembers(q *request) error {
-	q.notice(doneWords)
+	q.notice()
 	return q.members(http.StatusOK, new(memberListView))
 }
 
@@ -82,8 +105,7 @@ func (q *request) members(status int, v *memberListView) error {
 	if page > 1 && len(list.Items) == 0 {
 		return errNoPage
 	}
-	q.layout.Title = "Members"
-	v.layout, v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.layout, q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(), q.c.Service.MailAvailable()
+	v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(), q.c.Service.MailAvailable()
 	if v.Levels == nil {
 		v.Levels = levelOptions(q.at.Level, management.LevelMember)
 	}
@@ -121,8 +143,7 @@ func (q *request) members(status int, v *memberListView) error {
 			})
 		}
 	}
-	q.render(status, "members", v)
-	return nil
+	return q.render(status, "members", v)
 }
 
 // atoi returns a whole number, or 0.
@@ -250,4 +271,22 @@ func removeMember(q *request) error {
 		return q.redirect(q.c.Prefix + "/projects")
 	}
 	return q.redirect(q.membersPath() + "?done=removed")
+}
+
+// undoMember gives a member the level before. The mark has both levels.
+func undoMember(q *request, u undo) (string, undo, error) {
+	was, now, _ := strings.Cut(u.Mark, " ")
+	if _, err := uuid.Parse(u.Item); err != nil {
+		return "", undo{}, errForm
+	}
+	m, err := q.memberByID(u.Item)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if m.Level != atoi(now) {
+		return "", undo{}, errUndo
+	}
+	patch := management.MemberPatch{Level: optional.Of(atoi(was))}
+	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), u.Item, patch)
+	return "", undo{u.What, u.Item, now + " " + was}, err
 }

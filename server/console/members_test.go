@@ -10,6 +10,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/settings/members", irreversible: "the invitation can be withdrawn on the page", tested: "TestInvite"},
+		action{route: "/projects/{project}/settings/members/{user}", run: func(s *site) (string, url.Values) {
+			s.member("bob@example.com", management.LevelMember)
+			return "/projects/1/settings/members/" + s.userID("bob@example.com"), url.Values{"level": {"8"}, "was": {"1"}}
+		}},
+		action{route: "/projects/{project}/settings/members/{user}/remove", asks: confirm, irreversible: "the person has to agree again, by another invitation", tested: "TestMembers"},
+		action{route: "/projects/{project}/settings/invitations/{invitation}/withdraw", irreversible: "the link is not kept; another invitation makes another", tested: "TestInvite"},
+	)
+}
+
 const membersPath = "/projects/1/settings/members"
 
 // user returns the UUID of a user.

@@ -5,11 +5,28 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
+
+func init() {
+	register(screen{
+		title: "Person", under: "Persons",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/persons/{person}":  showPerson,
+			"POST /projects/{project}/persons/{person}": postPerson,
+		},
+		done: map[string]string{
+			"person-deleted":   "The person was deleted. The events stay.",
+			"person-erased":    "The person was deleted. The events are being deleted now, which may take some minutes.",
+			"property-set":     "The property is set.",
+			"property-removed": "The property is gone.",
+		},
+		undo:  map[string]undoer{"Person": undoProperty},
+		thing: &thing{scope: "Person", one: "person", many: "Persons", path: below("/persons/"), place: propertyPlace},
+	})
+}
 
 // personView is the page about one person.
 type personView struct {
@@ -28,7 +45,7 @@ type personView struct {
 	Cut        int // properties that are not listed
 	Form       *propertyForm
 	Cohorts    []cohortLink
-	On, Off    []whyRow
+	On, Off    []valueRow
 	MoreFlags  int
 	Why        string // all flags of the person, explained
 	Events     []eventRow
@@ -79,15 +96,14 @@ func (q *request) showPerson(status int, p *management.PersonView, form *propert
 	form.options()
 	if p == nil {
 		q.layout.Title = "Person"
-		q.render(status, "person", &personView{layout: q.layout, List: q.projectPath("/persons"), Name: "Person", Form: form})
-		return nil
+		return q.render(status, "person", &personView{List: q.projectPath("/persons"), Name: "Person", Form: form})
 	}
 	id := p.ID.String()
 	q.layout.Title = cmp.Or(shorten(p.Name, 120), id)
-	q.notice(doneWords)
+	q.notice()
 	v := &personView{
-		layout: q.layout, List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p), Created: q.c.moment(p.CreatedAt),
-		Form: form, Delete: deletion, Activity: q.projectPath("/activity?" + url.Values{"scope": {"Person"}, "item": {id}}.Encode()),
+		List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p), Created: q.c.moment(p.CreatedAt),
+		Form: form, Delete: deletion, Activity: q.entriesAbout("Person", id),
 	}
 	v.Delete.Name = v.Name
 	v.IDs = p.DistinctIDs[:min(len(p.DistinctIDs), idsShown)]
@@ -107,8 +123,7 @@ func (q *request) showPerson(status int, p *management.PersonView, form *propert
 	if err := q.personEvents(v, id, len(p.DistinctIDs) > 1); err != nil {
 		return err
 	}
-	q.render(status, "person", v)
-	return nil
+	return q.render(status, "person", v)
 }
 
 func (q *request) personCohorts(v *personView, id string) error {
@@ -131,13 +146,13 @@ func (q *request) personFlags(v *personView, distinctID string) error {
 	if err != nil {
 		return err
 	}
-	why := &whyView{Action: q.projectPath("/why"), Person: distinctID}
-	v.Why = why.link("")
-	for _, row := range why.rows(reasons) {
+	explained := &explainView{Action: q.projectPath("/explain"), Person: distinctID}
+	v.Why = explained.link("")
+	for _, row := range explained.rows(reasons) {
 		switch {
 		case row.On:
 			v.On = append(v.On, row)
-		case len(v.Off) < whyListed:
+		case len(v.Off) < explainListed:
 			v.Off = append(v.Off, row)
 		default:
 			v.MoreFlags++

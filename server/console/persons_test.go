@@ -15,6 +15,29 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/persons/{person}", verb: "set", why: named, run: func(s *site) (string, url.Values) {
+			page := s.personPage("user-001")
+			return page, with(s.get(page+"?edit=plan").form("property"), "value", "gold", "do", "set")
+		}},
+		action{route: "/projects/{project}/persons/{person}", verb: "unset", why: named, run: func(s *site) (string, url.Values) {
+			page := s.personPage("user-001")
+			return page, with(s.get(page+"?edit=plan").form("property"), "do", "unset")
+		}},
+		action{route: "/projects/{project}/persons/{person}", verb: "delete", asks: confirm, irreversible: "what was known of the person is gone", tested: "TestPersonDelete"},
+		action{route: "/projects/{project}/groups/{type}/group", verb: "set", why: named, run: func(s *site) (string, url.Values) {
+			page := "/projects/1/groups/0/group?key=acme"
+			return page, with(s.get(page+"&edit=seats").form("property"), "value", "1", "do", "set")
+		}},
+		action{route: "/projects/{project}/groups/{type}/group", verb: "unset", why: named, run: func(s *site) (string, url.Values) {
+			page := "/projects/1/groups/0/group?key=acme"
+			return page, with(s.get(page+"&edit=seats").form("property"), "do", "unset")
+		}},
+		action{route: "/projects/{project}/groups/{type}/group", verb: "delete", asks: confirm, irreversible: "what was known of the group is gone", tested: "TestGroups"},
+	)
+}
+
 // capture stores events as programs send them.
 func (s *site) capture(events ...capture.ClientEvent) {
 	s.t.Helper()
@@ -261,7 +284,7 @@ func TestPersonDelete(t *testing.T) {
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001@example.org"}}).want(404)
 	_, page = s.person("user-002")
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-002@example.org"}}).leads("/projects/1/persons?done=person-deleted")
-	s.get("/projects/1/activity?scope=Person").want(200, "deleted the person")
+	s.get("/projects/1/audit-log?scope=Person").want(200, "deleted the person")
 }
 
 // TestPersonStoreDown: what was typed is still there.

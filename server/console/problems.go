@@ -12,6 +12,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
+func init() {
+	register(screen{
+		title: "Problems", entry: 8, path: "/problems",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/problems": listProblems,
+		},
+	})
+}
+
 // problemsView is what is wrong with the definitions of a project.
 type problemsView struct {
 	layout
@@ -62,8 +71,7 @@ const problemsListed = 500
 func listProblems(q *request) error {
 	found := slices.Clone(q.c.Problems(q.at.Project.ID))
 	slices.SortStableFunc(found, func(a, b flags.Problem) int { return cmp.Compare(b.Severity, a.Severity) })
-	q.layout.Title = "Problems"
-	v := &problemsView{layout: q.layout, Status: q.status(), Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
+	v := &problemsView{Status: q.status(), Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
 	classes := map[flags.Severity]string{flags.Error: "bad", flags.Warning: "warn"}
 	for _, p := range found[:min(len(found), problemsListed)] {
 		one := problemView{Severity: p.Severity.String(), Class: classes[p.Severity]}
@@ -81,6 +89,5 @@ func listProblems(q *request) error {
 		}
 		v.Problems = append(v.Problems, one)
 	}
-	q.render(http.StatusOK, "problems", v)
-	return nil
+	return q.render(http.StatusOK, "problems", v)
 }

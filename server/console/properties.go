@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -165,3 +166,88 @@ func editLink(page string) func(string) string {
 	}
 	return func(name string) string { return page + joint + url.Values{"edit": {name}}.Encode() + "#property" }
 }
+
+// A propertyMark is what a change of a property of a person or a group has done. The activity
+// log does not have values of persons.
+type propertyMark struct {
+	Name string          `json:"name"`
+	Was  json.RawMessage `json:"was,omitempty"` // nothing: there was none
+	Now  json.RawMessage `json:"now,omitempty"`
+}
+
+// propertyUndo returns how a change of a property is taken back.
+func propertyUndo(what, item string, m propertyMark) undo {
+	return undo{what, item, string(must(json.Marshal(m)))}
+}
+
+func undoProperty(q *request, u undo) (string, undo, error) {
+	var m propertyMark
+	if json.Unmarshal([]byte(u.Mark), &m) != nil {
+		return "", undo{}, errForm
+	}
+	things, err := q.propertiesOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if is := readObject(string(things.now))[m.Name]; (is == nil) != (m.Now == nil) || is != nil && !sameText(is, m.Now) {
+		return "", undo{}, errUndo
+	}
+	if m.Was == nil {
+		err = things.remove(management.PropertyRemoval{Unset: optional.Of(m.Name)})
+	} else {
+		err = things.set(management.PropertyPatch{Key: optional.Of(m.Name), Value: optional.Of(m.Was)})
+	}
+	return "", propertyUndo(u.What, u.Item, propertyMark{m.Name, m.Now, m.Was}), err
+}
+
+// A propertyHolder is a person or a group.
+type propertyHolder struct {
+	now    json.RawMessage
+	set    func(management.PropertyPatch) error
+	remove func(management.PropertyRemoval) error
+}
+
+// propertiesOf returns the person or the group of an undo.
+func (q *request) propertiesOf(u undo) (*propertyHolder, error) {
+	service := q.c.Service
+	if u.What == "Person" {
+		p, err := service.GetPerson(q.Context(), q.by, q.ref, u.Item)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyHolder{
+			p.Properties,
+			func(patch management.PropertyPatch) error {
+				_, err := service.UpdatePersonProperty(q.Context(), q.by, q.ref, u.Item, patch)
+				return err
+			},
+			func(removal management.PropertyRemoval) error {
+				_, err := service.DeletePersonProperty(q.Context(), q.by, q.ref, u.Item, removal)
+				return err
+			},
+		}, nil
+	}
+	kind, key, _ := strings.Cut(u.Item, "/")
+	index, err := strconv.Atoi(kind)
+	if err != nil {
+		return nil, errForm
+	}
+	g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyHolder{
+		g.GroupProperties,
+		func(patch management.PropertyPatch) error {
+			_, err := service.UpdateGroupProperty(q.Context(), q.by, q.ref, index, key, patch)
+			return err
+		},
+		func(removal management.PropertyRemoval) error {
+			_, err := service.DeleteGroupProperty(q.Context(), q.by, q.ref, index, key, removal)
+			return err
+		},
+	}, nil
+}
+
+// propertyPlace says what has changed of a person or a group.
+func propertyPlace(name string) string { return name }

@@ -15,6 +15,28 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/quota"
 )
 
+func init() {
+	register(screen{
+		title: "Settings", entry: 9, path: "/settings",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/settings":           showSettings,
+			"POST /projects/{project}/settings":          forAdministrators(saveSettings),
+			"GET /projects/{project}/settings/{action}":  askProjectAction,
+			"POST /projects/{project}/settings/{action}": doProjectAction,
+		},
+		done: map[string]string{
+			"key-reset":       "The project has another API key.",
+			"key-ended":       "The secret key before is not valid any more.",
+			"project-deleted": "The project was deleted.",
+		},
+		undo: map[string]undoer{"Project": undoProject},
+		thing: &thing{
+			scope: "Project", one: "project", many: "Project",
+			path: func(q *request, _ string) string { return q.settingsPath() },
+		},
+	})
+}
+
 // A settingForm says how a setting of a project is typed.
 type settingForm uint8
 
@@ -176,7 +198,7 @@ func showSettings(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.notice(doneWords)
+	q.notice()
 	return q.settings(http.StatusOK, project, nil, nil)
 }
 
@@ -187,9 +209,8 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Settings"
 	v := &settingsView{
-		layout: q.layout, Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
+		Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
 		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name, Import: q.projectPath("/import"), Connect: q.projectPath("/connect"),
 	}
 	fields := func(list []setting) (out []settingField) {
@@ -226,8 +247,7 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	for _, u := range q.c.Usage(q.at.Organization.ID) {
 		v.Usage = append(v.Usage, usageOf(u))
 	}
-	q.render(status, "settings", v)
-	return nil
+	return q.render(status, "settings", v)
 }
 
 // retentionHint says for how long events are kept if the project does not say it.
@@ -467,4 +487,32 @@ func doProjectAction(q *request) error {
 		return q.askProject(http.StatusUnprocessableEntity, a, state, "Type the name of the project as it stands here.")
 	}
 	return a.do(q)
+}
+
+func undoProject(q *request, u undo) (string, undo, error) {
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	var settable []string
+	for i := range allSettings {
+		settable = append(settable, allSettings[i].name)
+	}
+	body, err := valuesBefore(e, settable)
+	if err != nil {
+		return "", undo{}, err
+	}
+	for i := range allSettings {
+		if before := body[allSettings[i].name]; before != nil {
+			body[allSettings[i].name] = allSettings[i].value(allSettings[i].text(before)) // the log has null for what is empty
+		}
+	}
+	patch, err := decodePatch[management.ProjectPatch](body)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if _, err := q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch); err != nil {
+		return "", undo{}, err
+	}
+	return "", q.entryUndo(u.What, u.Item), nil
 }

@@ -17,6 +17,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/settings", run: func(s *site) (string, url.Values) {
+			return "/projects/1/settings", with(s.get("/projects/1/settings").form("form"), "name", "Other", "app_urls", "https://app.example.com")
+		}},
+		action{route: "/projects/{project}/settings/{action}", verb: "reset-key", asks: confirm, irreversible: "the key before is known to nobody any more", tested: "TestProjectKeys"},
+		action{route: "/projects/{project}/settings/{action}", verb: "rotate-secret", asks: confirm, irreversible: "a shown key is known", tested: "TestProjectKeys"},
+		action{route: "/projects/{project}/settings/{action}", verb: "end-secret", asks: confirm, irreversible: "only its hash was kept", tested: "TestProjectKeys"},
+		action{route: "/projects/{project}/settings/{action}", verb: "delete", asks: confirm, irreversible: "everything in it is gone", tested: "TestDeleteProject"},
+	)
+}
+
 // settings returns the settings of the project as the API has them.
 func (s *site) settings() map[string]any {
 	s.t.Helper()

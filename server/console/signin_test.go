@@ -23,6 +23,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/signin", irreversible: "signing out ends it", tested: "TestSignIn"},
+		action{route: "/signin/code", irreversible: "signing out ends it", tested: "TestSignInWithSecondFactor"},
+		action{route: "/signout", irreversible: "signing in begins another session", tested: "TestSignIn"},
+		action{route: "/join/{token}", irreversible: "a link is good once", tested: "TestJoin"},
+		action{route: "/forgot", irreversible: "the message is sent", tested: "TestForgottenPassword"},
+		action{route: "/reset/{token}", irreversible: "no password before is kept", tested: "TestForgottenPassword"},
+	)
+}
+
 // cookie returns what an answer sets as the token of the session.
 func (a *answer) cookie() *http.Cookie {
 	a.t.Helper()

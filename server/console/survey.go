@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,30 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
+
+func init() {
+	register(screen{
+		title: "New survey", under: "Surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/surveys/new":       newSurvey,
+			"POST /projects/{project}/surveys/new":      postSurvey,
+			"GET /projects/{project}/surveys/{survey}":  showSurvey,
+			"POST /projects/{project}/surveys/{survey}": postSurvey,
+		},
+		done: map[string]string{
+			"survey-created":    "The survey was created. It is a draft until you launch it.",
+			"survey-launched":   "The survey runs.",
+			"survey-stopped":    "The survey has ended.",
+			"survey-resumed":    "The survey runs again.",
+			"survey-archived":   "The survey is archived, and is not shown any more.",
+			"survey-unarchived": "The survey is back from the archive.",
+			"survey-copied":     "This is the copy. It is a draft.",
+			"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
+		},
+		undo:  map[string]undoer{"Survey": undoSurvey},
+		thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace},
+	})
+}
 
 // surveyView is the page of one survey.
 type surveyView struct {
@@ -145,8 +170,7 @@ func postSurvey(q *request) error {
 		if preview.Sets, err = q.sentences(form.Filters); err != nil {
 			return err
 		}
-		q.renderPart(http.StatusOK, "survey", "preview", preview)
-		return nil
+		return q.renderPart(http.StatusOK, "survey", "preview", preview)
 	}
 	form.edit(verb, target)
 	status := http.StatusOK
@@ -205,7 +229,7 @@ func (q *request) saveSurvey(v *survey.View, form *surveyForm, launch bool) erro
 	done := "saved"
 	switch {
 	case v == nil:
-		done = "created"
+		done = "survey-created"
 		v, err = q.c.Surveys.Create(q.Context(), q.by, q.ref, patch)
 		if err != nil {
 			return q.surveyRefused(err, nil, form)
@@ -235,7 +259,7 @@ func (q *request) saveSurvey(v *survey.View, form *surveyForm, launch bool) erro
 		if _, err := q.c.Surveys.Launch(q.Context(), q.by, q.ref, v.ID.String()); err != nil {
 			return err
 		}
-		done = "launched"
+		done = "survey-launched"
 	}
 	return q.surveyDone(v.ID, done)
 }
@@ -288,7 +312,7 @@ type surveyConflictView struct {
 func (q *request) surveyConflict(v *survey.View, form *surveyForm, changes object) error {
 	now := surveyDoc(v)
 	q.layout.Title = "Somebody else changed " + v.Name
-	view := &surveyConflictView{layout: q.layout, Name: v.Name, List: q.projectPath("/surveys"), Action: q.URL.Path, Survey: q.surveyPath(v.ID)}
+	view := &surveyConflictView{Name: v.Name, List: q.projectPath("/surveys"), Action: q.URL.Path, Survey: q.surveyPath(v.ID)}
 	// What nobody here has touched is as the others have left it.
 	base := make(object)
 	maps.Copy(base, now)
@@ -301,8 +325,7 @@ func (q *request) surveyConflict(v *survey.View, form *surveyForm, changes objec
 			view.Mine = appendJSONChanges(view.Mine, name, now[name], mine)
 		}
 	}
-	q.render(http.StatusConflict, "survey_conflict", view)
-	return nil
+	return q.render(http.StatusConflict, "survey_conflict", view)
 }
 
 const maxChangeLines = 60
@@ -390,7 +413,7 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 	if v.New {
 		v.Action = q.projectPath("/surveys/new")
 	}
-	q.notice(surveyDoneWords)
+	q.notice()
 	q.layout.Title = cmp.Or(v.Name, "New survey")
 	if s != nil {
 		q.layout.Title, v.Name = s.Name, s.Name
@@ -398,7 +421,6 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 			return err
 		}
 	}
-	v.layout = q.layout
 	var err error
 	v.offered, err = q.offers(0, 0)
 	if err != nil && status != http.StatusServiceUnavailable {
@@ -418,8 +440,7 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 	}
 	v.fields()
 	v.Preview = q.previewOf(form.Doc)
-	q.render(status, "survey", v)
-	return nil
+	return q.render(status, "survey", v)
 }
 
 // namedFlags adds the keys of flags that the form names to a vocabulary.
@@ -444,7 +465,7 @@ func (q *request) namedFlags(form *surveyForm, words *words.Names) error {
 // surveyFacts fills in what is known of a survey that exists.
 func (q *request) surveyFacts(v *surveyView, s *survey.View) error {
 	v.ID, v.State, v.Results = s.ID.String(), q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
-	v.Activity = q.projectPath("/activity?scope=Survey&item=" + s.ID.String())
+	v.Activity = q.entriesAbout("Survey", s.ID.String())
 	v.Archived = s.Archived
 	v.Drafted = v.State.Name == "draft" || v.State.Name == "scheduled"
 	v.Runs, v.Ended = v.State.Name == "running", v.State.Name == "complete"
@@ -570,20 +591,20 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 var surveyActions = map[string]func(*request, *survey.View) error{
 	"launch": func(q *request, v *survey.View) error {
 		_, err := q.c.Surveys.Launch(q.Context(), q.by, q.ref, v.ID.String())
-		return q.acted(err, v, "launched")
+		return q.acted(err, v, "survey-launched")
 	},
 	"stop": func(q *request, v *survey.View) error {
 		_, err := q.c.Surveys.Stop(q.Context(), q.by, q.ref, v.ID.String())
-		return q.acted(err, v, "stopped")
+		return q.acted(err, v, "survey-stopped")
 	},
 	"resume": func(q *request, v *survey.View) error {
-		return q.acted(q.changeSurvey(v, survey.Patch{EndDate: optional.Value[string]{Set: true, Null: true}}), v, "resumed")
+		return q.acted(q.changeSurvey(v, survey.Patch{EndDate: optional.Value[string]{Set: true, Null: true}}), v, "survey-resumed")
 	},
 	"archive": func(q *request, v *survey.View) error {
-		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(true)}), v, "archived")
+		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(true)}), v, "survey-archived")
 	},
 	"unarchive": func(q *request, v *survey.View) error {
-		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(false)}), v, "unarchived")
+		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(false)}), v, "survey-unarchived")
 	},
 	"copy":   copySurvey,
 	"delete": deleteSurvey,
@@ -616,9 +637,9 @@ func copySurvey(q *request, v *survey.View) error {
 	}
 	id := made.Surveys[0].ID
 	if project == q.ref {
-		return q.surveyDone(id, "copied")
+		return q.surveyDone(id, "survey-copied")
 	}
-	return q.redirect(q.c.Prefix + "/projects/" + project + "/surveys/" + id.String() + "?done=copied")
+	return q.redirect(q.c.Prefix + "/projects/" + project + "/surveys/" + id.String() + "?done=survey-copied")
 }
 
 func deleteSurvey(q *request, v *survey.View) error {
@@ -631,5 +652,47 @@ func deleteSurvey(q *request, v *survey.View) error {
 	if err := q.c.Surveys.Delete(q.Context(), q.by, q.ref, v.ID.String()); err != nil {
 		return q.acted(err, v, "")
 	}
-	return q.redirect(q.projectPath("/surveys?done=deleted"))
+	return q.redirect(q.projectPath("/surveys?done=survey-deleted"))
+}
+
+func undoSurvey(q *request, u undo) (string, undo, error) {
+	if q.c.Surveys == nil {
+		return "", undo{}, errNoPage
+	}
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if e.Activity == "created" {
+		return q.projectPath("/surveys"), undo{}, q.c.Surveys.Delete(q.Context(), q.by, q.ref, u.Item)
+	}
+	body, err := valuesBefore(e, append(slices.Clone(surveyMembers), "archived"))
+	if err != nil {
+		return "", undo{}, err
+	}
+	for _, name := range []string{"targeting_flag_filters", "targeting_flag_id"} {
+		if before, changed := body[name]; changed && isEmptyJSON(before) {
+			delete(body, name)
+			if body["targeting_flag_filters"] == nil && body["targeting_flag_id"] == nil {
+				body["remove_targeting_flag"] = json.RawMessage("true")
+			}
+		} else if changed {
+			delete(body, "remove_targeting_flag")
+		}
+	}
+	patch, err := decodePatch[survey.Patch](body)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if _, err := q.c.Surveys.Update(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
+		return "", undo{}, err
+	}
+	return "", q.entryUndo(u.What, u.Item), nil
+}
+
+func surveyLink(q *request, id string) string {
+	if q.c.Surveys == nil {
+		return ""
+	}
+	return q.projectPath("/surveys/" + url.PathEscape(id))
 }

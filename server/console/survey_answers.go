@@ -14,6 +14,21 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	register(screen{
+		under: "Surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/surveys/{survey}/answers":  surveyAnswers,
+			"POST /projects/{project}/surveys/{survey}/answers": postAnswer,
+		},
+		done: map[string]string{
+			"hidden": "The response is archived, and does not count.",
+			"shown":  "The response counts again.",
+		},
+		undo: map[string]undoer{"Response": undoResponse},
+	})
+}
+
 // answersView is the answers to one question in words.
 type answersView struct {
 	layout
@@ -113,15 +128,13 @@ func surveyAnswers(q *request) error {
 		}
 	}
 	q.layout.Title = "Answers: " + s.Name
-	q.notice(surveyDoneWords)
-	v.layout = q.layout
-	q.render(http.StatusOK, "survey_answers", v)
-	return nil
+	q.notice()
+	return q.render(http.StatusOK, "survey_answers", v)
 }
 
 func (q *request) answerRow(r *survey.ResponseView, question string, archived []uuid.UUID) answerRow {
 	row := answerRow{ID: r.UUID.String(), Text: answerTo(r, question), Person: r.DistinctID, At: q.c.moment(r.SubmittedAt), Archived: slices.Contains(archived, r.UUID)}
-	row.PersonURL = q.projectPath("/why?" + url.Values{"person": {r.DistinctID}}.Encode())
+	row.PersonURL = q.projectPath("/explain?" + url.Values{"person": {r.DistinctID}}.Encode())
 	var about []string
 	for _, p := range []*string{r.Extra.DeviceType, r.Extra.Browser, r.Extra.CountryName, r.Extra.CurrentURL} {
 		if p != nil && *p != "" {
@@ -205,4 +218,16 @@ func postAnswer(q *request) error {
 		}
 	}
 	return q.done(q.surveyPath(s.ID)+"/answers?"+to.Encode(), done, undo{"Response", s.ID.String() + "/" + q.PostForm.Get("response"), q.PostForm.Get("do")})
+}
+
+func undoResponse(q *request, u undo) (string, undo, error) {
+	if q.c.Surveys == nil {
+		return "", undo{}, errNoPage
+	}
+	of, response, _ := strings.Cut(u.Item, "/")
+	act, again := q.c.Surveys.ArchiveResponse, "archive"
+	if u.Mark == "archive" {
+		act, again = q.c.Surveys.UnarchiveResponse, "unarchive"
+	}
+	return "", undo{u.What, u.Item, again}, act(q.Context(), q.by, q.ref, of, response)
 }

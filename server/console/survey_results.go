@@ -15,6 +15,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	register(screen{
+		under: "Surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/surveys/{survey}/results":     surveyResults,
+			"GET /projects/{project}/surveys/{survey}/results.csv": resultsCSV,
+			"GET /projects/{project}/surveys/{survey}/chart.csv":   chartCSV,
+		},
+	})
+}
+
 // resultsView is what people have answered to a survey.
 type resultsView struct {
 	layout
@@ -73,14 +84,13 @@ func surveyResults(q *request) error {
 	q.layout.Title = s.Name + ": results"
 	base := q.surveyPath(s.ID)
 	v := &resultsView{
-		layout: q.layout, Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.c.stateOf(s), AllCSV: base + "/results.csv", DaysCSV: base + "/chart.csv?of=days",
+		Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.c.stateOf(s), AllCSV: base + "/results.csv", DaysCSV: base + "/chart.csv?of=days",
 		Zone: q.at.Project.Timezone,
 	}
 	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{ExcludeArchived: true, PerQuestion: true, PerDay: true})
 	if isRefusal(err) {
 		v.Unknown = pageOf(err).text
-		q.render(http.StatusOK, "survey_results", v)
-		return nil
+		return q.render(http.StatusOK, "survey_results", v)
 	}
 	if err != nil {
 		return err
@@ -111,8 +121,7 @@ func surveyResults(q *request) error {
 		}
 		v.Questions = append(v.Questions, result)
 	}
-	q.render(http.StatusOK, "survey_results", v)
-	return nil
+	return q.render(http.StatusOK, "survey_results", v)
 }
 
 // figures are the numbers about a survey as a whole.

@@ -13,6 +13,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/surveys/{survey}/answers", verb: "archive", tested: "TestSurveyAnswers"},
+		action{route: "/projects/{project}/surveys/{survey}/answers", verb: "unarchive", tested: "TestSurveyAnswers"},
+	)
+}
+
 // answered stores an event about a survey, with answers by the IDs of questions.
 func (s *site) answered(v *survey.View, event string, at time.Time, person string, answers map[string]any) {
 	s.t.Helper()

@@ -13,6 +13,37 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/surveys/new", verb: "save", run: func(s *site) (string, url.Values) { return "/projects/1/surveys/new", s.newSurvey("do", "save") }},
+		action{route: "/projects/{project}/surveys/new", verb: "launch", irreversible: "who has answered has answered; it can be stopped", tested: "TestSurveyLife"},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "save", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			return path, with(s.get(path).form("form"), "description", "Other", "do", "save")
+		}},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "launch", run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"launch"}} }},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "stop", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			s.post(path, url.Values{"do": {"launch"}}).want(303)
+			return path, url.Values{"do": {"stop"}}
+		}},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "resume", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			s.post(path, url.Values{"do": {"launch"}}).want(303)
+			s.post(path, url.Values{"do": {"stop"}}).want(303)
+			return path, url.Values{"do": {"resume"}}
+		}},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "archive", run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"archive"}} }},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "unarchive", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			s.post(path, url.Values{"do": {"archive"}}).want(303)
+			return path, url.Values{"do": {"unarchive"}}
+		}},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "copy", run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"copy"}, "project": {"1"}} }},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "delete", asks: confirm, irreversible: "its answers belong to its ID, which is gone", tested: "TestSurveyLife"},
+	)
+}
+
 // survey makes a survey of the project.
 func (s *site) survey(body string) *survey.View {
 	s.t.Helper()

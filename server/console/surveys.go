@@ -12,6 +12,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	register(screen{
+		title: "Surveys", entry: 3, path: "/surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/surveys": listSurveys,
+		},
+	})
+}
+
 // surveysView is the list of surveys.
 type surveysView struct {
 	layout
@@ -55,15 +64,7 @@ var surveyStarts = []struct{ key, name, about, json string }{
 	{"empty", "An empty survey", "Add the questions yourself.", `{"questions":[]}`},
 }
 
-// inSurveys serves a page about the surveys of a project, if the console has surveys.
-func (c *console) inSurveys(p page) http.HandlerFunc {
-	return c.inProject(func(q *request) error {
-		if c.Surveys == nil {
-			return errNoPage
-		}
-		return p(q)
-	})
-}
+func hasSurveys(c *console) bool { return c.Surveys != nil }
 
 func (q *request) surveyPath(id uuid.UUID) string { return q.projectPath("/surveys/" + id.String()) }
 
@@ -87,9 +88,7 @@ func listSurveys(q *request) error {
 	for _, s := range list.Items {
 		v.Rows = append(v.Rows, q.surveyRow(s, responses))
 	}
-	q.layout.Title = "Surveys"
-	q.notice(surveyDoneWords)
-	v.layout = q.layout
+	q.notice()
 	v.Starts = q.surveyStarts()
 	v.Types = selected([]option{{Value: "", Label: "Any type"}, {Value: "popover", Label: "Popovers"}, {Value: "widget", Label: "Widgets"}, {Value: "external_survey", Label: "Hosted"}, {Value: "api", Label: "API"}}, filter.Type)
 	link := func(state string, page int) string {
@@ -148,8 +147,7 @@ func listSurveys(q *request) error {
 	if page > 1 {
 		v.Newer = link(state, page-1)
 	}
-	q.render(http.StatusOK, "surveys", v)
-	return nil
+	return q.render(http.StatusOK, "surveys", v)
 }
 
 // countResponses returns how many responses surveys have, nil if nobody counts them.
@@ -213,10 +211,4 @@ func (c *console) stateOf(s *survey.View) surveyState {
 		return surveyState{"scheduled", "warn"}
 	}
 	return surveyState{"running", "good"}
-}
-
-var surveyDoneWords = map[string]string{
-	"created": "The survey was made. It is a draft until you launch it.", "saved": "Saved.", "launched": "The survey runs.", "stopped": "The survey has ended.", "resumed": "The survey runs again.",
-	"archived": "The survey is archived, and is not shown to anybody.", "unarchived": "The survey is back from the archive.", "copied": "This is the copy. It is a draft.",
-	"deleted": "The survey was deleted. Its responses stay in the events.", "unchanged": "Nothing was changed.", "hidden": "The response is archived, and does not count.", "shown": "The response counts again.",
 }

@@ -13,14 +13,14 @@ import (
 
 func TestActivity(t *testing.T) {
 	s := newSite(t)
-	s.get("/projects/1/activity").want(200, "Activity").checkPage()
+	s.get("/projects/1/audit-log").want(200, "Activity").checkPage()
 	s.update("retired", `{"name":"Other words","active":true}`)
-	a := s.get("/projects/1/activity").want(200, address+" updated the flag retired", "description", "Other words", "state off → on")
+	a := s.get("/projects/1/audit-log").want(200, address+" updated the flag retired", "description", "Other words", "state off → on")
 	a.checkPage()
-	s.get("/projects/1/activity?scope=Cohort").want(200, "Show everything").checkPage()
-	s.get("/projects/1/activity?scope=FeatureFlag&item=retired").want(200, "2 entries").checkPage()
+	s.get("/projects/1/audit-log?scope=Cohort").want(200, "Show everything").checkPage()
+	s.get("/projects/1/audit-log?scope=FeatureFlag&item=retired").want(200, "2 entries").checkPage()
 	for _, query := range []string{"before=x", "by=x"} {
-		s.get("/projects/1/activity?" + query).want(404).checkPage()
+		s.get("/projects/1/audit-log?" + query).want(404).checkPage()
 	}
 }
 
@@ -32,23 +32,23 @@ func TestRuling102Words(t *testing.T) {
 		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20}]}}`)
 	want := []string{"condition set 1, rollout percentage", "→ 75%", "condition set 2, filters in Imported cohort 2", "condition set 2, rollout percentage 50% → 20%", "tags one, two"}
 	s.get(s.flagPath("new-dashboard")+"/history").want(200, want...).checkPage()
-	s.get("/projects/1/activity?scope=FeatureFlag&item=new-dashboard").want(200, want...).checkPage()
-	s.get("/projects/1/activity").want(200, want...)
+	s.get("/projects/1/audit-log?scope=FeatureFlag&item=new-dashboard").want(200, want...).checkPage()
+	s.get("/projects/1/audit-log").want(200, want...)
 
 	s.update("new-dashboard", `{"filters":{"groups":[
 		{"properties":[{"key":"plan","type":"person","value":["pro","team"]}],"rollout_percentage":75},
 		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20},
 		{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@example.org"}],"rollout_percentage":5,"variant":null}]}}`)
-	s.get("/projects/1/activity").want(200, "condition set 3 5% of everyone where email contains @example.org")
+	s.get("/projects/1/audit-log").want(200, "condition set 3 5% of everyone where email contains @example.org")
 
 	cohort := "/projects/1/cohorts/1"
 	before := s.get(cohort).want(200)
 	form := with(before.form("form"), "name", "Ours")
 	s.post(cohort, with(form, "do", "save"))
-	s.get("/projects/1/activity?scope=Cohort").want(200, "updated the cohort Ours", "name Imported cohort 2 → Ours")
+	s.get("/projects/1/audit-log?scope=Cohort").want(200, "updated the cohort Ours", "name Imported cohort 2 → Ours")
 	p, page := s.person("user-001")
 	s.post(page, url.Values{"do": {"set"}, "was": {""}, "name": {"name"}, "type": {"text"}, "value": {"Ada"}}).want(303)
-	a := s.get("/projects/1/activity?scope=Person").want(200, "updated the person "+p.ID.String(), "name set")
+	a := s.get("/projects/1/audit-log?scope=Person").want(200, "updated the person "+p.ID.String(), "name set")
 	if strings.Contains(words(a.body), "Ada") {
 		t.Error("the log shows a property of a person")
 	}
@@ -59,7 +59,7 @@ func TestRuling102Filters(t *testing.T) {
 	s := newSite(t)
 	s.update("retired", `{"name":"Other words"}`)
 	s.update("new-dashboard", `{"name":"Faster"}`)
-	const page = "/projects/1/activity"
+	const page = "/projects/1/audit-log"
 	today := time.Now().UTC().Format(time.DateOnly)
 	for _, tt := range []struct{ query, want, not string }{
 		{"name=RETIRED", "2 entries", "new-dashboard"},
@@ -110,7 +110,7 @@ func TestActivityFilters(t *testing.T) {
 	p, page := s.person("user-001")
 	s.post(page, url.Values{"do": {"set"}, "was": {""}, "name": {"x"}, "type": {"text"}, "value": {"y"}})
 	s.post("/projects/1/groups/0/group?key=acme", url.Values{"do": {"set"}, "was": {""}, "name": {"x"}, "type": {"text"}, "value": {"y"}})
-	first := s.get("/projects/1/activity").want(200, "updated the person "+p.ID.String(), "the group acme")
+	first := s.get("/projects/1/audit-log").want(200, "updated the person "+p.ID.String(), "the group acme")
 	for _, leads := range []string{"/persons/" + p.ID.String(), "/groups/0/group?key=acme", fmt.Sprintf("/flags/%d", s.flag("retired").ID)} {
 		if !strings.Contains(first.body, `href="/console/projects/1`+leads+`"`) {
 			t.Errorf("no entry leads to %s", leads)
@@ -118,7 +118,7 @@ func TestActivityFilters(t *testing.T) {
 		s.get("/projects/1" + leads).want(200)
 	}
 	seen := 0
-	path := fmt.Sprintf("/projects/1/activity?by=%d&scope=FeatureFlag", s.owner.User.ID)
+	path := fmt.Sprintf("/projects/1/audit-log?by=%d&scope=FeatureFlag", s.owner.User.ID)
 	for pages := 0; path != "" && pages < 5; pages++ {
 		a := s.get(path).want(200)
 		a.checkPage()
@@ -131,12 +131,12 @@ func TestActivityFilters(t *testing.T) {
 	if seen != 60 {
 		t.Errorf("%d entries, want 60", seen)
 	}
-	s.get("/projects/1/activity?by=system&scope=Person").want(200, "Nothing is like that").checkPage()
-	if a := s.get("/projects/1/activity?by=system").want(200); strings.Contains(words(a.body), "updated the") {
+	s.get("/projects/1/audit-log?by=system&scope=Person").want(200, "Nothing is like that").checkPage()
+	if a := s.get("/projects/1/audit-log?by=system").want(200); strings.Contains(words(a.body), "updated the") {
 		t.Error("what a user has done counts for the system")
 	}
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001@example.org"}}).want(303)
-	s.get("/projects/1/activity?scope=Person&item="+p.ID.String()).want(200, "deleted the person")
+	s.get("/projects/1/audit-log?scope=Person&item="+p.ID.String()).want(200, "deleted the person")
 }
 
 func TestStatus(t *testing.T) {

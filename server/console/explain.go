@@ -16,10 +16,19 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// whyView is the page that says why a person has the values that the person has. All of it
+func init() {
+	register(screen{
+		title: "Explain", entry: 6, path: "/explain",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/explain": explain,
+		},
+	})
+}
+
+// explainView is the page that says why a person has the values that the person has. All of it
 // is in the URL, so that a link to it can be sent to somebody else: it names the person by a
 // distinct ID, and has nothing that was left empty.
-type whyView struct {
+type explainView struct {
 	layout
 	Action  string
 	Person  string // as it was typed, or a distinct ID
@@ -39,7 +48,7 @@ type whyView struct {
 	Anew   string        // where the flags of somebody new with that distinct ID are
 	Notes  []string      // what of the somebody is not stored
 
-	Rows []whyRow
+	Rows []valueRow
 	Cut  int // flags that are not listed
 
 	Trace *traceView
@@ -64,8 +73,8 @@ type groupField struct {
 	Key   string // of the group; "" if there is none
 }
 
-// A whyRow is the value of one flag.
-type whyRow struct {
+// A valueRow is the value of one flag.
+type valueRow struct {
 	Key, URL, Value, Reason string
 	On                      bool
 }
@@ -105,8 +114,8 @@ type scaleView struct {
 }
 
 const (
-	whyListed    = 500 // flags of one person
-	whySuggested = 50  // persons
+	explainListed    = 500 // flags of one person
+	personsSuggested = 50  // persons
 )
 
 // outcomeWords says what happened to a condition set.
@@ -118,32 +127,31 @@ var outcomeWords = map[string]string{
 // maxTyped is how many properties can be typed.
 const maxTyped = 100
 
-func why(q *request) error {
-	v := &whyView{
-		Action: q.projectPath("/why"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")),
+func explain(q *request) error {
+	v := &explainView{
+		Action: q.projectPath("/explain"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")),
 		New: q.Form.Get("new") == "yes", Errors: make(map[string]string),
 	}
-	q.layout.Title = "Why"
 	if err := v.readTyped(q); err != nil {
 		return err
 	}
 	v.check()
-	if err := q.whyPerson(v); err != nil {
+	if err := q.explainPerson(v); err != nil {
 		return err
 	}
 	if short := v.shortLink(q.Form); short != "" && len(v.Errors) == 0 {
 		return q.redirect(short)
 	}
-	if err := q.whySuggestions(v); err != nil {
+	if err := q.explainSuggestions(v); err != nil {
 		return err
 	}
 	var err error
 	switch {
 	case len(v.Errors) > 0, v.Choice != nil, v.Person == "" && !v.Open:
 	case v.Flag != "":
-		err = q.whyFlag(v)
+		err = q.explainFlag(v)
 	default:
-		err = q.whyAll(v)
+		err = q.explainAll(v)
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) {
 		v.Errors[map[bool]string{true: "flag", false: "person"}[v.Flag != ""]] = e.Text()
@@ -155,18 +163,16 @@ func why(q *request) error {
 	}
 	v.notes()
 	v.rest()
-	v.layout = q.layout
 	status := http.StatusOK
 	if len(v.Errors) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	q.render(status, "why", v)
-	return nil
+	return q.render(status, "explain", v)
 }
 
-// whyPerson finds the person who is meant. Flags of somebody of whom nothing is stored are
+// explainPerson finds the person who is meant. Flags of somebody of whom nothing is stored are
 // shown only if they were asked for.
-func (q *request) whyPerson(v *whyView) error {
+func (q *request) explainPerson(v *explainView) error {
 	if v.Person == "" {
 		v.New = false
 		return nil
@@ -206,7 +212,7 @@ func (q *request) whyPerson(v *whyView) error {
 }
 
 // notes says what is not stored of the somebody whose flags are shown.
-func (v *whyView) notes() {
+func (v *explainView) notes() {
 	if v.Trace == nil && v.Rows == nil {
 		return
 	}
@@ -236,7 +242,7 @@ func (v *whyView) notes() {
 const noPerson = "nobody"
 
 // readTyped reads the properties and groups of the URL.
-func (v *whyView) readTyped(q *request) error {
+func (v *explainView) readTyped(q *request) error {
 	keys, kinds, values := q.Form["key"], q.Form["type"], q.Form["value"]
 	if len(keys) > maxTyped || len(kinds) != len(keys) || len(values) != len(keys) {
 		return errForm
@@ -260,7 +266,7 @@ func (v *whyView) readTyped(q *request) error {
 }
 
 // check says what is wrong with the properties that were typed.
-func (v *whyView) check() {
+func (v *explainView) check() {
 	seen := make(map[string]bool)
 	for i := range v.Typed {
 		row := &v.Typed[i]
@@ -279,7 +285,7 @@ func (v *whyView) check() {
 }
 
 // rest gives the rows their fields, and adds empty ones to type more.
-func (v *whyView) rest() {
+func (v *explainView) rest() {
 	const more = 2 // rows
 	v.Typed = append(v.Typed, make([]typedRow, min(more, maxTyped-len(v.Typed)))...)
 	for i := range v.Typed {
@@ -289,7 +295,7 @@ func (v *whyView) rest() {
 }
 
 // body is the request that a program would send.
-func (v *whyView) body() []byte {
+func (v *explainView) body() []byte {
 	properties, groups := make(object), make(map[string]string)
 	for _, row := range v.Typed {
 		properties[row.Key], _ = typed(row.kind, row.Value)
@@ -302,12 +308,12 @@ func (v *whyView) body() []byte {
 	return must(json.Marshal(map[string]any{"distinct_id": cmp.Or(v.Person, noPerson), "person_properties": properties, "groups": groups}))
 }
 
-// whySuggestions fills in persons and flags to choose from.
-func (q *request) whySuggestions(v *whyView) (err error) {
+// explainSuggestions fills in persons and flags to choose from.
+func (q *request) explainSuggestions(v *explainView) (err error) {
 	if v.Flags, err = q.flagKeys(); err != nil {
 		return err
 	}
-	persons, err := q.newestPersons(whySuggested)
+	persons, err := q.newestPersons(personsSuggested)
 	for _, p := range persons {
 		v.Persons = append(v.Persons, p.DistinctIDs[:min(1, len(p.DistinctIDs))]...)
 	}
@@ -326,9 +332,9 @@ func (q *request) flagKeys() (keys []string, err error) {
 }
 
 // link returns the URL of the page about the same somebody and a flag, "" for all flags.
-func (v *whyView) link(flag string) string { return v.linkFor(v.Person, flag) }
+func (v *explainView) link(flag string) string { return v.linkFor(v.Person, flag) }
 
-func (v *whyView) linkFor(person, flag string) string {
+func (v *explainView) linkFor(person, flag string) string {
 	var query []string
 	set := func(name, value string) {
 		if value != "" {
@@ -354,7 +360,7 @@ func (v *whyView) linkFor(person, flag string) string {
 
 // shortLink returns the URL of the page if the URL of the request says more than it has to,
 // as that of a form does, or "".
-func (v *whyView) shortLink(asked url.Values) string {
+func (v *explainView) shortLink(asked url.Values) string {
 	link := v.link(v.Flag)
 	_, query, _ := strings.Cut(link, "?")
 	if says, err := url.ParseQuery(query); err != nil || maps.EqualFunc(says, asked, slices.Equal) {
@@ -363,24 +369,24 @@ func (v *whyView) shortLink(asked url.Values) string {
 	return link
 }
 
-func (q *request) whyAll(v *whyView) error {
+func (q *request) explainAll(v *explainView) error {
 	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, v.body())
 	if err != nil {
 		return err
 	}
 	v.Rows = v.rows(reasons)
-	if v.Cut = len(v.Rows) - whyListed; v.Cut > 0 {
-		v.Rows = v.Rows[:whyListed]
+	if v.Cut = len(v.Rows) - explainListed; v.Cut > 0 {
+		v.Rows = v.Rows[:explainListed]
 	}
 	return nil
 }
 
 // rows lists values of flags by key.
-func (v *whyView) rows(reasons map[string]management.FlagEvaluation) []whyRow {
-	var rows []whyRow
+func (v *explainView) rows(reasons map[string]management.FlagEvaluation) []valueRow {
+	var rows []valueRow
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
 		r := reasons[key]
-		rows = append(rows, whyRow{key, v.link(key), valueWords(r.Value), reasonWords(r.Evaluation.Reason, r.Evaluation.ConditionIndex != nil, r.Evaluation.Description), has(r.Value)})
+		rows = append(rows, valueRow{key, v.link(key), valueWords(r.Value), reasonWords(r.Evaluation.Reason, r.Evaluation.ConditionIndex != nil, r.Evaluation.Description), has(r.Value)})
 	}
 	return rows
 }
@@ -393,7 +399,7 @@ func reasonWords(code string, ofCondition bool, description string) string {
 	return description
 }
 
-func (q *request) whyFlag(v *whyView) error {
+func (q *request) explainFlag(v *explainView) error {
 	e, err := q.c.Service.ExplainFlag(q.Context(), q.by, q.ref, v.Flag, v.body())
 	if err != nil {
 		return err

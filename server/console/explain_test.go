@@ -13,26 +13,26 @@ import (
 
 func TestWhy(t *testing.T) {
 	s := newSite(t)
-	s.get("/projects/1/why").want(200, "Why").checkPage()
-	all := s.get("/projects/1/why?person=user-001").want(200, "checkout-button", "new-dashboard", "The flag is disabled.")
+	s.get("/projects/1/explain").want(200, "Why").checkPage()
+	all := s.get("/projects/1/explain?person=user-001").want(200, "checkout-button", "new-dashboard", "The flag is disabled.")
 	all.checkPage()
-	one := s.get("/projects/1/why?person=user-001&flag=new-dashboard").want(200, "new-dashboard is on for user-001@example.org, user-001", "Condition set 1 decides", "plan person", "is pro, team", "match", "Condition set 2 not looked at")
+	one := s.get("/projects/1/explain?person=user-001&flag=new-dashboard").want(200, "new-dashboard is on for user-001@example.org, user-001", "Condition set 1 decides", "plan person", "is pro, team", "match", "Condition set 2 not looked at")
 	one.checkPage()
-	s.get("/projects/1/why?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is drawn at`, "the share of 50%.")
-	s.get("/projects/1/why?person=user-000&flag=checkout-button").want(200, "Everybody is in the share of 100%.", "The variant is drawn at").checkPage()
-	s.get("/projects/1/why?flag=new-dashboard&key=plan&type=text&value=team").want(200, "new-dashboard is on", "team").checkPage()
-	s.get("/projects/1/why?person=user-001&flag=company-billing&group-0=acme").want(200, "seats group company", "70")
-	s.get("/projects/1/why?person=user-001&flag=dashboard-tour").want(200, "Flags that it depends on", "new-dashboard is true")
-	s.get("/projects/1/why?person=user-001&flag=none").want(422, "There is no flag with the key none.").checkPage()
-	s.get("/projects/1/why?person=x&key=&type=text&value=v").want(422, "Name the property that has the value.").checkPage()
-	s.get("/projects/1/why?key=a&type=text&value=v&key=a&type=text&value=w").want(422, "The property is there twice.").checkPage()
-	s.get("/projects/1/why?key=a&key=b&type=text&value=v").want(400, "could not be read")
+	s.get("/projects/1/explain?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is drawn at`, "the share of 50%.")
+	s.get("/projects/1/explain?person=user-000&flag=checkout-button").want(200, "Everybody is in the share of 100%.", "The variant is drawn at").checkPage()
+	s.get("/projects/1/explain?flag=new-dashboard&key=plan&type=text&value=team").want(200, "new-dashboard is on", "team").checkPage()
+	s.get("/projects/1/explain?person=user-001&flag=company-billing&group-0=acme").want(200, "seats group company", "70")
+	s.get("/projects/1/explain?person=user-001&flag=dashboard-tour").want(200, "Flags that it depends on", "new-dashboard is true")
+	s.get("/projects/1/explain?person=user-001&flag=none").want(422, "There is no flag with the key none.").checkPage()
+	s.get("/projects/1/explain?person=x&key=&type=text&value=v").want(422, "Name the property that has the value.").checkPage()
+	s.get("/projects/1/explain?key=a&type=text&value=v&key=a&type=text&value=w").want(422, "The property is there twice.").checkPage()
+	s.get("/projects/1/explain?key=a&key=b&type=text&value=v").want(400, "could not be read")
 }
 
 // TestRuling101Why names a person by everything that people call persons.
 func TestRuling101Why(t *testing.T) {
 	s := newSite(t)
-	const page = "/projects/1/why"
+	const page = "/projects/1/explain"
 	named := func(person string) string { return page + "?person=" + url.QueryEscape(person) + "&flag=new-dashboard" }
 	p, _ := s.person("user-001")
 	for _, name := range []string{"USER-001@example.org", " user-001@example.org ", p.ID.String()} {
@@ -100,7 +100,7 @@ func TestWhyTyped(t *testing.T) {
 		{"truth", "false", []string{"is-set"}},
 		{"json", `["x"]`, []string{"has-x", "is-set"}},
 	} {
-		a := s.get("/projects/1/why?"+url.Values{"key": {"p"}, "type": {tt.kind}, "value": {tt.value}}.Encode()).want(200, "All flags")
+		a := s.get("/projects/1/explain?"+url.Values{"key": {"p"}, "type": {tt.kind}, "value": {tt.value}}.Encode()).want(200, "All flags")
 		a.checkPage()
 		var on []string
 		for _, key := range []string{"has-x", "is-set", "is-true", "over-nine"} {
@@ -123,11 +123,11 @@ func TestWhyTyped(t *testing.T) {
 		{"nothing", "0", "Nothing has no value"},
 		{"json", `{"plan":}`, "line 1, character 9"},
 	} {
-		s.get("/projects/1/why?"+url.Values{"key": {"p"}, "type": {tt.kind}, "value": {tt.value}}.Encode()).want(422, tt.want).checkPage()
+		s.get("/projects/1/explain?"+url.Values{"key": {"p"}, "type": {tt.kind}, "value": {tt.value}}.Encode()).want(422, tt.want).checkPage()
 	}
-	s.get("/projects/1/why?group-0=acme").want(200, "company-billing on").checkPage()
-	s.get("/projects/1/why?group-0=none").want(200, "company-billing off")
-	s.get("/projects/1/why?person=user-001&key=plan&type=text&value=free").want(200, "new-dashboard", "All flags of user-001@example.org, user-001", "Typed in, in place of what is stored: plan free.").checkPage()
+	s.get("/projects/1/explain?group-0=acme").want(200, "company-billing on").checkPage()
+	s.get("/projects/1/explain?group-0=none").want(200, "company-billing off")
+	s.get("/projects/1/explain?person=user-001&key=plan&type=text&value=free").want(200, "new-dashboard", "All flags of user-001@example.org, user-001", "Typed in, in place of what is stored: plan free.").checkPage()
 	script := "<script>alert(1)</script>"
-	s.get("/projects/1/why?" + url.Values{"key": {script}, "type": {script}, "value": {script}, "group-0": {script}}.Encode()).want(200).checkPage()
+	s.get("/projects/1/explain?" + url.Values{"key": {script}, "type": {script}, "value": {script}, "group-0": {script}}.Encode()).want(200).checkPage()
 }
