@@ -106,7 +106,7 @@ func TestSessions(t *testing.T) {
 	first := s.token
 	s.signIn(address)
 	second := s.token
-	page := s.get("/me").want(200, "Where you are signed in", "End all others")
+	page := s.get("/me").want(200, "Sessions", "End all others")
 	ends := regexp.MustCompile(`/console(/me/sessions/[^/"]+/end)"`).FindAllStringSubmatch(page.body, -1)
 	var end []string
 	for _, m := range ends {

@@ -503,7 +503,7 @@ func TestRuling99And100Upload(t *testing.T) {
 	}
 
 	// What cannot be read is said before anything is stored.
-	s.upload(members, "kept\n", "\"broken").want(422, "The list cannot be read", "Nobody of the list is in the cohort yet.", "kept").checkPage()
+	s.upload(members, "kept\n", "\"broken").want(422, "The list cannot be read", "No person of the list is in the cohort yet.", "kept").checkPage()
 	s.upload(members, "", "").want(422, "Choose a file, or type distinct IDs.")
 	s.do(s.multi(members, with(form, "kept_list", "%%"), "", nil)).want(400)
 	s.do(s.multi(members, with(form, "kept_list", form.Get("kept_list")[:20]), "", nil)).want(400)

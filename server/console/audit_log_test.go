@@ -64,18 +64,18 @@ func TestRuling102Filters(t *testing.T) {
 	for _, tt := range []struct{ query, want, not string }{
 		{"name=RETIRED", "2 entries", "new-dashboard"},
 		{"q=faster", "1 entry", "Other words"},
-		{"q=faster&name=retired", "Nothing is like that", "Faster"},
-		{"q=other+words&by=system", "Nothing is like that", "updated the"},
+		{"q=faster&name=retired", "No entries match", "Faster"},
+		{"q=other+words&by=system", "No entries match", "updated the"},
 		{"from=" + today + "&to=" + today + "&q=faster", "1 entry", "Other words"},
-		{"to=2001-01-01", "Nothing is like that", "updated the"},
-		{"q=" + url.QueryEscape(`"`), "Nothing is like that", "updated the"},
+		{"to=2001-01-01", "No entries match", "updated the"},
+		{"q=" + url.QueryEscape(`"`), "No entries match", "updated the"},
 	} {
 		a := s.get(page+"?"+tt.query).want(200, tt.want, "Show everything")
 		a.checkPage()
 		if strings.Contains(words(a.body), tt.not) {
 			t.Errorf("%s: the page says %q:\n%s", tt.query, tt.not, words(a.body))
 		}
-		if form := a.getForm("/activity"); form.Get("q") != readQuery(t, tt.query).Get("q") || form.Get("name") != readQuery(t, tt.query).Get("name") {
+		if form := a.getForm("/audit-log"); form.Get("q") != readQuery(t, tt.query).Get("q") || form.Get("name") != readQuery(t, tt.query).Get("name") {
 			t.Errorf("%s: the form has %v", tt.query, form)
 		}
 	}
@@ -131,7 +131,7 @@ func TestActivityFilters(t *testing.T) {
 	if seen != 60 {
 		t.Errorf("%d entries, want 60", seen)
 	}
-	s.get("/projects/1/audit-log?by=system&scope=Person").want(200, "Nothing is like that").checkPage()
+	s.get("/projects/1/audit-log?by=system&scope=Person").want(200, "No entries match").checkPage()
 	if a := s.get("/projects/1/audit-log?by=system").want(200); strings.Contains(words(a.body), "updated the") {
 		t.Error("what a user has done counts for the system")
 	}

@@ -247,7 +247,7 @@ func (form *cohortForm) checkFilters() {
 			form.fail("json", "%v", err)
 		}
 	case len(form.Root.Children) == 0:
-		form.fail(rootNode, "Add a criterion: a cohort without one has nobody.")
+		form.fail(rootNode, "Add a criterion: a cohort without one has no persons.")
 	default:
 		form.checkNode(rootNode, &form.Root)
 	}

@@ -134,7 +134,7 @@ func uploadWords(u *management.CohortUpload) string {
 	case u.Received == 0 && u.Complete:
 		return "The newest list had no distinct IDs."
 	case u.Received == 0:
-		return "The newest list could not be read, so nobody of it is in the cohort."
+		return "The newest list could not be read, so no person of it is in the cohort."
 	}
 	words := "The newest list had " + count(u.Received, "distinct ID", "distinct IDs") + ": "
 	if !u.Complete {
@@ -146,10 +146,10 @@ func uploadWords(u *management.CohortUpload) string {
 		words += number(u.Added) + " persons were not in the cohort before."
 	}
 	if u.Unknown > 0 {
-		words += " " + number(u.Unknown) + " of the distinct IDs were not found: nobody with them has been seen yet. " +
+		words += " " + number(u.Unknown) + " of the distinct IDs were not found: they have not been seen yet. " +
 			"Each of them has got a person without properties, at the top of the list of persons."
 		if u.Unknown == 1 {
-			words = strings.Replace(words, "1 of the distinct IDs were not found: nobody with them has been seen yet. Each of them has got a person without properties, at", "1 of the distinct IDs was not found: nobody with it has been seen yet. It has got a person without properties, at", 1)
+			words = strings.Replace(words, "1 of the distinct IDs were not found: they have not been seen yet. Each of them has got a person without properties, at", "1 of the distinct IDs was not found: it has not been seen yet. It has got a person without properties, at", 1)
 		}
 	}
 	return words
@@ -187,7 +187,7 @@ func addMembers(q *request) error {
 			failed.text = "Nothing of it is stored. Go back and send it again, a large one in parts of at most 64 MiB."
 			return &failed
 		case err != nil:
-			return q.refusedUpload(err, c, in, "Nobody of the list is in the cohort yet.")
+			return q.refusedUpload(err, c, in, "No person of the list is in the cohort yet.")
 		case len(effect.Flags) == 0 || kept.count == 0: // nobody changes
 			ids = unpackIDs(strings.NewReader(packed))
 		case told != nil:

@@ -39,7 +39,7 @@ func (q *request) reviewCohort(c *management.CohortView, form *cohortForm) error
 	if err != nil {
 		return q.keepCohort(err, form)
 	}
-	q.layout.Title = "Who is in it"
+	q.layout.Title = map[bool]string{true: "Preview persons", false: "Review changes"}[c == nil]
 	v := &cohortReviewView{
 		Name: form.Name, New: c == nil, List: q.projectPath("/cohorts"), Action: q.URL.Path, Hidden: hiddenFields(q.PostForm),
 		Who: offered.words.Cohort(patch.Filters.Value), effectView: *effect,
@@ -94,7 +94,7 @@ func (q *request) cohortEffect(c *management.CohortView, patch management.Cohort
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		switch e.Code {
 		case "not_available":
-			return &effectView{Asks: used, Unknown: "Who is in it is not known: no events are captured here."}, nil
+			return &effectView{Asks: used, Unknown: "The number of persons is not known: no events are captured here."}, nil
 		case "behavioral_cohort_found":
 			return &effectView{Asks: used, Unknown: e.Text()}, nil
 		}
@@ -146,7 +146,7 @@ func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effec
 
 func membersSummary(p *management.CohortPreview, isNew bool) string {
 	if p.Subjects == 0 {
-		return "Nobody has been seen yet, so it cannot be told who is in it."
+		return "No persons have been seen yet, so the number of persons is not known."
 	}
 	words := "Of the " + number(p.Subjects) + " persons who were seen last, " + number(p.Members)
 	if p.Members == 1 {

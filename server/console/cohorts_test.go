@@ -88,7 +88,7 @@ func TestCohorts(t *testing.T) {
 	a.checkPage()
 	s.get("/projects/1/cohorts?kind=list").want(200, "Testers", "1 cohort")
 	s.get("/projects/1/cohorts?q=pr").want(200, "Pro", "1 cohort", "clear filters")
-	s.get("/projects/1/cohorts?q=none").want(200, "No cohort is like that").checkPage()
+	s.get("/projects/1/cohorts?q=none").want(200, "No cohorts match").checkPage()
 	s.update("retired", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+fmt.Sprint(c.ID)+`}]}]}}`)
 	s.get("/projects/1/cohorts?q=pr").want(200, "retired flag, off")
 	for i := range 55 {
@@ -128,7 +128,7 @@ func TestCohortRoundTrip(t *testing.T) {
 			}
 			s.post(path, with(form, "do", "save")).leads(path + "?done=unchanged")
 			same("saved")
-			asJSON := s.post(path, with(form, "do", "to-json")).want(200, "Who is in it, as JSON")
+			asJSON := s.post(path, with(form, "do", "to-json")).want(200, "Criteria as JSON")
 			asJSON.checkPage()
 			s.post(path, with(asJSON.form("form"), "do", "save")).leads(path + "?done=unchanged")
 			same("saved as JSON")
@@ -174,7 +174,7 @@ func TestNewCohort(t *testing.T) {
 	if c.Name != "Made" || c.Description != "By hand" || c.IsStatic {
 		t.Errorf("cohort %+v", c)
 	}
-	s.get(cohortPath(id)+"?done=cohort-made").want(200, "The cohort was made.", "plan is not pro and not in", "by ada@example.com", "created").checkPage()
+	s.get(cohortPath(id)+"?done=cohort-made").want(200, "The cohort was created.", "plan is not pro and not in", "by ada@example.com", "created").checkPage()
 }
 
 func TestCohortErrors(t *testing.T) {
@@ -235,7 +235,7 @@ func TestCohortReview(t *testing.T) {
 	c := s.cohort(pro)
 	s.update("new-dashboard", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+fmt.Sprint(c.ID)+`}]}]}}`)
 	path := cohortPath(c.ID)
-	page := s.get(path).want(200, "See who changes", "new-dashboard flag", "It cannot be deleted while this uses it")
+	page := s.get(path).want(200, "Review changes", "new-dashboard flag", "It cannot be deleted while this uses it")
 	form := page.form("form")
 	review := s.post(path, with(form, "do", "save", "n0.0.value", "team")).want(200, "Who changes", "10 are in it then: 10 come in and 10 leave.", "plan is pro", "plan is team", "new-dashboard for 20 persons")
 	review.checkPage()
@@ -306,7 +306,7 @@ func TestStaticCohort(t *testing.T) {
 	form := s.get("/projects/1/cohorts/new?kind=static").want(200, "A list of persons").form("form")
 	a := s.post("/projects/1/cohorts/new", with(form, "do", "save", "name", "Testers", "kind", "static")).want(303)
 	path := a.thing()
-	s.get(path).want(200, "Nobody is in it.", "Add persons").checkPage()
+	s.get(path).want(200, "The cohort has no persons.", "Add persons").checkPage()
 
 	members := path + "/members"
 	s.upload(members, "", "").want(422, "Choose a file, or type distinct IDs.").checkPage()

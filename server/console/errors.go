@@ -23,7 +23,7 @@ type pageError struct {
 func (e *pageError) Error() string { return "console: " + e.title }
 
 var (
-	errNoPage       = &pageError{http.StatusNotFound, "There is no such page", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.", false}
+	errNoPage       = &pageError{http.StatusNotFound, "Page not found", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.", false}
 	errOrigin       = &pageError{http.StatusForbidden, "The request came from another site", "Nothing was changed. Forms of the console work only on its own pages.", false}
 	errForm         = &pageError{http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.", false}
 	errUploads      = &pageError{http.StatusServiceUnavailable, "The server has enough to do with other documents", "Nothing was changed. Go back and send the document again in a moment.", false}
@@ -33,7 +33,7 @@ var (
 	errInsecure     = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
 	errLink         = &pageError{http.StatusGone, "The link is not valid any more", "It has expired, was withdrawn, or was used already: a link is good once, and not for long. Ask for another one.", true}
 	errNoProject    = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
-	errNoRun        = &pageError{http.StatusNotFound, "This import is not known here", "It ended more than an hour ago, the server was started again since, or another machine does it. What it has made stands in the activity of the project; to import the document again changes nothing.", false}
+	errNoRun        = &pageError{http.StatusNotFound, "This import is not known here", "It ended more than an hour ago, the server was started again since, or another machine does it. The audit log of the project has what it created; to import the document again changes nothing.", false}
 )
 
 // errorPages is the one table of pages for errors of the Service.
@@ -42,13 +42,13 @@ var errorPages = []struct {
 	status int
 	title  string
 }{
-	{management.ErrNotFound, http.StatusNotFound, "There is no such thing"},
-	{management.ErrForbidden, http.StatusForbidden, "You may not do that"},
+	{management.ErrNotFound, http.StatusNotFound, "Not found"},
+	{management.ErrForbidden, http.StatusForbidden, "Not allowed"},
 	{management.ErrUnauthenticated, http.StatusUnauthorized, "You are signed out"},
 	{management.ErrThrottled, http.StatusTooManyRequests, "Too many attempts"},
-	{management.ErrConflict, http.StatusConflict, "Somebody else was faster"},
-	{management.ErrPrecondition, http.StatusConflict, "Somebody else was faster"},
-	{management.ErrInvalid, http.StatusUnprocessableEntity, "That is not possible"},
+	{management.ErrConflict, http.StatusConflict, "Changed by somebody else meanwhile"},
+	{management.ErrPrecondition, http.StatusConflict, "Changed by somebody else meanwhile"},
+	{management.ErrInvalid, http.StatusUnprocessableEntity, "Invalid request"},
 }
 
 // pageOf returns the page for an error. A failure of the store has nothing to say but that.

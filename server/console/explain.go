@@ -120,8 +120,8 @@ const (
 
 // outcomeWords says what happened to a condition set.
 var outcomeWords = map[string]string{
-	"condition_match": "decides", "no_condition_match": "does not fit", "out_of_rollout_bound": "fits, but is not in its share",
-	"not_reached": "not looked at", "provisional": "fits only because a flag has failed", "error": "failed", "no_group_type": "is about a group that the person is not in",
+	"condition_match": "match", "no_condition_match": "no match", "out_of_rollout_bound": "match, but outside the rollout percentage",
+	"not_reached": "not evaluated", "provisional": "match only because a flag has failed", "error": "failed", "no_group_type": "needs a group that the person is not in",
 }
 
 // maxTyped is how many properties can be typed.
@@ -394,7 +394,7 @@ func (v *explainView) rows(reasons map[string]management.FlagEvaluation) []value
 // reasonWords says why a flag has a value.
 func reasonWords(code string, ofCondition bool, description string) string {
 	if code == "no_group_type" && !ofCondition { // of a flag without condition sets (evaluation.md §3.7)
-		return "No conditions, so nobody gets it"
+		return "No condition sets, so it is off for everyone"
 	}
 	return description
 }
@@ -466,7 +466,7 @@ func drawOf(d *flags.BucketTrace) *scaleView {
 	}
 	share := d.Threshold * 100
 	if !d.Hashed {
-		return &scaleView{Words: "Everybody is in the share of " + percent(round(share)) + "."}
+		return &scaleView{Words: "Everyone is within the rollout percentage of " + percent(round(share)) + "."}
 	}
 	s := &scaleView{Marker: decimal(d.Bucket * 100)}
 	verdict, class := "which is outside of", "lose"
@@ -474,9 +474,9 @@ func drawOf(d *flags.BucketTrace) *scaleView {
 		verdict, class = "which is within", "gain"
 	}
 	drawn, limit := apart(d.Bucket*100, share)
-	s.Words = strconv.Quote(d.Subject) + " is drawn at " + drawn + ", " + verdict + " the share of " + limit + "."
+	s.Words = strconv.Quote(d.Subject) + " is bucketed at " + drawn + ", " + verdict + " the rollout percentage of " + limit + "."
 	shown := shares(100, []float64{share, 100 - share})
-	s.Bar.add(s.Bar.add(0, shown[0], class, "share"), shown[1], "same", "the others")
+	s.Bar.add(s.Bar.add(0, shown[0], class, "rollout"), shown[1], "same", "the others")
 	return s
 }
 
@@ -492,7 +492,7 @@ func apart(a, b float64) (string, string) {
 
 // variantScale shows which variant a draw falls to.
 func variantScale(v *flags.VariantTrace) *scaleView {
-	s := &scaleView{Marker: decimal(v.Bucket * 100), Words: "The variant is drawn at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + "."}
+	s := &scaleView{Marker: decimal(v.Bucket * 100), Words: "The variant is bucketed at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + "."}
 	parts, below := make([]float64, len(v.Bounds)), 0.0
 	for i, b := range v.Bounds {
 		parts[i], below = b.Below*100-below, b.Below*100

@@ -49,9 +49,9 @@ func TestRuling101Why(t *testing.T) {
 	several := s.get(named("ada lovelace")).want(200, "Several persons are called ada lovelace.", "user-002@example.org user-002", "user-003@example.org user-003")
 	several.checkPage()
 	s.get(several.link("user-003@example.org")).leads(page + "?person=user-003&flag=new-dashboard")
-	similar := s.get(named("user-00")).want(200, "Nobody with the distinct ID, address or name user-00 is known. These are similar.", "user-009@example.org")
+	similar := s.get(named("user-00")).want(200, "No person with the distinct ID, address or name user-00 is known. These are similar.", "user-009@example.org")
 	similar.checkPage()
-	unknown := s.get(named("Charles")).want(200, "Nobody with the distinct ID, address or name Charles is known.")
+	unknown := s.get(named("Charles")).want(200, "No person with the distinct ID, address or name Charles is known.")
 	unknown.checkPage()
 	for name, a := range map[string]*answer{"several": several, "similar": similar, "unknown": unknown} {
 		for _, flags := range []string{"new-dashboard is", "All flags", "Condition 1"} {
@@ -64,7 +64,7 @@ func TestRuling101Why(t *testing.T) {
 		"Nothing is stored about Charles: this is what somebody new with that distinct ID gets.")
 	anew.checkPage()
 	s.get(page+"?flag=new-dashboard&key=plan&type=text&value=team").want(200, "No person is named", "Shares are drawn for the distinct ID nobody.", "Typed in, in place of what is stored: plan team.")
-	s.get(page+"?person=Charles&flag=new-dashboard&key=plan&type=text&value=team").want(200, "Nobody with the distinct ID, address or name Charles is known.")
+	s.get(page+"?person=Charles&flag=new-dashboard&key=plan&type=text&value=team").want(200, "No person with the distinct ID, address or name Charles is known.")
 	s.get(page+"?person="+strings.Repeat("x", 300)).want(200, "is known.").checkPage()
 	s.get(page+"?person=%00").want(200, "is known.").checkPage()
 }
@@ -111,7 +111,7 @@ func TestWhyTyped(t *testing.T) {
 		if diff := cmp.Diff(tt.on, on); diff != "" {
 			t.Errorf("%s %q (-want +got)\n%s", tt.kind, tt.value, diff)
 		}
-		if form := a.getForm("/why"); form.Get("key") != "p" || form.Get("type") != tt.kind || form.Get("value") != tt.value {
+		if form := a.getForm("/explain"); form.Get("key") != "p" || form.Get("type") != tt.kind || form.Get("value") != tt.value {
 			t.Errorf("the form has %v", form)
 		}
 	}

@@ -251,7 +251,7 @@ func (q *request) createFeature(form *featureForm) error {
 			return q.refusedFeature(err, nil, form)
 		}
 		if effect.Asks {
-			return q.askFeature("Make the feature?", "Make the feature", form, effect)
+			return q.askFeature("Create the feature?", "Create feature", form, effect)
 		}
 	}
 	made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
@@ -334,11 +334,11 @@ func (q *request) asksOfStage(f *management.EarlyAccessView, then stageView, for
 // stageWarning says for whom a stage changes something.
 func stageWarning(then stageView, e *management.Enrollments) string {
 	if then.Released {
-		return enrolledWords(e.Enrolled) + " before: from this stage on the flag is on for them, whatever its conditions say, and off for the " +
-			number(e.OptedOut) + " who have chosen against it."
+		return enrolledWords(e.Enrolled) + " before: from this stage on the flag is on for them, whatever its condition sets say, and off for the " +
+			number(e.OptedOut) + " who have opted out."
 	}
-	return enrolledWords(e.Enrolled) + ": in this stage that does not count any more, and the conditions of the flag decide for them, as for the " +
-		number(e.OptedOut) + " who have chosen against it."
+	return enrolledWords(e.Enrolled) + ": in this stage that does not count any more, and the condition sets of the flag decide for them, as for the " +
+		number(e.OptedOut) + " who have opted out."
 }
 
 func enrolledWords(n int) string {
@@ -358,7 +358,7 @@ func (q *request) deleteFeature(f *management.EarlyAccessView) error {
 		}
 		if effect.Asks {
 			return q.confirm(http.StatusOK, "Delete "+f.Name+"?", &confirmView{
-				Text:   []string{"The flag stays, and its conditions decide alone."},
+				Text:   []string{"The flag stays, and its condition sets decide alone."},
 				Effect: effect, Button: "Delete it", Danger: true, Do: "delete", Action: q.URL.Path, Cancel: q.URL.Path, Hidden: []hidden{{"confirmed", "delete"}},
 			})
 		}
@@ -533,7 +533,7 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 		}
 		return path + "?" + values.Encode()
 	}
-	v.Tabs = []stateTab{{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Chosen against it", path + "?show=out", number(e.OptedOut), v.OptedOut}}
+	v.Tabs = []stateTab{{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Opted out", path + "?show=out", number(e.OptedOut), v.OptedOut}}
 	for _, p := range e.Persons {
 		v.Rows = append(v.Rows, q.memberRow(p))
 	}

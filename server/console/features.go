@@ -54,7 +54,7 @@ var featureStages = []option{
 
 // stageOf says what a stage means.
 func stageOf(stage string) stageView {
-	v := stageView{Label: stage, Means: "Persons cannot enrol; the conditions of the flag decide alone."}
+	v := stageView{Label: stage, Means: "Persons cannot enrol; the condition sets of the flag decide alone."}
 	for _, s := range featureStages {
 		if s.Value == stage {
 			v.Label = s.Label
@@ -63,9 +63,9 @@ func stageOf(stage string) stageView {
 	switch stage {
 	case "alpha", "beta", "general-availability":
 		v.Released, v.Class = true, "good"
-		v.Means = "Persons can enrol. Those who have get the flag, whatever its conditions say; those who have chosen against it do not."
+		v.Means = "Persons can enrol. Those who have get the flag, whatever its condition sets say; those who have opted out do not."
 	case "concept":
-		v.Means = "Programs can show it and collect who is interested. The conditions of the flag decide alone."
+		v.Means = "Programs can show it and collect who is interested. The condition sets of the flag decide alone."
 	}
 	return v
 }

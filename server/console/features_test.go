@@ -61,7 +61,7 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("feature %+v", f)
 	}
 	s.get("/projects/1/features").want(200, "Dark mode Black Beta dark-mode", "1 feature").checkPage()
-	page := s.get(path+"?done=feature-made").want(200, "The feature was made.", "Nobody has enrolled", "Persons can enrol", "created")
+	page := s.get(path+"?done=feature-made").want(200, "The feature was created.", "Nobody has enrolled", "Persons can enrol", "created")
 	page.checkPage()
 	s.post(path, with(page.form("form"), "do", "save")).leads(path + "?done=unchanged")
 	if diff := cmp.Diff(f, stored(), same); diff != "" {
@@ -76,7 +76,7 @@ func TestFeatures(t *testing.T) {
 	if key := stored().Flag.Key; key != "retired" {
 		t.Errorf("flag %q, want retired", key)
 	}
-	s.get(given).want(200, "off, so nobody gets it")
+	s.get(given).want(200, "off for everyone")
 	s.post(given, url.Values{"do": {"delete"}}).leads("/projects/1/features?done=feature-deleted")
 	s.get(given).want(404).checkPage()
 	s.get("/projects/1/features/x").want(404)
@@ -127,14 +127,14 @@ func TestEnrollments(t *testing.T) {
 	path, stored := s.feature("name", "Dark mode", "stage", "beta")
 	post := func(pairs ...string) *answer { t.Helper(); return s.post(path, with(url.Values{}, pairs...)) }
 	post("do", "enrol", "person", "").want(422, "Name a person: by a distinct ID, an address or a name.").checkPage()
-	post("do", "enrol", "person", "nobody").want(422, "Nobody with the distinct ID, address or name nobody is known.").checkPage()
+	post("do", "enrol", "person", "nobody").want(422, "No person with the distinct ID, address or name nobody is known.").checkPage()
 	post("do", "enrol", "person", "user-001").leads(path + "?done=enrolled")
 	post("do", "enrol", "person", "user-002").leads(path + "?done=enrolled")
-	s.get(path).want(200, "Enrolled 2 Chosen against it 0", "user-001@example.org", "user-002@example.org", "$feature_enrollment/dark-mode").checkPage()
+	s.get(path).want(200, "Enrolled 2 Opted out 0", "user-001@example.org", "user-002@example.org", "$feature_enrollment/dark-mode").checkPage()
 	person, err := s.service.GetPerson(t.Context(), s.owner, "1", "user-001")
 	fatal(t, err)
 	post("do", "unenrol "+person.ID.String()).leads(path + "?done=unenrolled")
-	s.get(path+"?show=out").want(200, "Enrolled 1 Chosen against it 1", "user-001@example.org").checkPage()
+	s.get(path+"?show=out").want(200, "Enrolled 1 Opted out 1", "user-001@example.org").checkPage()
 	reasons, err := s.service.EvaluationReasons(t.Context(), s.owner, "1", "user-002", "")
 	fatal(t, err)
 	if reasons["dark-mode"].Value != true {
@@ -156,7 +156,7 @@ func TestEnrollments(t *testing.T) {
 		t.Errorf("feature %+v", f)
 	}
 	post("do", "forget "+person.ID.String(), "show", "out").leads(path + "?done=choice-forgotten&show=out")
-	s.get(path+"?show=out").want(200, "Chosen against it 0", "Nobody has chosen against it.").checkPage()
+	s.get(path+"?show=out").want(200, "Opted out 0", "No person has opted out.").checkPage()
 }
 
 func TestFeatureConflict(t *testing.T) {

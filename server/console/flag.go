@@ -291,12 +291,12 @@ func selected(options []option, value string) []option {
 
 // fields fills in what the fields of the form show and offer.
 func (v *flagView) fields() {
-	v.Runtimes = selected([]option{{Value: "all", Label: "Everywhere"}, {Value: "client", Label: "Browsers and apps only"}, {Value: "server", Label: "Back ends only"}}, v.Runtime)
-	v.Bucketings = selected([]option{{Value: "distinct_id", Label: "Person (distinct ID)"}, {Value: "device_id", Label: "Device"}}, v.Bucketing)
+	v.Runtimes = selected([]option{{Value: "all", Label: "All runtimes"}, {Value: "client", Label: "Client only"}, {Value: "server", Label: "Server only"}}, v.Runtime)
+	v.Bucketings = selected([]option{{Value: "distinct_id", Label: "Distinct ID"}, {Value: "device_id", Label: "Device ID"}}, v.Bucketing)
 	v.Hashes = selected([]option{{Value: "", Label: "The project's default"}, {Value: "sha1", Label: "SHA-1"}, {Value: "xxhash64", Label: "xxHash64"}}, v.Hash)
 	v.Matches = selected([]option{{Value: "any", Label: "one of them"}, {Value: "all", Label: "all of them"}}, v.ContextMatch)
 	v.Aggregations = selected(append([]option{{Value: "", Label: "Persons"}}, v.GroupTypes...), v.Aggregation)
-	variants := []option{{Value: "", Label: "by their shares"}}
+	variants := []option{{Value: "", Label: "by weight"}}
 	for i, f := range v.Variants {
 		id := variantName(i)
 		v.Parts = append(v.Parts, variantView{
@@ -319,7 +319,7 @@ func (v *flagView) fields() {
 			set.VariantKeys = selected(variants, c.Variant)
 		}
 		if len(v.GroupTypes) > 0 || c.Aggregation != "" {
-			set.Aggregations = selected(append([]option{{Value: "", Label: "what the flag is about"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
+			set.Aggregations = selected(append([]option{{Value: "", Label: "same as the flag"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
 		}
 		for j, f := range c.Filters {
 			filter := v.filterView(filterName(i, j), f, v.Errors)

@@ -251,6 +251,18 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 	return "", e.Text()
 }
 
+// Advanced reports whether something is wrong with a field that is opened on demand.
+func (form *flagForm) Advanced() bool {
+	for _, field := range []string{
+		"runtime", "contexts", "hash", "bucketing", "continuity", "remote", "encrypted", "holdout_share", "holdout_id", "context_match",
+	} {
+		if form.Error(field) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // names reads a list of names with commas.
 func names(s string) []string {
 	out := []string{}
@@ -341,7 +353,7 @@ func (form *flagForm) check() {
 		payload(variantName(i)+".payload", v.Payload)
 	}
 	if len(form.Variants) > 0 && len(form.Errors) == 0 && (total < 99.999 || total > 100.001) {
-		form.fail("variants", "The shares of the variants have to be 100%% together, not %s.", percent(total))
+		form.fail("variants", "The weights of the variants must sum to 100%%, not %s.", percent(total))
 	}
 	if len(form.Variants) == 0 {
 		payload("payload", form.Payload)

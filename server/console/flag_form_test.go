@@ -55,7 +55,7 @@ func FuzzFlagForm(f *testing.F) {
 func TestRuling86NoConditionSets(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	const nobody = "Without a condition nobody gets the flag."
+	const nobody = "Without a condition set the flag is off for everyone."
 	path := s.flagPath("retired")
 	for _, tt := range []struct {
 		name, before, want string
@@ -92,6 +92,6 @@ func TestRuling86NoConditionSets(t *testing.T) {
 		})
 	}
 	s.t = t
-	s.get("/projects/1/explain?person=user-001&flag=retired").want(200, "No conditions, so nobody gets it").checkPage()
-	s.get("/projects/1/explain?person=user-001").want(200, "No conditions, so nobody gets it").checkPage()
+	s.get("/projects/1/explain?person=user-001&flag=retired").want(200, "No condition sets, so it is off for everyone").checkPage()
+	s.get("/projects/1/explain?person=user-001").want(200, "No condition sets, so it is off for everyone").checkPage()
 }

@@ -83,7 +83,7 @@ func (q *request) review(f *management.FlagView, form *flagForm, ifAsked bool) e
 }
 
 func (q *request) showReview(f *management.FlagView, form *flagForm, effect *effectView) error {
-	q.layout.Title = "Who changes"
+	q.layout.Title = "Review changes"
 	v := &reviewView{Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect}
 	return q.render(http.StatusOK, "flag_review", v)
 }
@@ -165,7 +165,7 @@ func (q *request) formEffect(patch management.PreviewPatch, f *management.FlagVi
 	v.Asks = false
 	v.Changes = slices.DeleteFunc(v.Changes, func(c changeLine) bool { return c.Place == words.Place("active") })
 	if v.Known {
-		v.Summary = "The flag is off, and nobody gets it. Switched on: " + v.Summary
+		v.Summary = "The flag is off for everyone. Switched on: " + v.Summary
 	}
 	return v, nil
 }
@@ -175,7 +175,7 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 	p, err := q.c.Service.PreviewFlag(q.Context(), q.by, q.ref, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Code == "not_available" {
 		asks := f == nil || f.Active || patch.Active.Value
-		return &effectView{Asks: asks, Unknown: "Who changes is not known: no events are captured here."}, nil
+		return &effectView{Asks: asks, Unknown: "The impact is not known: no events are captured here."}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 	return v, nil
 }
 
-const groupCaveat = "Conditions about groups are not counted: which groups a person is in is known only when a program asks."
+const groupCaveat = "Condition sets about groups are not counted: the groups of a person are known only when a program evaluates flags."
 
 // aboutGroups reports whether a condition set is about groups rather than persons.
 func aboutGroups(f *flags.Filters) bool {
@@ -314,7 +314,7 @@ func has(v any) bool { return v != nil && v != false }
 func summaryOf(subjects, changed, gain, lose, other int, since string) string {
 	switch {
 	case subjects == 0:
-		return "Nobody has been seen yet, so it cannot be told who changes."
+		return "No persons have been seen yet, so the impact is not known."
 	case changed == 0:
 		return "Nothing changes for the " + number(subjects) + " persons who were seen last" + since + "."
 	}

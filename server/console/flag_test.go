@@ -84,7 +84,7 @@ func TestFormRoundTrip(t *testing.T) {
 			}
 
 			// Through JSON and back, nothing is lost either.
-			asJSON := s.post(path, with(form, "do", "to-json")).want(200, "Who gets it, as JSON").form("form")
+			asJSON := s.post(path, with(form, "do", "to-json")).want(200, "Targeting as JSON").form("form")
 			back := s.post(path, with(asJSON, "do", "to-form")).want(200).form("form")
 			s.post(path, with(asJSON, "do", "save", "reviewed", fmt.Sprint(before.Version))).leads(path + "?done=unchanged")
 			s.post(path, with(back, "do", "save", "reviewed", fmt.Sprint(before.Version))).leads(path + "?done=unchanged")
@@ -169,7 +169,7 @@ func TestFormErrors(t *testing.T) {
 		{"property", []string{"c0.f0.key", ""}, "c0.f0.key", "Name a property."},
 		{"value", []string{"c0.f0.value", ""}, "c0.f0.value", "A value is missing."},
 		{"pattern", []string{"c0.f0.operator", "regex", "c0.f0.value", "("}, "c0.f0.value", "regular expression"},
-		{"shares", []string{"v0.share", "49"}, "variants", "The shares of the variants have to be 100% together, not 99%."},
+		{"shares", []string{"v0.share", "49"}, "variants", "The weights of the variants must sum to 100%, not 99%."},
 		{"payload", []string{"v1.payload", "{\n \"a\": x}"}, "v1.payload", "line 2, character 7"},
 		{"half payload", []string{"v1.payload", `{"a":`}, "v1.payload", "it ends too early, in line 1"},
 		{"variant", []string{"v1.key", "control"}, "v1.key", "control"},
@@ -242,7 +242,7 @@ func TestConflict(t *testing.T) {
 	// The same field is one.
 	form = s.get(path).form("form")
 	s.update("new-dashboard", `{"filters":{"groups":[{"properties":[],"rollout_percentage":10}]}}`)
-	a := s.post(path, with(form, "do", "review", "c1.share", "70")).want(409, "Somebody else changed this flag", "Version 4", "What saving yours would change now", "70")
+	a := s.post(path, with(form, "do", "review", "c1.share", "70")).want(409, "Somebody else changed this flag", "Version 4", "Your changes", "70")
 	a.checkPage()
 	if strings.Contains(shown(s.flag("new-dashboard").Filters), "70") {
 		t.Fatal("it was saved")
@@ -334,7 +334,7 @@ func TestRuling99PanelOfNewFlag(t *testing.T) {
 		t.Error("the page has no panel")
 	}
 	form := a.form("form")
-	s.post(page, with(form, "do", "preview")).want(200, "The flag is off, and nobody gets it. Switched on: Of the 40 persons who were seen last", "40 gain it")
+	s.post(page, with(form, "do", "preview")).want(200, "The flag is off for everyone. Switched on: Of the 40 persons who were seen last", "40 gain it")
 	s.post(page, with(form, "do", "preview", "active", "yes")).want(200, "Of the 40 persons who were seen last", "40 gain it")
 	s.post(page, with(form, "key", "fresh", "do", "save")).want(303)
 	s.post(page, with(form, "key", "other", "active", "yes", "do", "save")).want(200, "Who changes").checkPage()

@@ -138,9 +138,9 @@ var flagKinds = []option{{Value: "boolean", Label: "On or off"}, {Value: "multiv
 
 var flagSorts = []option{
 	{Value: "", Label: "Newest"},
-	{Value: "-updated_at", Label: "Changed last"},
+	{Value: "-updated_at", Label: "Last changed"},
 	{Value: "key", Label: "Key"},
-	{Value: "-last_called_at", Label: "Evaluated last"},
+	{Value: "-last_called_at", Label: "Last evaluated"},
 	{Value: "updated_at", Label: "Unchanged for longest"},
 }
 

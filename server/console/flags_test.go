@@ -91,7 +91,7 @@ func TestFlagsOfEmptyProject(t *testing.T) {
 	project := management.NewProject(s.organization(), "Fresh")
 	fatal(t, s.store.CreateProject(t.Context(), project))
 	s.get(fmt.Sprintf("/projects/%d/flags", project.ID)).want(200,
-		"This project has no flags yet", "Make a flag", `curl 'https://flags.example.com/flags?v=2'`, `posthog.init("`+project.APIKey+`", { api_host: "https://flags.example.com" })`).checkPage()
+		"This project has no flags yet", "Create a flag", `curl 'https://flags.example.com/flags?v=2'`, `posthog.init("`+project.APIKey+`", { api_host: "https://flags.example.com" })`).checkPage()
 }
 
 func (s *site) organization() *management.Organization {

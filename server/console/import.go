@@ -184,7 +184,7 @@ func postImport(q *request) error {
 		return q.importRefused(err, form)
 	}
 	id := newRunID()
-	q.layout.Title = "What an import would do"
+	q.layout.Title = "Import preview"
 	v := &importCheckView{
 		Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(preview.ImportReport, preview),
 	}
@@ -420,7 +420,7 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 			gets[f.Key] = "for " + count(f.Changed, "person", "persons")
 		}
 	}
-	v.add(importSection{Title: would("On from the beginning", "Would be on from the beginning"), Hint: would("Programs that ask for these flags get them now, as far as their conditions let them.", "Nobody changes by a flag that is off. Programs that ask for these get them at once, as far as their conditions let them.")}, r.Active, func(key string) importItem {
+	v.add(importSection{Title: would("On from the beginning", "Would be on from the beginning"), Hint: would("Programs that evaluate these flags get them now, as their condition sets say.", "Flags that are off change nothing. Programs that evaluate these get them at once, as their condition sets say.")}, r.Active, func(key string) importItem {
 		item := importItem{Text: key, Code: true, Note: gets[key]}
 		if v.Who != "" && item.Note == "" {
 			item.Note = "for none of them"
@@ -449,12 +449,12 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 // importedFor says who would get the new flags that are on.
 func (q *request) importedFor(p *management.ImportPreview) string {
 	if p.Subjects == 0 {
-		return "Nobody has been seen yet, so it cannot be told who would get the new flags."
+		return "No persons have been seen yet, so the impact of the new flags is not known."
 	}
 	words := "Of the " + number(p.Subjects) + " persons who were seen last" + q.c.since(p.Since) + ", "
 	switch p.Changed {
 	case 0:
-		return words + "nobody would get one of the new flags."
+		return words + "no person would get one of the new flags."
 	case 1:
 		return words + "1 would get one of the new flags or more."
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 // imports are the imports that are under way, and the latest that have ended. They are
-// about what this process does: that an import has ended well stands in the activity of
+// about what this process does: that an import has ended well stands in the audit log of
 // the project as well, and to import a document again changes nothing.
 type imports struct {
 	slots   chan struct{} // one for each document at once

@@ -122,7 +122,7 @@ func TestImport(t *testing.T) {
 	}
 	s.get(importPath).want(200, "Imports of the last hour", "shop.json", "2 flags and 1 cohort imported")
 	s.sent(form, "import").leads(run) // once more, as a browser that is asked to reload
-	again := s.checked("shop.json", brought).want(200, "Nothing would be imported, 3 there already, 2 left out.", "Already there (3)", "Check it again")
+	again := s.checked("shop.json", brought).want(200, "Nothing would be imported, 3 there already, 2 left out.", "Already there (3)", "Preview again")
 	if strings.Contains(again.body, `value="import"`) {
 		t.Error("the page offers an import of nothing")
 	}
@@ -240,7 +240,7 @@ func TestImportForgotten(t *testing.T) {
 	s.get("/projects/2" + run).want(404)
 	s.get("/projects/2/export").want(404)
 	now = now.Add(time.Hour + time.Minute)
-	s.get("/projects/1"+run).want(404, "This import is not known here", "activity of the project")
+	s.get("/projects/1"+run).want(404, "This import is not known here", "audit log of the project")
 	if strings.Contains(s.get(importPath).body, "shop.json") {
 		t.Error("the list has an import that is forgotten")
 	}
@@ -361,5 +361,5 @@ func TestUploadsAreBounded(t *testing.T) {
 			t.Errorf("half a form: status %d", status)
 		}
 	}
-	s.do(form()).want(200, "What an import would do")
+	s.do(form()).want(200, "Import preview")
 }

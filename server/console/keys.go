@@ -65,7 +65,7 @@ var keyScopes = []struct{ object, label string }{
 	{"survey", "Surveys"},
 	{"person", "Persons"},
 	{"group", "Groups"},
-	{"activity_log", "Activity"},
+	{"activity_log", "Audit log"},
 	{"project", "Projects, and their keys"},
 	{"organization", "The organization"},
 	{"organization_member", "Members and invitations"},

@@ -59,7 +59,7 @@ func TestMembers(t *testing.T) {
 	s.post(own+"/remove", nil).want(422, "Cannot leave the organization as its owner.").checkPage()
 
 	s.signIn("bob@example.com") // an administrator
-	page := s.get(membersPath).want(200, "Invite somebody")
+	page := s.get(membersPath).want(200, "Invite member")
 	if strings.Contains(page.body, `value="15"`) || strings.Contains(page.body, s.user(address)+"/remove") {
 		t.Error("an administrator is offered what owners may")
 	}

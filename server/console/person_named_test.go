@@ -35,7 +35,7 @@ func TestRuling101Choice(t *testing.T) {
 			return strings.Contains(rows, id)
 		}
 		post(tt.do, " ").want(422, "Name a person").checkPage()
-		post(tt.do, "Charles").want(422, "Nobody with the distinct ID, address or name Charles is known.").checkPage()
+		post(tt.do, "Charles").want(422, "No person with the distinct ID, address or name Charles is known.").checkPage()
 		several := post(tt.do, "ada lovelace").want(422, "Several persons are called ada lovelace.", "user-002", "user-003")
 		several.checkPage()
 		if !strings.Contains(several.body, `value="ada lovelace"`) {

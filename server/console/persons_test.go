@@ -240,7 +240,7 @@ func TestPerson(t *testing.T) {
 		}
 	}
 
-	// Somebody else was faster: both values, and a choice.
+	// Changed by somebody else meanwhile: both values, and a choice.
 	s.capture(capture.ClientEvent{Name: "seen", DistinctID: "user-001", Properties: set("logins", "many")})
 	mine := with(form, "value", "6", "do", "set")
 	conflict := s.post(page, mine).want(409, "has changed the property meanwhile: its value is many")
@@ -306,7 +306,7 @@ func TestGroups(t *testing.T) {
 	s := newSite(t)
 	s.get("/projects/1/groups/0").want(200, "Groups: company", "acme", "seats 70").checkPage()
 	s.get("/projects/1/groups/0?q=ac").want(200, "acme", "1 to 1 of 1 group", "clear the search").checkPage()
-	s.get("/projects/1/groups/0?q=x").want(200, "No group is like that").checkPage()
+	s.get("/projects/1/groups/0?q=x").want(200, "No groups match").checkPage()
 	s.get("/projects/1/groups/4").want(404).checkPage()
 	s.get("/projects/1/groups/x").want(404)
 	page := "/projects/1/groups/0/group?key=acme"

@@ -42,12 +42,18 @@ type navItem struct {
 // pages are the parsed templates, by the name of the page.
 type pages map[string]*template.Template
 
-// parsePages parses the templates. They have two functions only: the path of a static
-// file, and a list of what is passed to a partial.
+// parsePages parses the templates. They have three functions only: the path of a static
+// file, a list of what is passed to a partial, and what a field says that has an error.
 func parsePages(assets map[string]asset) (*pages, error) {
 	base, err := template.New("").Funcs(template.FuncMap{
 		"asset": func(name string) string { return assets[name].path },
 		"list":  func(values ...any) []any { return values },
+		"invalid": func(id, message string) template.HTMLAttr {
+			if message == "" {
+				return ""
+			}
+			return template.HTMLAttr(`aria-invalid="true" aria-describedby="` + template.HTMLEscapeString(id) + `-error"`)
+		},
 	}).ParseFS(templateFiles, "templates/partials/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)

@@ -25,8 +25,8 @@ func init() {
 			"POST /projects/{project}/settings/{action}": doProjectAction,
 		},
 		done: map[string]string{
-			"key-reset":       "The project has another API key.",
-			"key-ended":       "The secret key before is not valid any more.",
+			"key-reset":       "The API key was reset.",
+			"key-ended":       "The previous secret key is revoked.",
 			"project-deleted": "The project was deleted.",
 		},
 		undo: map[string]undoer{"Project": undoProject},
@@ -394,7 +394,7 @@ type projectAction struct {
 
 var projectActions = map[string]projectAction{
 	"reset-key": {
-		title: "Give the project another API key?", button: "Make another key",
+		title: "Reset the API key?", button: "Reset the key",
 		text: []string{"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and their events are lost.", cannotBeUndone},
 		do: func(q *request) error {
 			if _, err := q.c.Service.ResetToken(q.Context(), q.by, q.ref); err != nil {
@@ -404,7 +404,7 @@ var projectActions = map[string]projectAction{
 		},
 	},
 	"rotate-secret": {
-		title: "Make a new secret key?", button: "Make a new key",
+		title: "Rotate the secret key?", button: "Rotate the key",
 		text: []string{"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key before that one ends at once. This cannot be undone: a key that was ended does not come back."},
 		do: func(q *request) error {
 			project, err := q.c.Service.RotateSecretToken(q.Context(), q.by, q.ref)
@@ -412,13 +412,13 @@ var projectActions = map[string]projectAction{
 				return err
 			}
 			return q.showOnce("The new secret key", &shownView{
-				Text:  "Copy it now: it is not shown again. Give it to servers that evaluate flags themselves, and to nobody else. The key before stays good until you end it.",
+				Text:  "Copy it now: it is not shown again. Give it only to servers that evaluate flags themselves. The previous key works until you revoke it.",
 				Label: "Secret key", Value: *project.SecretToken, Back: q.settingsPath(), BackName: "I have copied it",
 			})
 		},
 	},
 	"end-secret": {
-		title: "End the secret key before the current one?", button: "End it",
+		title: "Revoke the previous secret key?", button: "Revoke it",
 		text: []string{"Programs that still have it get no definitions any more.", cannotBeUndone},
 		do: func(q *request) error {
 			if _, err := q.c.Service.DeleteSecretTokenBackup(q.Context(), q.by, q.ref); err != nil {

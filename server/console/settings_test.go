@@ -168,7 +168,7 @@ var stateForm = regexp.MustCompile(`name="state" value="([^"]*)"`)
 func TestProjectKeys(t *testing.T) {
 	s := newSite(t)
 	key := s.settings()["api_token"]
-	ask := s.get("/projects/1/settings/reset-key").want(200, "Give the project another API key?")
+	ask := s.get("/projects/1/settings/reset-key").want(200, "Reset the API key?")
 	ask.checkPage()
 	s.post("/projects/1/settings/reset-key", ask.form("")).leads("/projects/1/settings?done=key-reset")
 	if s.settings()["api_token"] == key {
@@ -184,7 +184,7 @@ func TestProjectKeys(t *testing.T) {
 	}
 	// The page that is sent again makes no other key.
 	s.post("/projects/1/settings/rotate-secret", ask.form("")).want(409, "Nothing was done").checkPage()
-	page := s.get("/projects/1/settings").want(200, "The key before it is still good.")
+	page := s.get("/projects/1/settings").want(200, "The previous key still works.")
 	if strings.Contains(page.body, secret[1]) {
 		t.Error("the secret key is on a page that was not asked for it")
 	}

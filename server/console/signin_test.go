@@ -212,7 +212,7 @@ func TestRuling104Foreign(t *testing.T) {
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
 	for _, path := range []string{"flags", "flags/new", "persons", "why", "activity", "surveys", "settings", "export", "nothing"} {
-		theirs, missing := s.get("/projects/2/"+path).want(404, "There is no such page"), s.get("/projects/99/"+path).want(404)
+		theirs, missing := s.get("/projects/2/"+path).want(404, "Page not found"), s.get("/projects/99/"+path).want(404)
 		theirs.checkPage()
 		if strings.ReplaceAll(theirs.body, "/projects/2/", "/projects/99/") != missing.body {
 			t.Errorf("a project of others answers other than a missing one:\n%s\n%s", words(theirs.body), words(missing.body))

@@ -504,7 +504,7 @@ func surveyReach(form *surveyForm, words *words.Names) string {
 
 // fields fills in what the fields of the form show and offer.
 func (v *surveyView) fields() {
-	v.Targets = selected([]option{{Value: "", Label: "Everyone"}, {Value: "filters", Label: "Persons who fit conditions"}, {Value: "flag", Label: "Persons for whom a flag is on"}}, v.Target)
+	v.Targets = selected([]option{{Value: "", Label: "Everyone"}, {Value: "filters", Label: "Persons who match condition sets"}, {Value: "flag", Label: "Persons for whom a flag is on"}}, v.Target)
 	v.TargetKey = v.field(&targetFlag, "", v.Doc)
 	for _, g := range surveyGroups {
 		out := partView{ID: g.ID, Title: g.Title, Hint: g.Hint, Closed: g.Closed}

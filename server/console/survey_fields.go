@@ -19,12 +19,12 @@ type fieldGroup struct {
 }
 
 var surveyGroups = []fieldGroup{
-	{ID: "about", Title: "The survey", fields: []formField{
+	{ID: "about", Title: "Details", fields: []formField{
 		member("text", "name", "Name").hint("Colleagues see it, and so do programs that ask for surveys."),
 		member("area", "description", "Note for colleagues"),
 		member("choice", "type", "How it is shown").choices(surveyTypes, "popover").refreshing(),
 	}},
-	{ID: "shown", Title: "When and where it is shown", fields: []formField{
+	{ID: "shown", Title: "Display conditions", fields: []formField{
 		member("text", "conditions.url", "Address of the page").inBrowsers().hint("Without one the survey is shown on all pages."),
 		member("choice", "conditions.urlMatchType", "The address").inBrowsers().choices(matchOptions, "icontains"),
 		member("text", "conditions.selector", "Only with this element").inBrowsers().hint("A CSS selector, such as #buy. The survey is shown when the page has it."),
@@ -37,7 +37,7 @@ var surveyGroups = []fieldGroup{
 		flagField("linked_flag_id", "Only for persons with the flag").inBrowsers(),
 		member("text", "conditions.linkedFlagVariant", "Variant of that flag").inBrowsers().hint("A key, or any. Without one the flag has to be on."),
 	}},
-	{ID: "schedule", Title: "How often and how long", Closed: true, fields: []formField{
+	{ID: "schedule", Title: "Schedule", Closed: true, fields: []formField{
 		member("choice", "schedule", "A person is asked").choices([]option{{Value: "once", Label: "once"}, {Value: "recurring", Label: "once in each iteration"}, {Value: "always", Label: "always, also after an answer"}}, "once"),
 		member("number", "responses_limit", "Ends after").unit("responses"),
 		member("number", "iteration_count", "Iterations"),
@@ -50,7 +50,7 @@ var surveyGroups = []fieldGroup{
 		member("date", "response_sampling_start_date", "Spread from").hint("In UTC, from today on."),
 		member("truth", "enable_partial_responses", "Answers count as soon as they are given, also if the survey is not completed"),
 	}},
-	{ID: "look", Title: "How it looks", Closed: true, fields: []formField{
+	{ID: "look", Title: "Appearance", Closed: true, fields: []formField{
 		member("choice", "appearance.position", "Place").inBrowsers().choices([]option{
 			{Value: "", Label: "the default"},
 			{Value: "top_left", Label: "top left"},

@@ -382,7 +382,7 @@ func (form *surveyForm) complete() {
 		form.Doc["targeting_flag_filters"] = jsonNull
 	} else {
 		if len(form.Filters.Conditions) == 0 {
-			form.fail("target", "Add a condition: without one nobody is asked.")
+			form.fail("target", "Add condition set set: without one the survey is shown to no one.")
 		}
 		form.Filters.check()
 		for field, message := range form.Filters.Errors {
@@ -514,7 +514,7 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 		}
 		return "target", e.Text()
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "targeting_flag_filters"):
-		return "target", "These conditions would ask everyone: give every condition a filter or a share below 100, or ask everyone."
+		return "target", "These condition sets match everyone: give each one a filter or a rollout percentage below 100, or choose everyone."
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "conditions.linkedFlagVariant"):
 		return "conditions.linkedFlagVariant", e.Detail
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "appearance.shuffleQuestions"):

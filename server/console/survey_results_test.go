@@ -81,7 +81,7 @@ func TestSurveyResults(t *testing.T) {
 		t.Errorf("all responses, %d lines: %s", n, all.body)
 	}
 	draft := s.survey(`{"name":"Unanswered","type":"popover","questions":[{"type":"open","question":"Why?"},{"type":"rating","scale":10,"question":"Recommend?"}]}`)
-	s.get(surveyPath(draft)+"/results").want(200, "Nobody has answered yet", "0 answers").checkPage()
+	s.get(surveyPath(draft)+"/results").want(200, "No responses yet", "0 answers").checkPage()
 }
 
 func TestSurveyAnswers(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSurveyAnswers(t *testing.T) {
 		t.Error("an answer or a question comes out as HTML")
 	}
 	s.get(path+"?question=words&q=DARK").want(200, "dark mode", "Answers 1 to 1").checkPage()
-	s.get(path+"?question=words&q=nothing").want(200, "No answer is like that").checkPage()
+	s.get(path+"?question=words&q=nothing").want(200, "No answers match").checkPage()
 	csv := s.get(surveyPath(v) + "/results.csv?question=words&q=dark").want(200)
 	if n := strings.Count(csv.body, "\n"); n != 2 {
 		t.Errorf("the table of a search has %d lines, want 2: %s", n, csv.body)

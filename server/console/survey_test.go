@@ -312,25 +312,25 @@ func TestSurveyLife(t *testing.T) {
 	form := s.get(path).want(200, "draft").form("form")
 	s.post(path, with(form, "do", "launch")).want(422, "Add a question before you launch the survey.").checkPage()
 	form = s.post(path, with(form, "do", "add-open")).form("form")
-	s.post(path, with(form, "do", "launch", "q0.question", "Why?")).leads(path + "?done=launched")
-	s.get(path+"?done=launched").want(200, "The survey runs.", "running", "Stop it").checkPage()
-	act("stop").leads(path + "?done=stopped")
+	s.post(path, with(form, "do", "launch", "q0.question", "Why?")).leads(path + "?done=survey-launched")
+	s.get(path+"?done=survey-launched").want(200, "The survey runs.", "running", "Stop it").checkPage()
+	act("stop").leads(path + "?done=survey-stopped")
 	s.get(path).want(200, "complete", "Resume it").checkPage()
 	act("launch").want(422, "The survey has ended").checkPage()
-	act("resume").leads(path + "?done=resumed")
-	act("archive").leads(path + "?done=archived")
-	s.get(path).want(200, "archived", "Bring it back from the archive").checkPage()
-	act("unarchive").leads(path + "?done=unarchived")
+	act("resume").leads(path + "?done=survey-resumed")
+	act("archive").leads(path + "?done=survey-archived")
+	s.get(path).want(200, "archived", "Unarchive").checkPage()
+	act("unarchive").leads(path + "?done=survey-unarchived")
 	a := act("copy", "project", "1").want(303)
-	if to := withoutUndo(a.header.Get("Location")); !strings.HasPrefix(to, "/console/projects/1/surveys/") || !strings.HasSuffix(to, "?done=copied") {
+	if to := withoutUndo(a.header.Get("Location")); !strings.HasPrefix(to, "/console/projects/1/surveys/") || !strings.HasSuffix(to, "?done=survey-copied") {
 		t.Errorf("Location: %s", to)
 	}
 	s.get(strings.TrimPrefix(a.header.Get("Location"), "/console")).want(200, "Life (copy)", "This is the copy. It is a draft.").checkPage()
 	act("copy", "project", "99").want(422, "does not exist").checkPage()
 	act("delete", "typed", "Lif").want(422, "Type Life to delete it.").checkPage()
-	act("delete", "typed", "Life").leads("/projects/1/surveys?done=deleted")
+	act("delete", "typed", "Life").leads("/projects/1/surveys?done=survey-deleted")
 	s.get(path).want(404).checkPage()
-	s.get("/projects/1/surveys?done=deleted").want(200, "The survey was deleted.", "Life (copy)").checkPage()
+	s.get("/projects/1/surveys?done=survey-deleted").want(200, "The survey was deleted.", "Life (copy)").checkPage()
 }
 
 func TestSurveyPreview(t *testing.T) {
