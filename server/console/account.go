@@ -48,21 +48,16 @@ type accountView struct {
 	layout
 	Tabs   []navItem
 	Action string
-	Notice string
+	checked
 
-	FirstName, LastName           string
-	FirstNameError, LastNameError string
+	FirstName, LastName string
 
-	Address              string // the current one
-	Email                string // as typed
-	EmailError           string
-	AddressPasswordError string
-	Pending              string // an address that is to be verified
-	Unverified           bool
-	Mail                 bool
-	HasPassword          bool
-	CurrentError         string
-	NewError             string
+	Address     string // the current one
+	Email       string // as typed
+	Pending     string // an address that is to be verified
+	Unverified  bool
+	Mail        bool
+	HasPassword bool
 
 	TwoFactor bool
 	Codes     int // backup codes that are left
@@ -146,14 +141,7 @@ func saveName(q *request) error {
 	first, last := q.PostForm.Get("first_name"), q.PostForm.Get("last_name")
 	me, err := q.changeAccount(management.UserPatch{FirstName: optional.Of(first), LastName: optional.Of(last)}, func(v *accountView, e *management.Error) {
 		v.FirstName, v.LastName = first, last
-		switch e.Attr {
-		case "first_name":
-			v.FirstNameError = e.Text()
-		case "last_name":
-			v.LastNameError = e.Text()
-		default:
-			v.Notice = e.Text()
-		}
+		v.place(e, map[string]string{"first_name": "first_name", "last_name": "last_name"})
 	})
 	if me == nil {
 		return err
@@ -170,11 +158,11 @@ func changeAddress(q *request) error {
 	}
 	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
 		v.Email = email
+		field := "email"
 		if e.Attr == "current_password" {
-			v.AddressPasswordError = e.Text()
-		} else {
-			v.EmailError = e.Text()
+			field = "address_password"
 		}
+		v.fail(field, "%s", e.Text())
 	})
 	if me == nil {
 		return err
@@ -196,7 +184,7 @@ func keepAddress(q *request) error {
 func verifyAddress(q *request) error {
 	err := q.c.Service.RequestEmailVerification(q.Context(), q.by, management.EmailRequest{UUID: optional.Of(q.by.User.UUID.String())})
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err
@@ -212,14 +200,7 @@ func changePassword(q *request) error {
 		patch.CurrentPassword = optional.Of(q.PostForm.Get("current_password"))
 	}
 	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
-		switch e.Attr {
-		case "current_password":
-			v.CurrentError = e.Text()
-		case "password":
-			v.NewError = e.Text()
-		default:
-			v.Notice = e.Text()
-		}
+		v.place(e, map[string]string{"current_password": "current_password", "password": "password"})
 	})
 	if me == nil {
 		return err
@@ -271,7 +252,7 @@ type secondFactorView struct {
 func setUpSecondFactor(q *request) error {
 	setup, err := q.c.Service.StartTwoFactor(q.Context(), q.by, "@me")
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err
@@ -351,7 +332,7 @@ func confirmSecondFactor(q *request) error {
 			setup.Secret, _, _ = strings.Cut(rest, "&")
 			return q.scan(http.StatusUnprocessableEntity, setup, "That is not the code that the authenticator shows now. Are its clock and the server's right?")
 		}
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err
@@ -368,7 +349,7 @@ func newBackupCodes(q *request) error {
 func (q *request) newCodes(title, text string) error {
 	codes, err := q.c.Service.NewBackupCodes(q.Context(), q.by, "@me")
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err

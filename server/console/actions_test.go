@@ -480,7 +480,7 @@ func TestRuling99And100Upload(t *testing.T) {
 	s.update("checkout-button", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}],"rollout_percentage":100}]}}`)
 	s.get(s.upload(members, "user-001", "").location()).want(200) // nobody changes
 	const odd = "\"a,\"\"b\"\"\"\n<i>\u2028&\n"                   // two distinct IDs, as CSV has them
-	ask := s.upload(members, "", "distinct_id\nuser-001\nuser-002\nuser-003\n"+odd).want(200, "Who changes",
+	ask := s.upload(members, "", "distinct_id\nuser-001\nuser-002\nuser-003\n"+odd).want(200, "Review changes",
 		"The list has 5 distinct IDs for Listed.", "Nothing is stored yet.", "persons who were seen last, 3 are in it then: 2 come in.", "checkout-button for 2 persons")
 	ask.checkPage()
 	if diff := cmp.Diff(only, listed(), same); diff != "" {

@@ -27,12 +27,12 @@ func init() {
 // auditLogView is what was done in a project, newest first.
 type auditLogView struct {
 	layout
-	Action       string
-	Item         string // the ID of a thing, "" for all
-	Scopes       []option
-	Users        []option // who can have done it
-	Query        auditQuery
-	Errors       map[string]string
+	Action string
+	Item   string // the ID of a thing, "" for all
+	Scopes []option
+	Users  []option // who can have done it
+	Query  auditQuery
+	checked
 	Entries      []auditEntry
 	Range        string
 	Older, First string // the next page, and the first one; "" if there is none
@@ -72,7 +72,7 @@ func (q auditQuery) encode() string {
 
 func auditLog(q *request) error {
 	asked := readAuditQuery(q.Form)
-	v := &auditLogView{Action: q.projectPath("/audit-log"), Item: asked.Item, Query: asked, Errors: make(map[string]string)}
+	v := &auditLogView{Action: q.projectPath("/audit-log"), Item: asked.Item, Query: asked}
 	v.Scopes = []option{{Value: "", Label: "Everything"}}
 	for _, s := range screens {
 		if s.thing != nil {
@@ -97,10 +97,10 @@ func auditLog(q *request) error {
 		if !known {
 			return errNoPage // a user or a place in the list was made up
 		}
-		v.Errors[field] = e.Detail
 		if field == "from" {
-			v.Errors[field] = "Type two days such as 2026-03-01, of which the first one is not the later one."
+			v.fail(field, "Type two days such as 2026-03-01, of which the first one is not the later one.")
 		}
+		v.fail(field, "%s", e.Detail)
 		return q.render(http.StatusUnprocessableEntity, "audit_log", v)
 	}
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
-func TestActivity(t *testing.T) {
+func TestAuditLog(t *testing.T) {
 	s := newSite(t)
-	s.get("/projects/1/audit-log").want(200, "Activity").checkPage()
+	s.get("/projects/1/audit-log").want(200, "Audit log").checkPage()
 	s.update("retired", `{"name":"Other words","active":true}`)
 	a := s.get("/projects/1/audit-log").want(200, address+" updated the flag retired", "description", "Other words", "state off → on")
 	a.checkPage()
@@ -151,7 +151,7 @@ func TestStatus(t *testing.T) {
 			return status
 		}
 	})
-	s.get("/projects/1/problems").want(200, "Current not known", "ready it reads").checkPage()
+	s.get("/projects/1/problems").want(200, "Up to date not known", "ready it reads").checkPage()
 	status = console.Status{Origin: "store", Checked: now.Add(-2 * time.Second), Loaded: now.Add(-3 * time.Hour)}
 	s.get("/projects/1/problems").want(200, "From the store", "as of just now", "Compiled 3 hours ago", "ready it reads").checkPage()
 	status = console.Status{Origin: "file", Checked: now.Add(-2 * time.Minute), Faults: "events cannot be written; <the stream> does not answer"}

@@ -76,16 +76,15 @@ type nodeView struct {
 
 // membersView is a page of the persons in a cohort.
 type membersView struct {
-	Rows         []memberRow
-	Total        int
-	All          string // the same as people write it
-	Range        string
-	Problem      string // why they are not known
-	Older, Newer string
-	Removable    bool
-	Action       string
-	Page         int
-	Full         bool // it is a page of the list, and not a part of the page of the cohort
+	Rows  []memberRow
+	Total int
+	All   string // the same as people write it
+	pager
+	Problem   string // why they are not known
+	Removable bool
+	Action    string
+	Page      int
+	Full      bool // it is a page of the list, and not a part of the page of the cohort
 }
 
 // A memberRow is a person in a cohort.

@@ -11,7 +11,6 @@ import (
 	"iter"
 	"mime/multipart"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +64,7 @@ func cohortMembers(q *request) error {
 // membersOf returns a page of the persons in a cohort.
 func (q *request) membersOf(c *management.CohortView, size, page int) (*membersView, error) {
 	v := &membersView{Removable: c.IsStatic, Action: q.cohortPath(c.ID), Page: page, Full: size == membersListed}
-	list, err := q.c.Service.ListCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), size, (page-1)*size)
+	found, err := q.c.Service.ListCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), size, (page-1)*size)
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
 		v.Problem = e.Text()
 		return v, nil
@@ -73,28 +72,14 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range list.Items {
+	for _, p := range found.Items {
 		v.Rows = append(v.Rows, q.memberRow(p))
 	}
-	v.Total, v.All = list.Total, number(list.Total)
-	first := (page-1)*size + 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "Nobody"
-	case len(v.Rows) == list.Total:
-		v.Range = count(list.Total, "person", "persons")
-	default:
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + number(list.Total) + " persons"
-	}
-	link := func(page int) string { return pageLink(q.cohortPath(c.ID)+"/members", page) }
-	if page*size < list.Total {
-		v.Older = link(page + 1)
-		if size != membersListed {
-			v.Older = link(1)
-		}
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
+	v.Total, v.All = found.Total, number(found.Total)
+	at := listing{path: v.Action + "/members"}
+	v.pager = at.page(page, size, len(v.Rows), found.Total, "person", "persons")
+	if size != membersListed && v.Older != "" {
+		v.Older = at.at(1)
 	}
 	return v, nil
 }
@@ -106,14 +91,6 @@ func (q *request) memberRow(p *management.PersonView) memberRow {
 		row.DistinctID, row.MoreIDs = p.DistinctIDs[0], len(p.DistinctIDs)-1
 	}
 	return row
-}
-
-// pageLink returns the address of a page of a list.
-func pageLink(path string, page int) string {
-	if page == 1 {
-		return path
-	}
-	return path + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode()
 }
 
 // uploadOf says what became of the newest list of a static cohort, nil if there was none.
@@ -300,8 +277,8 @@ func (q *request) removeMember(c *management.CohortView, person string) error {
 		return q.refusedCohort(err, c, cohortFormOf(c))
 	}
 	to := q.cohortPath(c.ID)
-	if page, err := strconv.Atoi(q.PostForm.Get("page")); err == nil && q.PostForm.Get("from") == "members" {
-		to = pageLink(to+"/members", page)
+	if q.PostForm.Get("from") == "members" {
+		to = listing{path: to + "/members"}.at(pageNumber(q.PostForm))
 	}
 	return q.done(to, "member-removed", undo{"MemberRemoved", strconv.FormatInt(c.ID, 10), person})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
 
@@ -210,10 +211,8 @@ func (q *request) cohortConflict(c *management.CohortView, form *cohortForm) err
 func (q *request) clash(v *clashView, now string) error {
 	q.layout.Title = "Somebody else changed " + v.Name
 	v.Action, v.Original = q.URL.Path, now
-	for _, h := range hiddenFields(q.PostForm) {
-		if h.Name != "original" {
-			v.Hidden = append(v.Hidden, h)
-		}
+	if v.Hidden == nil {
+		v.Hidden = slices.DeleteFunc(hiddenFields(q.PostForm), func(h hidden) bool { return h.Name == "original" })
 	}
 	return q.render(http.StatusConflict, "clash", v)
 }
@@ -236,7 +235,7 @@ func cohortChanges(words *words.Names, a, b originalCohort) []changeLine {
 
 // cohortChange says in words how who is in a cohort has changed.
 func cohortChange(names *words.Names, before, after json.RawMessage) changeLine {
-	line := changeLine{Place: "who is in it"}
+	line := changeLine{Place: "criteria"}
 	if text(before) != "" {
 		line.Before = names.Cohort(before)
 	}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -28,10 +27,8 @@ type cohortsView struct {
 	Kinds        []stateTab
 	Action       string
 	NewURL       string
-	Range        string
-	Older, Newer string
-	Clear        string
-	Empty        bool // the project has no cohorts
+	pager
+	Empty bool // the project has no cohorts
 }
 
 // A cohortRow is a cohort in the list.
@@ -81,7 +78,7 @@ func listCohorts(q *request) error {
 	default:
 		kind = ""
 	}
-	list, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, asked, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, asked, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
@@ -99,7 +96,7 @@ func listCohorts(q *request) error {
 	}
 	q.notice()
 	v := &cohortsView{Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0}
-	for _, c := range list.Items {
+	for _, c := range found.Items {
 		row := cohortRow{
 			Name: c.Name, URL: q.cohortPath(c.ID), Description: c.Description, Static: c.IsStatic, Size: q.sizeOf(c),
 			Made: q.c.moment(c.CreatedAt), Author: authorName(c.CreatedBy),
@@ -113,54 +110,15 @@ func listCohorts(q *request) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.paging(page, list.Total)
-	return q.render(http.StatusOK, "cohorts", v)
-}
-
-// pageNumber returns which page of a list is asked for. What is not a number is the first one.
-func pageNumber(v url.Values) int {
-	n, _ := strconv.Atoi(v.Get("page"))
-	return min(max(n, 1), 1<<20)
-}
-
-func (v *cohortsView) paging(page, total int) {
-	link := func(kind, search string, page int) string {
-		values := url.Values{}
-		for name, value := range map[string]string{"kind": kind, "q": search} {
-			if value != "" {
-				values.Set(name, value)
-			}
-		}
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		if len(values) == 0 {
-			return v.Action
-		}
-		return v.Action + "?" + values.Encode()
-	}
+	at := listing{v.Action, map[string]string{"kind": kind, "q": asked.Search}}
 	for _, kind := range []option{{Value: "", Label: "All"}, {Value: "properties", Label: "By properties"}, {Value: "list", Label: "Lists"}} {
-		v.Kinds = append(v.Kinds, stateTab{kind.Label, link(kind.Value, v.Search, 1), "", kind.Value == v.Kind})
+		v.Kinds = append(v.Kinds, stateTab{kind.Label, at.at(1, "kind", kind.Value), "", kind.Value == v.Kind})
 	}
-	first := (page-1)*pageSize + 1
-	last := first + len(v.Rows) - 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "No cohorts"
-	case len(v.Rows) == total:
-		v.Range = count(total, "cohort", "cohorts")
-	default:
-		v.Range = number(first) + " to " + number(last) + " of " + number(total) + " cohorts"
-	}
-	if last < total && len(v.Rows) > 0 {
-		v.Older = link(v.Kind, v.Search, page+1)
-	}
-	if page > 1 {
-		v.Newer = link(v.Kind, v.Search, page-1)
-	}
+	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "cohort", "cohorts")
 	if v.Search != "" || v.Kind != "" {
 		v.Clear = v.Action
 	}
+	return q.render(http.StatusOK, "cohorts", v)
 }
 
 // sizeOf says how many persons are in a cohort.

@@ -158,7 +158,7 @@ func TestNewCohort(t *testing.T) {
 	press("add-group n0.2", "n0.2.1.key", "gone")
 	press("remove n0.2.1", "n0.2.2.0.key", "email", "n0.2.2.0.value", "a@b", "n0.2.type", "OR")
 	press("edit", "n0.2.1.0.value", "a@b")
-	review := s.post(path, with(form, "do", "review")).want(200, "Who is in it", "Of the 40 persons who were seen last", "(logins ≥ 50 or email is a@b)")
+	review := s.post(path, with(form, "do", "review")).want(200, "Preview persons", "Of the 40 persons who were seen last", "(logins ≥ 50 or email is a@b)")
 	review.checkPage()
 	form = s.post(path, with(review.form(""), "do", "edit")).want(200).form("form")
 	a := s.post(path, with(form, "do", "save")).want(303)
@@ -206,7 +206,7 @@ func TestCohortErrors(t *testing.T) {
 		})
 	}
 	s.post(path, with(form, "do", "save", "n0.0.kind", "cohort", "n0.0.operator", "in", "n0.0.value", fmt.Sprint(c.ID))).want(422, "is this one").checkPage()
-	s.post(path, with(s.post(path, with(form, "do", "remove n0.0")).want(200).form("form"), "do", "save")).want(422, "a cohort without one has nobody").checkPage()
+	s.post(path, with(s.post(path, with(form, "do", "remove n0.0")).want(200).form("form"), "do", "save")).want(422, "a cohort without one has no persons").checkPage()
 	asJSON := s.post(path, with(form, "do", "to-json")).form("form")
 	for typed, message := range map[string]string{
 		`[]`: "filters are an object", `{`: "it ends too early", `{"properties":{"type":"AND","values":[{"key":"plan","opperator":"exact","value":"x","type":"person"}]}}`: "opperator",
@@ -237,7 +237,7 @@ func TestCohortReview(t *testing.T) {
 	path := cohortPath(c.ID)
 	page := s.get(path).want(200, "Review changes", "new-dashboard flag", "It cannot be deleted while this uses it")
 	form := page.form("form")
-	review := s.post(path, with(form, "do", "save", "n0.0.value", "team")).want(200, "Who changes", "10 are in it then: 10 come in and 10 leave.", "plan is pro", "plan is team", "new-dashboard for 20 persons")
+	review := s.post(path, with(form, "do", "save", "n0.0.value", "team")).want(200, "Review changes", "10 are in it then: 10 come in and 10 leave.", "plan is pro", "plan is team", "new-dashboard for 20 persons")
 	review.checkPage()
 	if !strings.Contains(string(s.stored(c.ID).Filters), `"pro"`) {
 		t.Fatal("it was saved")
@@ -257,7 +257,7 @@ func TestCohortReview(t *testing.T) {
 	s.post(path, url.Values{"do": {"delete"}}).want(422, "The cohort cannot be deleted: active flags use it: new-dashboard").checkPage()
 	s.update("new-dashboard", `{"filters":{"groups":[{"properties":[]}]}}`)
 	s.post(path, url.Values{"do": {"delete"}}).leads("/projects/1/cohorts?done=cohort-deleted")
-	s.get(path).want(200, "deleted", "Bring it back").checkPage()
+	s.get(path).want(200, "deleted", "Restore").checkPage()
 	s.post(path, url.Values{"do": {"restore"}}).leads(path + "?done=cohort-restored")
 }
 
@@ -303,7 +303,7 @@ func (s *site) upload(path, ids, file string) *answer {
 
 func TestStaticCohort(t *testing.T) {
 	s := newSite(t)
-	form := s.get("/projects/1/cohorts/new?kind=static").want(200, "A list of persons").form("form")
+	form := s.get("/projects/1/cohorts/new?kind=static").want(200, "Static: a list of persons").form("form")
 	a := s.post("/projects/1/cohorts/new", with(form, "do", "save", "name", "Testers", "kind", "static")).want(303)
 	path := a.thing()
 	s.get(path).want(200, "The cohort has no persons.", "Add persons").checkPage()

@@ -17,7 +17,7 @@ type pageError struct {
 	status int
 	title  string
 	text   string
-	leads bool // the page leads to the form
+	leads  bool // the page leads to the form
 }
 
 func (e *pageError) Error() string { return "console: " + e.title }

@@ -30,14 +30,14 @@ func init() {
 // distinct ID, and has nothing that was left empty.
 type explainView struct {
 	layout
-	Action  string
-	Person  string // as it was typed, or a distinct ID
-	Flag    string
-	Typed   []typedRow   // properties that a program would send
-	Groups  []groupField // which groups a program would send
-	Open    bool         // some of them are filled in
-	New     bool         // a person may be meant of whom nothing is stored
-	Errors  map[string]string
+	Action string
+	Person string // as it was typed, or a distinct ID
+	Flag   string
+	Typed  []typedRow   // properties that a program would send
+	Groups []groupField // which groups a program would send
+	Open   bool         // some of them are filled in
+	New    bool         // a person may be meant of whom nothing is stored
+	checked
 	Flags   []string
 	Persons []string // some, to begin with
 	Names   []string // of properties
@@ -130,7 +130,7 @@ const maxTyped = 100
 func explain(q *request) error {
 	v := &explainView{
 		Action: q.projectPath("/explain"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")),
-		New: q.Form.Get("new") == "yes", Errors: make(map[string]string),
+		New: q.Form.Get("new") == "yes",
 	}
 	if err := v.readTyped(q); err != nil {
 		return err
@@ -154,10 +154,10 @@ func explain(q *request) error {
 		err = q.explainAll(v)
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) {
-		v.Errors[map[bool]string{true: "flag", false: "person"}[v.Flag != ""]] = e.Text()
 		if errors.Is(e, management.ErrNotFound) && v.Flag != "" {
-			v.Errors["flag"] = "There is no flag with the key " + shorten(v.Flag, 80) + "."
+			v.fail("flag", "There is no flag with the key %s.", shorten(v.Flag, 80))
 		}
+		v.fail(map[bool]string{true: "flag", false: "person"}[v.Flag != ""], "%s", e.Text())
 	} else if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (v *explainView) check() {
 		}
 		seen[row.Key] = true
 		if row.Error = wrong; wrong != "" {
-			v.Errors["typed"] = wrong
+			v.fail("typed", "%s", wrong)
 		}
 	}
 }

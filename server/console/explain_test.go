@@ -11,18 +11,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func TestWhy(t *testing.T) {
+func TestExplain(t *testing.T) {
 	s := newSite(t)
-	s.get("/projects/1/explain").want(200, "Why").checkPage()
+	s.get("/projects/1/explain").want(200, "Explain").checkPage()
 	all := s.get("/projects/1/explain?person=user-001").want(200, "checkout-button", "new-dashboard", "The flag is disabled.")
 	all.checkPage()
-	one := s.get("/projects/1/explain?person=user-001&flag=new-dashboard").want(200, "new-dashboard is on for user-001@example.org, user-001", "Condition set 1 decides", "plan person", "is pro, team", "match", "Condition set 2 not looked at")
+	one := s.get("/projects/1/explain?person=user-001&flag=new-dashboard").want(200, "new-dashboard is on for user-001@example.org, user-001", "Condition set 1 match", "plan person", "is pro, team", "match", "Condition set 2 not evaluated")
 	one.checkPage()
-	s.get("/projects/1/explain?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is drawn at`, "the share of 50%.")
-	s.get("/projects/1/explain?person=user-000&flag=checkout-button").want(200, "Everybody is in the share of 100%.", "The variant is drawn at").checkPage()
+	s.get("/projects/1/explain?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is drawn at`, "the rollout percentage of 50%.")
+	s.get("/projects/1/explain?person=user-000&flag=checkout-button").want(200, "Everyone is within the rollout percentage of 100%.", "The variant is bucketed at").checkPage()
 	s.get("/projects/1/explain?flag=new-dashboard&key=plan&type=text&value=team").want(200, "new-dashboard is on", "team").checkPage()
 	s.get("/projects/1/explain?person=user-001&flag=company-billing&group-0=acme").want(200, "seats group company", "70")
-	s.get("/projects/1/explain?person=user-001&flag=dashboard-tour").want(200, "Flags that it depends on", "new-dashboard is true")
+	s.get("/projects/1/explain?person=user-001&flag=dashboard-tour").want(200, "Flag dependencies", "new-dashboard is true")
 	s.get("/projects/1/explain?person=user-001&flag=none").want(422, "There is no flag with the key none.").checkPage()
 	s.get("/projects/1/explain?person=x&key=&type=text&value=v").want(422, "Name the property that has the value.").checkPage()
 	s.get("/projects/1/explain?key=a&type=text&value=v&key=a&type=text&value=w").want(422, "The property is there twice.").checkPage()
@@ -78,8 +78,8 @@ func (s *site) create(key, filters string) {
 	fatal(s.t, err)
 }
 
-// TestWhyTyped has properties and groups that are typed in, with a type each.
-func TestWhyTyped(t *testing.T) {
+// TestExplainTyped has properties and groups that are typed in, with a type each.
+func TestExplainTyped(t *testing.T) {
 	s := newSite(t)
 	filters := func(operator, value string) string {
 		return `{"groups":[{"properties":[{"key":"p","type":"person","operator":"` + operator + `","value":` + value + `}],"rollout_percentage":100}]}`

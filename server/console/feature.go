@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -88,24 +87,14 @@ type featureView struct {
 
 // An enrollmentView is who has enrolled.
 type enrollmentView struct {
-	Tabs         []stateTab
-	OptedOut     bool // those who have chosen against it are shown
-	Rows         []memberRow
-	Problem      string
-	Range        string
-	Older, Newer string
-	Action       string
-	Enrolled     int
-	Property     string
-}
-
-func (form *featureForm) fail(field, format string, args ...any) {
-	if form.Errors == nil {
-		form.Errors = make(map[string]string)
-	}
-	if form.Errors[field] == "" {
-		form.Errors[field] = fmt.Sprintf(format, args...)
-	}
+	Tabs     []stateTab
+	OptedOut bool // those who have chosen against it are shown
+	Rows     []memberRow
+	Problem  string
+	pager
+	Action   string
+	Enrolled int
+	Property string
 }
 
 func featureFormOf(f *management.EarlyAccessView) *featureForm {
@@ -520,19 +509,6 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 		return nil, err
 	}
 	v.Enrolled, v.Property = e.Enrolled, e.Property
-	link := func(page int) string {
-		values := url.Values{}
-		if v.OptedOut {
-			values.Set("show", "out")
-		}
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		if len(values) == 0 {
-			return path
-		}
-		return path + "?" + values.Encode()
-	}
 	v.Tabs = []stateTab{{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Opted out", path + "?show=out", number(e.OptedOut), v.OptedOut}}
 	for _, p := range e.Persons {
 		v.Rows = append(v.Rows, q.memberRow(p))
@@ -541,17 +517,11 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 	if v.OptedOut {
 		total = e.OptedOut
 	}
-	first := (page-1)*membersShown + 1
-	v.Range = count(total, "person", "persons")
-	if len(v.Rows) > 0 && len(v.Rows) < total {
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + v.Range
+	at := listing{path: path}
+	if v.OptedOut {
+		at.query = map[string]string{"show": "out"}
 	}
-	if page*membersShown < total {
-		v.Older = link(page + 1)
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
-	}
+	v.pager = at.page(page, membersShown, len(v.Rows), total, "person", "persons")
 	return v, nil
 }
 

@@ -18,11 +18,10 @@ func init() {
 // featuresView is the list of early access features.
 type featuresView struct {
 	layout
-	Rows         []featureRow
-	NewURL       string
-	Range        string
-	Older, Newer string
-	Empty        bool
+	Rows   []featureRow
+	NewURL string
+	pager
+	Empty bool
 }
 
 // A featureRow is an early access feature in the list.
@@ -74,27 +73,16 @@ func (q *request) featurePath(id string) string { return q.projectPath("/feature
 
 func listFeatures(q *request) error {
 	page := pageNumber(q.Form)
-	list, err := q.c.Service.ListEarlyAccessFeatures(q.Context(), q.by, q.ref, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListEarlyAccessFeatures(q.Context(), q.by, q.ref, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
 	q.notice()
-	v := &featuresView{NewURL: q.projectPath("/features/new"), Empty: list.Total == 0}
-	for _, f := range list.Items {
+	v := &featuresView{NewURL: q.projectPath("/features/new"), Empty: found.Total == 0}
+	for _, f := range found.Items {
 		v.Rows = append(v.Rows, q.featureRow(f))
 	}
-	first := (page-1)*pageSize + 1
-	last := first + len(v.Rows) - 1
-	v.Range = count(list.Total, "feature", "features")
-	if len(v.Rows) > 0 && len(v.Rows) < list.Total {
-		v.Range = number(first) + " to " + number(last) + " of " + v.Range
-	}
-	if last < list.Total && len(v.Rows) > 0 {
-		v.Older = pageLink(q.projectPath("/features"), page+1)
-	}
-	if page > 1 {
-		v.Newer = pageLink(q.projectPath("/features"), page-1)
-	}
+	v.pager = listing{path: q.projectPath("/features")}.page(page, pageSize, len(v.Rows), found.Total, "feature", "features")
 	return q.render(http.StatusOK, "features", v)
 }
 

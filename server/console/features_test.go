@@ -61,7 +61,7 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("feature %+v", f)
 	}
 	s.get("/projects/1/features").want(200, "Dark mode Black Beta dark-mode", "1 feature").checkPage()
-	page := s.get(path+"?done=feature-made").want(200, "The feature was created.", "Nobody has enrolled", "Persons can enrol", "created")
+	page := s.get(path+"?done=feature-made").want(200, "The feature was created.", "No person has enrolled", "Persons can enrol", "created")
 	page.checkPage()
 	s.post(path, with(page.form("form"), "do", "save")).leads(path + "?done=unchanged")
 	if diff := cmp.Diff(f, stored(), same); diff != "" {

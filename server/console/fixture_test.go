@@ -152,7 +152,22 @@ func (s *site) do(r *http.Request) *answer {
 	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
-	return &answer{s.t, w.Code, w.Header(), w.Body.String()}
+	body := w.Body.String()
+	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && w.Header().Get("Content-Encoding") == "" {
+		body = unfolded(body)
+	}
+	return &answer{s.t, w.Code, w.Header(), body}
+}
+
+// unfolded returns a page whose tags have blanks where templates have ends of lines.
+func unfolded(page string) string {
+	return tagForm.ReplaceAllStringFunc(page, func(tag string) string {
+		parts := strings.Split(tag, `"`)
+		for i := 0; i < len(parts); i += 2 { // the others are values
+			parts[i] = strings.ReplaceAll(parts[i], "\n", " ")
+		}
+		return strings.Join(parts, `"`)
+	})
 }
 
 func (s *site) get(path string) *answer {

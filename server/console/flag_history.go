@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
@@ -31,8 +30,8 @@ type historyView struct {
 	Flag, Action string
 	Version      int // as it is now
 	Versions     []versionView
-	Older, Newer string
-	Error        string
+	pager
+	Error string
 }
 
 // A versionView is one version.
@@ -82,8 +81,7 @@ func (q *request) showHistory(status int, refusal string) error {
 	if err != nil {
 		return err
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
+	page := pageNumber(q.Form)
 	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
@@ -96,13 +94,7 @@ func (q *request) showHistory(status int, refusal string) error {
 	for i := range v.Versions {
 		v.Versions[i].Current = v.Versions[i].Version == f.Version
 	}
-	link := func(page int) string { return q.URL.Path + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode() }
-	if page*pageSize < versions.Total {
-		v.Older = link(page + 1)
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
-	}
+	v.pager = listing{path: v.Action}.page(page, pageSize, len(v.Versions), versions.Total, "version", "versions")
 	return q.render(status, "flag_history", v)
 }
 

@@ -135,10 +135,8 @@ func (q *request) switchedTo(f *management.FlagView) string {
 		return q.flagPath(f.ID)
 	}
 	back, _ := url.ParseQuery(q.Form.Get("back")) // what cannot be read is left out
-	if query := readFlagsQuery(back).encode(); query != "" {
-		return q.projectPath("/flags?" + query)
-	}
-	return q.projectPath("/flags")
+	query := readFlagsQuery(back)
+	return query.at(q.projectPath("/flags")).at(query.Page)
 }
 
 // switchFlag switches a flag on or off.

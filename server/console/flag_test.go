@@ -122,7 +122,7 @@ func TestNewFlag(t *testing.T) {
 	press("add-group c2", "c2.aggregation", "0", "c2.share", "100")
 	press("add-group c2", "c2.f0.key", "seats", "c2.f0.operator", "gte", "c2.f0.value", "50")
 	press("remove c2.f1")
-	review := s.post("/projects/1/flags/new", with(form, "do", "review", "active", "yes")).want(200, "Who changes", "Of the 40 persons who were seen last")
+	review := s.post("/projects/1/flags/new", with(form, "do", "review", "active", "yes")).want(200, "Review changes", "Of the 40 persons who were seen last")
 	review.checkPage()
 	a := s.post("/projects/1/flags/new", with(review.form(""), "do", "save")).want(303)
 	made := s.flag("made")
@@ -208,7 +208,7 @@ func TestReview(t *testing.T) {
 		t.Errorf("back in the form the share is %q, want 100", got)
 	}
 	// Without the page the flag is not saved.
-	s.post(path, with(form, "do", "save", "c1.share", "100")).want(200, "Who changes")
+	s.post(path, with(form, "do", "save", "c1.share", "100")).want(200, "Review changes")
 	if v := s.flag("new-dashboard").Version; v != 1 {
 		t.Fatalf("version %d, want 1", v)
 	}
@@ -280,7 +280,7 @@ func TestArchiveAndDelete(t *testing.T) {
 	s.get(path).want(200, "archived").checkPage()
 	s.post(path, url.Values{"do": {"unarchive"}, "version": {version()}}).leads(path + "?done=unarchived")
 	s.post(path, url.Values{"do": {"delete"}, "version": {version()}}).leads("/projects/1/flags?done=deleted")
-	s.get(path).want(200, "deleted", "Bring it back").checkPage()
+	s.get(path).want(200, "deleted", "Restore").checkPage()
 	s.post(path, url.Values{"do": {"restore"}, "version": {version()}}).leads(path + "?done=restored")
 	s.post(s.flagPath("new-dashboard"), url.Values{"do": {"delete"}, "version": {fmt.Sprint(s.flag("new-dashboard").Version)}}).want(422, "other active flags depend on it").checkPage()
 }
@@ -290,7 +290,7 @@ func TestArchiveAndDelete(t *testing.T) {
 func TestFlagUsage(t *testing.T) {
 	s := newSite(t)
 	path := fmt.Sprintf("/projects/%d/flags/checkout-button", s.project)
-	if page := s.get(path).want(http.StatusOK); strings.Contains(page.body, "How it is used") {
+	if page := s.get(path).want(http.StatusOK); strings.Contains(page.body, "Evaluations") {
 		t.Error("a flag that nobody has asked for has usage")
 	}
 	events, err := capture.NewClient(capture.ClientConfig{Sink: s.store, Project: s.project, MaxRetries: -1})
@@ -302,7 +302,7 @@ func TestFlagUsage(t *testing.T) {
 		}))
 	}
 	fatal(t, events.Close(t.Context()))
-	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3%", "off 1 16.7%", "no value 1 16.7%", "on 1 16.6%", "posthog-ruby 6 100%")
+	page := s.get(path).want(http.StatusOK, "Evaluations", "6 evaluations reported in 30 days", "green 2 33.3%", "off 1 16.7%", "no value 1 16.7%", "on 1 16.6%", "posthog-ruby 6 100%")
 	if strings.Contains(page.body, "<control>") {
 		t.Error("a value is markup")
 	}
@@ -329,7 +329,7 @@ func TestStoreDown(t *testing.T) {
 func TestRuling99PanelOfNewFlag(t *testing.T) {
 	s := newSite(t)
 	page := "/projects/1/flags/new"
-	a := s.get(page).want(200, "Who gets it")
+	a := s.get(page).want(200, "Impact", "Targeting")
 	if !strings.Contains(a.body, `id="effect"`) {
 		t.Error("the page has no panel")
 	}
@@ -337,5 +337,5 @@ func TestRuling99PanelOfNewFlag(t *testing.T) {
 	s.post(page, with(form, "do", "preview")).want(200, "The flag is off for everyone. Switched on: Of the 40 persons who were seen last", "40 gain it")
 	s.post(page, with(form, "do", "preview", "active", "yes")).want(200, "Of the 40 persons who were seen last", "40 gain it")
 	s.post(page, with(form, "key", "fresh", "do", "save")).want(303)
-	s.post(page, with(form, "key", "other", "active", "yes", "do", "save")).want(200, "Who changes").checkPage()
+	s.post(page, with(form, "key", "other", "active", "yes", "do", "save")).want(200, "Review changes").checkPage()
 }

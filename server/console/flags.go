@@ -24,8 +24,6 @@ func init() {
 	})
 }
 
-const pageSize = 50 // flags on a page
-
 // flagsView is the list of flags.
 type flagsView struct {
 	layout
@@ -43,12 +41,10 @@ type flagsView struct {
 	Runtimes []option
 	Sorts    []option
 
-	Range        string     // which flags are shown, and of how many
-	Older, Newer string     // the next and the previous page; "" if there is none
-	Clear        string     // the list without filters; "" if there are none
-	Empty        bool       // the project has no flags
-	Connect      connection // if Empty
-	ConnectURL   string
+	pager
+	Empty      bool       // the project has no flags
+	Connect    connection // if Empty
+	ConnectURL string
 }
 
 // flagsQuery is what the URL of the list says.
@@ -149,25 +145,15 @@ func readFlagsQuery(v url.Values) flagsQuery {
 		Search: strings.TrimSpace(v.Get("q")), State: v.Get("state"), Kind: v.Get("kind"), Tag: v.Get("tag"), Runtime: v.Get("runtime"),
 		Context: v.Get("context"), Owner: v.Get("owner"), Sort: v.Get("sort"),
 	}
-	q.Page, _ = strconv.Atoi(v.Get("page")) // what is not a number is the first page
-	q.Page = min(max(q.Page, 1), 1<<20)
+	q.Page = pageNumber(v)
 	return q
 }
 
-// encode returns the query of a URL, with what is not the default.
-func (q flagsQuery) encode() string {
-	v := url.Values{}
-	for name, value := range map[string]string{
+// at returns the address of the list.
+func (q flagsQuery) at(path string) listing {
+	return listing{path, map[string]string{
 		"q": q.Search, "state": q.State, "kind": q.Kind, "tag": q.Tag, "runtime": q.Runtime, "context": q.Context, "owner": q.Owner, "sort": q.Sort,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	if q.Page > 1 {
-		v.Set("page", strconv.Itoa(q.Page))
-	}
-	return v.Encode()
+	}}
 }
 
 func (q flagsQuery) filtered() bool {
@@ -223,8 +209,10 @@ func listFlags(q *request) error {
 	}
 	q.notice()
 	v := &flagsView{Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
+	at := asked.at(v.Action)
+	_, back, _ := strings.Cut(at.at(asked.Page), "?")
 	for _, f := range page.Items {
-		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))
+		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], back))
 	}
 	v.Empty = facets.On+facets.Off+facets.Archived == 0
 	v.ConnectURL = q.projectPath("/connect")
@@ -232,16 +220,11 @@ func listFlags(q *request) error {
 		v.Connect = q.connection()
 	}
 	v.choices(facets, len(broken))
-	v.paging(page.Total)
-	return q.render(http.StatusOK, "flags", v)
-}
-
-// link returns the URL of the list with another query.
-func (v *flagsView) link(q flagsQuery) string {
-	if text := q.encode(); text != "" {
-		return v.Action + "?" + text
+	v.pager = at.page(asked.Page, pageSize, len(v.Rows), page.Total, "flag", "flags")
+	if asked.filtered() {
+		v.Clear = listing{v.Action, map[string]string{"sort": asked.Sort}}.at(1)
 	}
-	return v.Action
+	return q.render(http.StatusOK, "flags", v)
 }
 
 // choices fills in what can be selected.
@@ -257,9 +240,8 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 		{"broken", "Problems", broken},
 		{"archived", "Archived", facets.Archived},
 	} {
-		q := v.Query
-		q.State, q.Page = t.state, 1
-		v.States = append(v.States, stateTab{t.name, v.link(q), number(t.n), v.Query.State == t.state})
+		url := v.Query.at(v.Action).at(1, "state", t.state)
+		v.States = append(v.States, stateTab{t.name, url, number(t.n), v.Query.State == t.state})
 	}
 	choice := func(label string, options []option, selected string) []option {
 		out := append([]option{{"", label, selected == ""}}, options...)
@@ -289,34 +271,6 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 	}
 	if len(owners) > 1 || v.Query.Owner != "" {
 		v.Owners = choice("Any owner", owners, v.Query.Owner)
-	}
-}
-
-// paging fills in which page of how many flags is shown.
-func (v *flagsView) paging(total int) {
-	first := (v.Query.Page-1)*pageSize + 1
-	last := first + len(v.Rows) - 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "No flags"
-	case total == 1:
-		v.Range = "1 flag"
-	case len(v.Rows) == total:
-		v.Range = number(total) + " flags"
-	default:
-		v.Range = number(first) + " to " + number(last) + " of " + number(total) + " flags"
-	}
-	q := v.Query
-	if last < total && len(v.Rows) > 0 {
-		q.Page = v.Query.Page + 1
-		v.Older = v.link(q)
-	}
-	if v.Query.Page > 1 {
-		q.Page = v.Query.Page - 1
-		v.Newer = v.link(q)
-	}
-	if v.Query.filtered() {
-		v.Clear = v.link(flagsQuery{Sort: v.Query.Sort})
 	}
 }
 

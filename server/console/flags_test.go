@@ -121,7 +121,7 @@ func TestSwitch(t *testing.T) {
 
 	// An answer for another version does not count, and nobody knows whom groups reach.
 	s.post(s.flagPath("animations")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}, "version": {"9"}, "confirmed": {"9"}}).want(200, "Switch animations off?")
-	s.post(s.flagPath("company-billing")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).want(200, "Switch company-billing off?", "Conditions about groups are not counted")
+	s.post(s.flagPath("company-billing")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).want(200, "Switch company-billing off?", "Condition sets about groups are not counted")
 
 	// Nobody changes, so that it does not ask.
 	s.post(s.flagPath("mobile-update")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).leads(s.flagPath("mobile-update") + "?done=off")
@@ -145,7 +145,7 @@ func TestSwitchOfProtectedFlag(t *testing.T) {
 // review sends a form to the page that says who changes, and returns the form of that page.
 func (s *site) review(path string, form url.Values) url.Values {
 	s.t.Helper()
-	a := s.post(path, with(form, "do", "review")).want(200, "Who changes")
+	a := s.post(path, with(form, "do", "review")).want(200, "Review changes")
 	a.checkPage()
 	return a.form("")
 }

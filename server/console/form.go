@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // A checked is what is wrong with a form. All forms of things embed it.
@@ -20,6 +22,12 @@ func (c *checked) fail(field, format string, args ...any) {
 	if c.Errors[field] == "" {
 		c.Errors[field] = fmt.Sprintf(format, args...)
 	}
+}
+
+// place notes what the Service says against a form at the field that stands for a field of the
+// API, by its name there.
+func (c *checked) place(e *management.Error, fields map[string]string) {
+	c.fail(fields[e.Attr], "%s", e.Text())
 }
 
 // Error returns the message about a field, "" if there is none. Templates ask for it.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -34,14 +33,12 @@ func init() {
 // groupsView is the list of the groups of a type.
 type groupsView struct {
 	layout
-	Action       string
-	Type         string
-	Search       string
-	Tabs         []stateTab
-	Rows         []groupRow
-	Range        string
-	Older, Newer string
-	Clear        string
+	Action string
+	Type   string
+	Search string
+	Tabs   []stateTab
+	Rows   []groupRow
+	pager
 }
 
 type groupRow struct {
@@ -79,10 +76,9 @@ func listGroups(q *request) error {
 	if err != nil {
 		return err
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
+	page := pageNumber(q.Form)
 	search := strings.TrimSpace(q.Form.Get("q"))
-	list, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
@@ -92,25 +88,11 @@ func listGroups(q *request) error {
 	if v.Tabs, err = q.personTabs(strconv.Itoa(index)); err != nil {
 		return err
 	}
-	for _, g := range list.Items {
+	for _, g := range found.Items {
 		v.Rows = append(v.Rows, groupRow{g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt)})
 	}
-	link := func(page int) string {
-		values := url.Values{"page": {strconv.Itoa(page)}}
-		if search != "" {
-			values.Set("q", search)
-		}
-		return v.Action + "?" + values.Encode()
-	}
-	if first := (page-1)*pageSize + 1; len(v.Rows) > 0 {
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + count(list.Total, "group", "groups")
-	}
-	if page*pageSize < list.Total {
-		v.Older = link(page + 1)
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
-	}
+	at := listing{v.Action, map[string]string{"q": search}}
+	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "group", "groups")
 	if search != "" {
 		v.Clear = v.Action
 	}
@@ -222,52 +204,32 @@ func postGroup(q *request) error {
 	}
 	service, key := q.c.Service, q.Form.Get("key")
 	page := q.groupPath(index, key)
-	var g *management.GroupView
-	load := func() error {
-		g, err = service.FindGroup(q.Context(), q.by, q.ref, index, key)
-		return err
-	}
 	if q.PostForm.Get("do") == "delete" {
-		if err := load(); err != nil {
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		if err != nil {
 			return err
 		}
 		if typed := q.PostForm.Get("typed"); typed != key {
-			return q.showGroup(http.StatusUnprocessableEntity, name, g, q.propertyForm(page, g.GroupProperties), deleteForm{Typed: typed, Error: "Type " + key + " to delete the group."})
+			deletion := deleteForm{Typed: typed, Error: "Type " + key + " to delete the group."}
+			return q.showGroup(http.StatusUnprocessableEntity, name, g, q.propertyForm(page, g.GroupProperties), deletion)
 		}
 		if err := service.DeleteGroup(q.Context(), q.by, q.ref, index, key); err != nil {
 			return err
 		}
 		return q.redirect(q.groupsPath(index) + "?done=group-deleted")
 	}
-	return q.changeProperty(q.readPropertyForm(page), propertyChange{
-		now: func() (json.RawMessage, error) {
-			if err := load(); err != nil {
-				return nil, err
-			}
-			return g.GroupProperties, nil
-		},
-		set: func(patch management.PropertyPatch) error {
-			_, err := service.UpdateGroupProperty(q.Context(), q.by, q.ref, index, key, patch)
+	return q.changeProperty(q.readPropertyForm(page), page, q.groupProperties(index, key), func(status int, f *propertyForm) error {
+		if status == http.StatusServiceUnavailable {
+			return q.showGroup(status, name, nil, f, deleteForm{})
+		}
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		if errors.Is(err, management.ErrNotFound) {
+			return errNoPage
+		}
+		if err != nil {
 			return err
-		},
-		remove: func(removal management.PropertyRemoval) error {
-			_, err := service.DeleteGroupProperty(q.Context(), q.by, q.ref, index, key, removal)
-			return err
-		},
-		done: page, what: "Group", item: strconv.Itoa(index) + "/" + key,
-		show: func(status int, f *propertyForm) error {
-			if status == http.StatusServiceUnavailable {
-				return q.showGroup(status, name, nil, f, deleteForm{})
-			}
-			if g == nil {
-				if err := load(); err != nil && !errors.Is(err, management.ErrNotFound) {
-					return err
-				} else if err != nil {
-					return errNoPage
-				}
-			}
-			return q.showGroup(status, name, g, f, deleteForm{})
-		},
+		}
+		return q.showGroup(status, name, g, f, deleteForm{})
 	})
 }
 

@@ -19,10 +19,9 @@ type invitationView struct {
 	Other        string // the user who is signed in is another one
 	SignIn       string
 	Next         string // this page, below the prefix
-	Error        string
+	checked
 
-	FirstName, LastName                          string
-	FirstNameError, LastNameError, PasswordError string
+	FirstName, LastName string
 }
 
 // showInvitation shows what an invitation is for, and what was typed.
@@ -74,16 +73,7 @@ func (q *request) acceptInvitation() error {
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr != "token" {
 		return q.showInvitation(pageOf(e).status, func(v *invitationView) {
 			v.FirstName, v.LastName = first, last
-			switch e.Attr {
-			case "first_name":
-				v.FirstNameError = e.Text()
-			case "last_name":
-				v.LastNameError = e.Text()
-			case "password":
-				v.PasswordError = e.Text()
-			default:
-				v.Error = e.Text()
-			}
+			v.place(e, map[string]string{"first_name": "first_name", "last_name": "last_name", "password": "password"})
 		})
 	}
 	if err != nil {

@@ -35,14 +35,12 @@ type keysView struct {
 	Action string
 	Keys   []keyRow
 	Newest string // the ID of the newest key; a form that is sent again makes no second key
-	Notice string
+	checked
 
-	Label      string
-	LabelError string
-	Reaches    []option
-	Scopes     []scopeField
-	ScopeError string
-	Projects   []option
+	Label    string
+	Reaches  []option
+	Scopes   []scopeField
+	Projects []option
 }
 
 type keyRow struct {
@@ -181,7 +179,9 @@ func createKey(q *request) error {
 		return err
 	}
 	if len(list) > 0 && list[0].ID != q.PostForm.Get("newest") {
-		return q.keys(http.StatusConflict, &keysView{Notice: "The key “" + list[0].Label + "” was made after this page was loaded, and no other one now. If its value is lost, roll or delete it."})
+		v := new(keysView)
+		v.fail("", "The key “%s” was created after this page was loaded, and no other one now. If its value is lost, roll or delete it.", list[0].Label)
+		return q.keys(http.StatusConflict, v)
 	}
 	var scopes []string
 	if q.PostForm.Get("reach") == "all" {
@@ -200,16 +200,10 @@ func createKey(q *request) error {
 	k, err := q.c.Service.CreateKey(q.Context(), q.by, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		v := new(keysView)
-		switch {
-		case e.Attr == "label":
-			v.LabelError = e.Text()
-		case e.Attr == "scopes" && len(scopes) == 0:
-			v.ScopeError = "Choose something that the key may do."
-		case e.Attr != "":
-			v.ScopeError = e.Text()
-		default:
-			v.Notice = e.Text()
+		if e.Attr == "scopes" && len(scopes) == 0 {
+			v.fail("reach", "Choose something that the key may do.")
 		}
+		v.place(e, map[string]string{e.Attr: "reach", "label": "label", "": ""})
 		return q.keys(pageOf(e).status, v)
 	}
 	if err != nil {

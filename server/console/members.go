@@ -42,15 +42,12 @@ type memberListView struct {
 	Members      []memberListRow
 	Invitations  []invitationRow
 	Cut          int // invitations that are not listed
-	Range        string
-	Older, Newer string
-	Mail         bool
-	Notice       string
+	pager
+	Mail bool
+	checked
 
-	Email, FirstName           string
-	EmailError, FirstNameError string
-	Levels                     []option
-	LevelError                 string
+	Email, FirstName string
+	Levels           []option
 }
 
 type memberListRow struct {
@@ -84,6 +81,13 @@ func showMembers(q *request) error {
 	return q.members(http.StatusOK, new(memberListView))
 }
 
+// noticed returns a list of members with a notice.
+func noticed(notice string) *memberListView {
+	v := new(memberListView)
+	v.fail("", "%s", notice)
+	return v
+}
+
 // levelOptions are the levels that a user may give.
 func levelOptions(own, chosen int) (list []option) {
 	for _, level := range []int{management.LevelMember, management.LevelAdmin, management.LevelOwner} {
@@ -97,19 +101,19 @@ func levelOptions(own, chosen int) (list []option) {
 // members shows the members of the organization, and what v says of the form.
 func (q *request) members(status int, v *memberListView) error {
 	organization := q.at.Organization.ID.String()
-	page := max(1, atoi(q.Form.Get("page")))
-	list, err := q.c.Service.ListMembers(q.Context(), q.by, organization, membersOnPage, (page-1)*membersOnPage)
+	page := pageNumber(q.Form)
+	found, err := q.c.Service.ListMembers(q.Context(), q.by, organization, membersOnPage, (page-1)*membersOnPage)
 	if err != nil {
 		return err
 	}
-	if page > 1 && len(list.Items) == 0 {
+	if page > 1 && len(found.Items) == 0 {
 		return errNoPage
 	}
 	v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(), q.c.Service.MailAvailable()
 	if v.Levels == nil {
 		v.Levels = levelOptions(q.at.Level, management.LevelMember)
 	}
-	for _, m := range list.Items {
+	for _, m := range found.Items {
 		row := memberListRow{
 			ID: m.User.UUID.String(), Name: fullName(m.User.FirstName, m.User.LastName, ""), Email: m.User.Email, Level: levelWords[m.Level], Was: m.Level,
 			TwoFactor: m.Is2FAEnabled, Self: m.User.ID == q.by.User.ID, Joined: q.c.moment(m.JoinedAt), Action: v.Action + "/" + m.User.UUID.String(),
@@ -122,14 +126,7 @@ func (q *request) members(status int, v *memberListView) error {
 		}
 		v.Members = append(v.Members, row)
 	}
-	first := (page-1)*membersOnPage + 1
-	v.Range = number(first) + " to " + number(first+len(v.Members)-1) + " of " + count(list.Total, "member", "members")
-	if page > 1 {
-		v.Newer = v.Action + "?page=" + strconv.Itoa(page-1)
-	}
-	if page*membersOnPage < list.Total {
-		v.Older = v.Action + "?page=" + strconv.Itoa(page+1)
-	}
+	v.pager = listing{path: v.Action}.page(page, membersOnPage, len(v.Members), found.Total, "member", "members")
 	if v.May {
 		invitations, err := q.c.Service.ListInvitations(q.Context(), q.by, organization, invitationsListed, 0)
 		if err != nil {
@@ -160,16 +157,7 @@ func inviteMember(q *request) error {
 		Email: optional.Of(v.Email), FirstName: optional.Of(v.FirstName), Level: optional.Of(level), ShowLink: optional.Of(true),
 	})
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) && !errors.Is(e, management.ErrNotFound) {
-		switch e.Attr {
-		case "target_email":
-			v.EmailError = e.Text()
-		case "first_name":
-			v.FirstNameError = e.Text()
-		case "level":
-			v.LevelError = e.Text()
-		default:
-			v.Notice = e.Text()
-		}
+		v.place(e, map[string]string{"target_email": "email", "first_name": "first_name", "level": "level"})
 		return q.members(pageOf(e).status, v)
 	}
 	if err != nil {
@@ -224,11 +212,11 @@ func changeLevel(q *request) error {
 	}
 	level, was := atoi(q.PostForm.Get("level")), atoi(q.PostForm.Get("was"))
 	if m.Level != was && m.Level != level {
-		return q.members(http.StatusConflict, &memberListView{Notice: "Somebody else has changed the level of " + memberName(m) + " meanwhile, to " + levelWords[m.Level] + ". Choose again if you want another one."})
+		return q.members(http.StatusConflict, noticed("Somebody else has changed the level of "+memberName(m)+" meanwhile, to "+levelWords[m.Level]+". Choose again if you want another one."))
 	}
 	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), m.User.UUID.String(), management.MemberPatch{Level: optional.Of(level)})
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
-		return q.members(http.StatusUnprocessableEntity, &memberListView{Notice: memberName(m) + " stays " + levelWords[m.Level] + ": " + e.Text()})
+		return q.members(http.StatusUnprocessableEntity, noticed(memberName(m)+" stays "+levelWords[m.Level]+": "+e.Text()))
 	}
 	if err != nil {
 		return err

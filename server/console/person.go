@@ -1,9 +1,7 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -167,7 +165,7 @@ func (q *request) personEvents(v *personView, id string, several bool) error {
 		return err
 	}
 	for _, e := range events.Items {
-		row := eventRow{Name: e.Event, At: q.c.moment(e.Timestamp), Properties: indented(e.Properties), Count: count(len(readObject(string(e.Properties))), "property", "properties")}
+		row := eventRow{Name: e.Event, At: q.c.moment(e.Timestamp), Properties: pretty(e.Properties), Count: count(len(readObject(string(e.Properties))), "property", "properties")}
 		if several {
 			row.ID = e.DistinctID
 		}
@@ -181,15 +179,6 @@ func (q *request) personEvents(v *personView, id string, several bool) error {
 	return nil
 }
 
-// indented writes JSON for people.
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
 // postPerson changes a property of a person, or deletes the person.
 func postPerson(q *request) error {
 	ref := q.PathValue("person")
@@ -197,38 +186,15 @@ func postPerson(q *request) error {
 		return q.deletePerson(ref)
 	}
 	page := q.personPath(ref)
-	form := q.readPropertyForm(page)
-	service := q.c.Service
-	var p *management.PersonView
-	return q.changeProperty(form, propertyChange{
-		now: func() (json.RawMessage, error) {
-			var err error
-			if p, err = service.GetPerson(q.Context(), q.by, q.ref, ref); err != nil {
-				return nil, err
-			}
-			return p.Properties, nil
-		},
-		set: func(patch management.PropertyPatch) error {
-			_, err := service.UpdatePersonProperty(q.Context(), q.by, q.ref, ref, patch)
+	return q.changeProperty(q.readPropertyForm(page), page, q.personProperties(ref), func(status int, f *propertyForm) error {
+		if status == http.StatusServiceUnavailable {
+			return q.showPerson(status, nil, f, deleteForm{})
+		}
+		p, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, ref)
+		if err != nil {
 			return err
-		},
-		remove: func(removal management.PropertyRemoval) error {
-			_, err := service.DeletePersonProperty(q.Context(), q.by, q.ref, ref, removal)
-			return err
-		},
-		done: page, what: "Person", item: ref,
-		show: func(status int, f *propertyForm) error {
-			if status == http.StatusServiceUnavailable {
-				return q.showPerson(status, nil, f, deleteForm{})
-			}
-			if p == nil {
-				var err error
-				if p, err = service.GetPerson(q.Context(), q.by, q.ref, ref); err != nil {
-					return err
-				}
-			}
-			return q.showPerson(status, p, f, deleteForm{})
-		},
+		}
+		return q.showPerson(status, p, f, deleteForm{})
 	})
 }
 

@@ -27,7 +27,7 @@ func TestRuling101Choice(t *testing.T) {
 	cohort, _, _ := strings.Cut(strings.TrimPrefix(made.header.Get("Location"), "/console"), "?")
 	made = s.post("/projects/1/features/new", url.Values{"name": {"Tour"}, "stage": {"beta"}, "do": {"save"}}).want(303)
 	feature, _, _ := strings.Cut(strings.TrimPrefix(made.header.Get("Location"), "/console"), "?")
-	for _, tt := range []struct{ page, do, in string }{{cohort, "add-member", "Persons in it"}, {feature, "enrol", "Who has enrolled"}} {
+	for _, tt := range []struct{ page, do, in string }{{cohort, "add-member", "Persons in it"}, {feature, "enrol", "Enrollments"}} {
 		s.get(tt.page).want(200).checkPage()
 		post := func(do, person string) *answer { return s.post(tt.page, url.Values{"do": {do}, "person": {person}}) }
 		listed := func(id string) bool {

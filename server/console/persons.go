@@ -30,13 +30,13 @@ type personsView struct {
 	Operators []optionGroup
 	Names     []string // of properties, to choose from
 	Tabs      []stateTab
-	Errors    map[string]string
-	Rows      []personRow
-	Filtered  bool
-	Looked    string // how far a search has looked that has not come to its end
-	Clear     string
-	First     string // the first page; "" if it is this one
-	Next      string
+	checked
+	Rows     []personRow
+	Filtered bool
+	Looked   string // how far a search has looked that has not come to its end
+	Clear    string
+	First    string // the first page; "" if it is this one
+	Next     string
 }
 
 // personsQuery is what the URL of the list says.
@@ -108,7 +108,7 @@ func operatorChoices(chosen string) []optionGroup {
 func listPersons(q *request) error {
 	asked := readPersonsQuery(q.Form)
 	q.notice()
-	v := &personsView{Action: q.projectPath("/persons"), Query: asked, Errors: make(map[string]string), Operators: operatorChoices(asked.Operator)}
+	v := &personsView{Action: q.projectPath("/persons"), Query: asked, Operators: operatorChoices(asked.Operator)}
 	var err error
 	if v.Tabs, err = q.personTabs(""); err != nil {
 		return err
@@ -122,7 +122,7 @@ func listPersons(q *request) error {
 	}
 	filters, field, wrong := asked.filters()
 	if wrong != "" {
-		v.Errors[field] = wrong
+		v.fail(field, "%s", wrong)
 		return q.render(http.StatusUnprocessableEntity, "persons", v)
 	}
 	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{Text: asked.Search, Properties: filters, After: asked.After}, pageSize)
@@ -131,7 +131,7 @@ func listPersons(q *request) error {
 		if field == "" {
 			return errNoPage // the place in the list was made up
 		}
-		v.Errors[field] = e.Text()
+		v.fail(field, "%s", e.Text())
 		return q.render(http.StatusUnprocessableEntity, "persons", v)
 	}
 	if err != nil {

@@ -305,7 +305,7 @@ func TestPersonStoreDown(t *testing.T) {
 func TestGroups(t *testing.T) {
 	s := newSite(t)
 	s.get("/projects/1/groups/0").want(200, "Groups: company", "acme", "seats 70").checkPage()
-	s.get("/projects/1/groups/0?q=ac").want(200, "acme", "1 to 1 of 1 group", "clear the search").checkPage()
+	s.get("/projects/1/groups/0?q=ac").want(200, "acme", "1 group", "clear the search").checkPage()
 	s.get("/projects/1/groups/0?q=x").want(200, "No groups match").checkPage()
 	s.get("/projects/1/groups/4").want(404).checkPage()
 	s.get("/projects/1/groups/x").want(404)

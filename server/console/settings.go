@@ -318,7 +318,7 @@ func saveSettings(q *request) error {
 	changes := make(map[string]json.RawMessage)
 	for i := range allSettings {
 		s := &allSettings[i]
-		now, was := unixLines(q.PostForm.Get(s.name)), unixLines(q.PostForm.Get("was."+s.name))
+		now, was := lines(q.PostForm.Get(s.name)), lines(q.PostForm.Get("was."+s.name))
 		if s.form == settingNumber {
 			now = strings.TrimSpace(now)
 		}
@@ -363,9 +363,7 @@ func saveSettings(q *request) error {
 }
 
 // unixLines returns a text with the line ends of the store: browsers send others.
-func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// words returns what was typed for a setting as messages show it.
 func (s *setting) words(typed string) string {
 	if s.form == settingCheck && typed == "" {
 		return "no"

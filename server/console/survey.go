@@ -298,34 +298,24 @@ func (form *surveyForm) conflicts(changes object, v *survey.View) bool {
 	return false
 }
 
-// A surveyConflictView is the page for somebody who has edited an older state of a survey.
-type surveyConflictView struct {
-	layout
-	Name, List, Action, Survey string
-	Hidden                     []hidden
-	Was                        string // the survey as it is now
-	Theirs, Mine               []changeLine
-}
-
 // surveyConflict shows what others have changed since the form was made, and what saving
 // the form would change now.
 func (q *request) surveyConflict(v *survey.View, form *surveyForm, changes object) error {
 	now := surveyDoc(v)
-	q.layout.Title = "Somebody else changed " + v.Name
-	view := &surveyConflictView{Name: v.Name, List: q.projectPath("/surveys"), Action: q.URL.Path, Survey: q.surveyPath(v.ID)}
 	// What nobody here has touched is as the others have left it.
-	base := make(object)
-	maps.Copy(base, now)
+	base := maps.Clone(now)
 	maps.Copy(base, changes)
-	view.Hidden = []hidden{{"base", string(must(json.Marshal(base)))}}
-	view.Was = string(must(json.Marshal(now)))
+	view := &clashView{
+		Kind: "survey", Name: v.Name, List: q.projectPath("/surveys"), ListName: "Surveys", Keep: q.surveyPath(v.ID),
+		Hidden: []hidden{{"base", string(must(json.Marshal(base)))}},
+	}
 	for _, name := range surveyMembers {
 		view.Theirs = appendJSONChanges(view.Theirs, name, form.Original[name], now[name])
 		if mine := changes[name]; mine != nil {
 			view.Mine = appendJSONChanges(view.Mine, name, now[name], mine)
 		}
 	}
-	return q.render(http.StatusConflict, "survey_conflict", view)
+	return q.clash(view, string(must(json.Marshal(now))))
 }
 
 const maxChangeLines = 60
@@ -345,14 +335,9 @@ func appendJSONChanges(list []changeLine, place string, before, after json.RawMe
 	switch {
 	case a == '{' && (b == '{' || isEmptyJSON(after)) || b == '{' && isEmptyJSON(before):
 		was, is := readObject(string(before)), readObject(string(after))
-		names := make(map[string]bool)
-		for name := range was {
-			names[name] = true
-		}
-		for name := range is {
-			names[name] = true
-		}
-		for _, name := range sortedKeys(names) {
+		all := maps.Clone(was)
+		maps.Copy(all, is)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			list = appendJSONChanges(list, place+"/"+name, was[name], is[name])
 		}
 		return list
@@ -371,15 +356,6 @@ func appendJSONChanges(list []changeLine, place string, before, after json.RawMe
 		return list
 	}
 	return append(list, changeLine{surveyPlace(place), excerpt(before), excerpt(after)})
-}
-
-func sortedKeys(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for name := range set {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // surveyPlace says in words where in a survey something is.

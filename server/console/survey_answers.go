@@ -40,11 +40,10 @@ type answersView struct {
 	Back                        string // the query of the page
 	CSV                         string
 	Rows                        []answerRow
-	Older, Newer                string
-	Range                       string
-	Themes                      []textBlock
-	ThemesOff                   string // why there are none
-	Made                        moment
+	pager
+	Themes    []textBlock
+	ThemesOff string // why there are none
+	Made      moment
 }
 
 // An answerRow is an answer with what is known of its response.
@@ -77,8 +76,7 @@ func surveyAnswers(q *request) error {
 	if i < 0 {
 		return errNoPage
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
+	page := pageNumber(q.Form)
 	v := &answersView{
 		Name: s.Name, List: q.projectPath("/surveys"), Survey: q.surveyPath(s.ID), Results: q.surveyPath(s.ID) + "/results", Question: asked, Text: text(questions[i]["question"]),
 		Action: q.surveyPath(s.ID) + "/answers", Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("archived") != "",
@@ -96,27 +94,18 @@ func surveyAnswers(q *request) error {
 	for j := range list.Results {
 		v.Rows = append(v.Rows, q.answerRow(&list.Results[j], asked, archived))
 	}
-	values := url.Values{"question": {asked}}
-	if v.Search != "" {
-		values.Set("q", v.Search)
-	}
+	at := listing{v.Action, map[string]string{"question": asked, "q": v.Search}}
 	if v.Archived {
-		values.Set("archived", "yes")
+		at.query["archived"] = "yes"
 	}
-	v.CSV = v.Results + ".csv?" + values.Encode()
-	link := func(page int) string {
-		values.Del("page")
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		return values.Encode()
-	}
-	v.Back = link(page)
+	_, query, _ := strings.Cut(at.at(1), "?")
+	v.CSV = v.Results + ".csv?" + query
+	_, v.Back, _ = strings.Cut(at.at(page), "?")
 	if list.HasMore {
-		v.Older = v.Action + "?" + link(page+1)
+		v.Older = at.at(page + 1)
 	}
 	if page > 1 {
-		v.Newer = v.Action + "?" + link(page-1)
+		v.Newer = at.at(page - 1)
 	}
 	v.Range = "No answers"
 	if n := len(v.Rows); n > 0 {

@@ -258,11 +258,7 @@ func resultPoints(o object, stats *survey.QuestionStats) (out []point) {
 	}
 	other, free := left[otherAnswers]
 	delete(left, otherAnswers)
-	names := make(map[string]bool)
-	for answer := range left {
-		names[answer] = true
-	}
-	for _, answer := range sortedKeys(names) {
+	for _, answer := range slices.Sorted(maps.Keys(left)) {
 		out = append(out, point{Label: answer + " (not asked any more)", Value: left[answer]})
 	}
 	if free {

@@ -232,7 +232,7 @@ func TestSurveyErrors(t *testing.T) {
 		{"no number", []string{"responses_limit", "ten"}, "responses_limit", "integer"},
 		{"date", []string{"start_date", "tomorrow"}, "start_date", "date"},
 		{"share", []string{"c0.share", "200"}, "c0.share", `Must be a number from 0 to 100, not "200".`},
-		{"everyone", []string{"c1.share", "100"}, "target", "would ask everyone"},
+		{"everyone", []string{"c1.share", "100"}, "target", "match everyone"},
 		{"value", []string{"c0.f0.operator", "gt", "c0.f0.value", "many"}, "c0.f0.value", "number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -313,9 +313,9 @@ func TestSurveyLife(t *testing.T) {
 	s.post(path, with(form, "do", "launch")).want(422, "Add a question before you launch the survey.").checkPage()
 	form = s.post(path, with(form, "do", "add-open")).form("form")
 	s.post(path, with(form, "do", "launch", "q0.question", "Why?")).leads(path + "?done=survey-launched")
-	s.get(path+"?done=survey-launched").want(200, "The survey runs.", "running", "Stop it").checkPage()
+	s.get(path+"?done=survey-launched").want(200, "The survey runs.", "running", "Stop").checkPage()
 	act("stop").leads(path + "?done=survey-stopped")
-	s.get(path).want(200, "complete", "Resume it").checkPage()
+	s.get(path).want(200, "complete", "Resume").checkPage()
 	act("launch").want(422, "The survey has ended").checkPage()
 	act("resume").leads(path + "?done=survey-resumed")
 	act("archive").leads(path + "?done=survey-archived")

@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -24,17 +23,15 @@ func init() {
 // surveysView is the list of surveys.
 type surveysView struct {
 	layout
-	Action       string
-	Search       string
-	Archived     bool
-	Tabs         []stateTab
-	Types        []option
-	Rows         []surveyRow
-	Starts       []surveyStart
-	Range        string
-	Older, Newer string
-	Clear        string
-	Empty        bool // the project has no surveys
+	Action   string
+	Search   string
+	Archived bool
+	Tabs     []stateTab
+	Types    []option
+	Rows     []surveyRow
+	Starts   []surveyStart
+	pager
+	Empty bool // the project has no surveys
 }
 
 // A surveyRow is a survey in the list.
@@ -69,48 +66,33 @@ func hasSurveys(c *console) bool { return c.Surveys != nil }
 func (q *request) surveyPath(id uuid.UUID) string { return q.projectPath("/surveys/" + id.String()) }
 
 func listSurveys(q *request) error {
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
+	page := pageNumber(q.Form)
 	v := &surveysView{Action: q.projectPath("/surveys"), Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("state") == "archived"}
 	filter := survey.Filter{Archived: &v.Archived, Search: v.Search, Type: q.Form.Get("type")}
-	list, err := q.c.Surveys.List(q.Context(), q.by, q.ref, filter, pageSize, (page-1)*pageSize)
+	found, err := q.c.Surveys.List(q.Context(), q.by, q.ref, filter, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
-	ids := make([]string, len(list.Items))
-	for i, s := range list.Items {
+	ids := make([]string, len(found.Items))
+	for i, s := range found.Items {
 		ids[i] = s.ID.String()
 	}
 	responses, err := q.countResponses(ids)
 	if err != nil {
 		return err
 	}
-	for _, s := range list.Items {
+	for _, s := range found.Items {
 		v.Rows = append(v.Rows, q.surveyRow(s, responses))
 	}
 	q.notice()
 	v.Starts = q.surveyStarts()
 	v.Types = selected([]option{{Value: "", Label: "Any type"}, {Value: "popover", Label: "Popovers"}, {Value: "widget", Label: "Widgets"}, {Value: "external_survey", Label: "Hosted"}, {Value: "api", Label: "API"}}, filter.Type)
-	link := func(state string, page int) string {
-		values := url.Values{}
-		for name, value := range map[string]string{"q": v.Search, "type": filter.Type, "state": state} {
-			if value != "" {
-				values.Set(name, value)
-			}
-		}
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		if len(values) == 0 {
-			return v.Action
-		}
-		return v.Action + "?" + values.Encode()
-	}
+	at := listing{v.Action, map[string]string{"q": v.Search, "type": filter.Type}}
 	for _, t := range []struct {
 		state, name string
 		archived    bool
 	}{{"", "Current", false}, {"archived", "Archived", true}} {
-		n := list.Total
+		n := found.Total
 		if t.archived != v.Archived {
 			other := filter
 			other.Archived = &t.archived
@@ -120,32 +102,17 @@ func listSurveys(q *request) error {
 			}
 			n = count.Total
 		}
-		v.Tabs = append(v.Tabs, stateTab{t.name, link(t.state, 1), number(n), t.archived == v.Archived})
+		v.Tabs = append(v.Tabs, stateTab{t.name, at.at(1, "state", t.state), number(n), t.archived == v.Archived})
 		v.Empty = (t.state == "" || v.Empty) && n == 0
 	}
 	filtered := v.Search != "" || filter.Type != ""
 	v.Empty = v.Empty && !filtered
+	if v.Archived {
+		at.query["state"] = "archived"
+	}
+	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "survey", "surveys")
 	if filtered {
 		v.Clear = v.Action
-	}
-	first := (page-1)*pageSize + 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "No surveys"
-	case len(v.Rows) == list.Total:
-		v.Range = count(list.Total, "survey", "surveys")
-	default:
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + number(list.Total) + " surveys"
-	}
-	state := ""
-	if v.Archived {
-		state = "archived"
-	}
-	if page*pageSize < list.Total {
-		v.Older = link(state, page+1)
-	}
-	if page > 1 {
-		v.Newer = link(state, page-1)
 	}
 	return q.render(http.StatusOK, "surveys", v)
 }
