@@ -52,12 +52,10 @@ type accountView struct {
 
 	FirstName, LastName string
 
-	Address     string // the current one
-	Email       string // as typed
-	Pending     string // an address that is to be verified
-	Unverified  bool
-	Mail        bool
-	HasPassword bool
+	Address                       string // the current one
+	Email                         string // as typed
+	Pending                       string // an address that is to be verified
+	Unverified, Mail, HasPassword bool
 
 	TwoFactor bool
 	Codes     int // backup codes that are left
@@ -238,13 +236,10 @@ func endOtherSessions(q *request) error {
 // A secondFactorView is the page that connects an authenticator.
 type secondFactorView struct {
 	layout
-	Address string // that the authenticator scans
-	Secret  string // in groups of four
-	Path    string // the QR code as SVG
-	Box     string
-	Action  string
-	Cancel  string
-	Error   string
+	Address                    string // that the authenticator scans
+	Secret                     string // in groups of four
+	Path                       string // the QR code as SVG
+	Box, Action, Cancel, Error string
 }
 
 // setUpSecondFactor makes a secret, and shows it to be scanned. It is a POST, because a

@@ -73,7 +73,7 @@ func (q auditQuery) encode() string {
 func auditLog(q *request) error {
 	asked := readAuditQuery(q.Form)
 	v := &auditLogView{Action: q.projectPath("/audit-log"), Item: asked.Item, Query: asked}
-	v.Scopes = []option{{Value: "", Label: "Everything"}}
+	v.Scopes = options("", "Everything")
 	for _, s := range screens {
 		if s.thing != nil {
 			v.Scopes = append(v.Scopes, option{Value: s.thing.scope, Label: s.thing.many})
@@ -126,7 +126,7 @@ func auditLog(q *request) error {
 
 // authors are the members of the organization, and the system.
 func (q *request) authors(chosen string) ([]option, error) {
-	out := []option{{Value: "", Label: "Anybody"}, {Value: "system", Label: "The system"}}
+	out := options("", "Anybody", "system", "The system")
 	list, err := q.c.Service.ListMembers(q.Context(), q.by, q.at.Organization.ID.String(), maxOffered, 0)
 	if err != nil && !isRefusal(err) {
 		return nil, err

@@ -14,11 +14,9 @@ type bar struct {
 
 // A barPart is one share. X and Width are percent of the bar.
 type barPart struct {
-	X, Width string
-	Class    string
-	Label    string // with the share
-	Name     string
-	Share    string
+	X, Width, Class string
+	Label           string // with the share
+	Name, Share     string
 }
 
 // add appends a share that begins at x percent, and returns where the next one does. Shares

@@ -18,8 +18,7 @@ type chart struct {
 
 // A chartColumn is one value. X and Width are percent of the chart, Y and Height pixels.
 type chartColumn struct {
-	X, Width, Y, Height string
-	Class, Title        string
+	X, Width, Y, Height, Class, Title string
 }
 
 // A chartTick is a line across the chart with its value.
@@ -33,10 +32,9 @@ type chartMark struct {
 
 // A point is a value of a chart with what it is about.
 type point struct {
-	Label string
-	Value int
-	Class string
-	Title string
+	Label        string
+	Value        int
+	Class, Title string
 }
 
 // The parts of a chart, in pixels.

@@ -38,12 +38,9 @@ type cohortView struct {
 	layout
 	*cohortForm
 	offered
-	New     bool
-	Deleted bool
-	Action  string
-	List    string
-	Notice  string
-	Tree    nodeView
+	New, Deleted         bool
+	Action, List, Notice string
+	Tree                 nodeView
 
 	Who       string // in words
 	Size      sizeView
@@ -60,18 +57,16 @@ type cohortView struct {
 
 // A nodeView is a node with what its fields offer.
 type nodeView struct {
-	ID       string
-	Raw      string
-	Root     bool
-	Group    bool
-	Other    string // the JSON of what the form has no fields for
-	Joint    string // before it
-	Kinds    []option
-	Children []nodeView
-	Filter   filterView
-	Error    string
-	Empty    bool
-	Deepest  bool // no group can be added
+	ID, Raw     string
+	Root, Group bool
+	Other       string // the JSON of what the form has no fields for
+	Joint       string // before it
+	Kinds       []option
+	Children    []nodeView
+	Filter      filterView
+	Error       string
+	Empty       bool
+	Deepest     bool // no group can be added
 }
 
 // membersView is a page of the persons in a cohort.
@@ -89,10 +84,9 @@ type membersView struct {
 
 // A memberRow is a person in a cohort.
 type memberRow struct {
-	ID, Name, URL string
-	DistinctID    string
-	MoreIDs       int
-	Seen          moment
+	ID, Name, URL, DistinctID string
+	MoreIDs                   int
+	Seen                      moment
 }
 
 // An uploadView is what became of the newest list.
@@ -347,7 +341,7 @@ func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView
 	if n.Any {
 		kind, word = "OR", "or"
 	}
-	out.Kinds = selected([]option{{Value: "AND", Label: "all of these are true"}, {Value: "OR", Label: "one of these is true"}}, kind)
+	out.Kinds = selected(options("AND", "all of these are true", "OR", "one of these is true"), kind)
 	out.Empty = len(n.Children) == 0
 	for i := range n.Children {
 		if *left--; *left < 0 {

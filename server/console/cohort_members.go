@@ -42,8 +42,7 @@ func init() {
 // cohortMembersView is the list of all persons in a cohort.
 type cohortMembersView struct {
 	layout
-	Name         string
-	List, Cohort string
+	Name, List, Cohort string
 	membersView
 }
 
@@ -169,7 +168,7 @@ func addMembers(q *request) error {
 			ids = unpackIDs(strings.NewReader(packed))
 		case told != nil:
 			const parts = "Nothing of it is stored. Go back and send it in parts."
-			return &pageError{http.StatusRequestEntityTooLarge, errLargeUpload.title, parts, false}
+			return failed(http.StatusRequestEntityTooLarge, errLargeUpload.title, parts)
 		default:
 			return q.askUpload(c, effect, kept.count, packed)
 		}
@@ -210,7 +209,7 @@ func (q *request) refusedUpload(err error, c *management.CohortView, in *formUpl
 		return q.showMembersForm(c, in, e.Text(), notice)
 	case in.failed == nil:
 		if pageOf(err).status == http.StatusServiceUnavailable {
-			q.c.Log.ErrorContext(q.Context(), "members of a cohort were not added", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+			q.logFailure("members of a cohort were not added", err)
 			form := cohortFormOf(c)
 			form.fail("ids", "The store does not answer. Send the list again in a while: what is in already does no harm.")
 			return q.showUpload(http.StatusServiceUnavailable, c, form, in, notice)

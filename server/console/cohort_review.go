@@ -16,13 +16,12 @@ import (
 // A cohortReviewView is the page that says who is in a cohort, before it is saved.
 type cohortReviewView struct {
 	layout
-	Name     string
-	New      bool
-	List     string
-	Action   string
-	Hidden   []hidden // the form
-	Uses     []useView
-	Who, Was string // in words
+	Name         string
+	New          bool
+	List, Action string
+	Hidden       []hidden // the form
+	Uses         []useView
+	Who, Was     string // in words
 	effectView
 }
 
@@ -175,15 +174,13 @@ func membersSummary(p *management.CohortPreview, isNew bool) string {
 // versions.
 type clashView struct {
 	layout
-	Kind         string // cohort, for example
-	Name         string
-	List         string
-	ListName     string
-	Keep         string // the thing as it is now
-	Action       string
-	Hidden       []hidden
-	Original     string // as it is now
-	Theirs, Mine []changeLine
+	Kind                 string // cohort, for example
+	Name, List, ListName string
+	Keep                 string // the thing as it is now
+	Action               string
+	Hidden               []hidden
+	Original             string // as it is now
+	Theirs, Mine         []changeLine
 }
 
 // cohortConflict shows what somebody else has changed since a form was made, and what

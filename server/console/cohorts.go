@@ -22,26 +22,24 @@ func init() {
 // cohortsView is the list of cohorts.
 type cohortsView struct {
 	layout
-	Rows         []cohortRow
-	Search, Kind string
-	Kinds        []stateTab
-	Action       string
-	NewURL       string
+	Rows           []cohortRow
+	Search, Kind   string
+	Kinds          []stateTab
+	Action, NewURL string
 	pager
 	Empty bool // the project has no cohorts
 }
 
 // A cohortRow is a cohort in the list.
 type cohortRow struct {
-	Name, URL   string
-	Description string
-	Static      bool
-	Who         string // in words; "" for a list
-	Size        sizeView
-	Uses        []useView
-	MoreUses    int
-	Made        moment
-	Author      string
+	Name, URL, Description string
+	Static                 bool
+	Who                    string // in words; "" for a list
+	Size                   sizeView
+	Uses                   []useView
+	MoreUses               int
+	Made                   moment
+	Author                 string
 }
 
 // A sizeView is how many persons are in a cohort.
@@ -111,7 +109,7 @@ func listCohorts(q *request) error {
 		v.Rows = append(v.Rows, row)
 	}
 	at := listing{v.Action, map[string]string{"kind": kind, "q": asked.Search}}
-	for _, kind := range []option{{Value: "", Label: "All"}, {Value: "properties", Label: "By properties"}, {Value: "list", Label: "Lists"}} {
+	for _, kind := range options("", "All", "properties", "By properties", "list", "Lists") {
 		v.Kinds = append(v.Kinds, stateTab{kind.Label, at.at(1, "kind", kind.Value), "", kind.Value == v.Kind})
 	}
 	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "cohort", "cohorts")

@@ -38,13 +38,10 @@ func (q *request) confirm(status int, title string, v *confirmView) error {
 // A shownView is the page that shows a secret or a link, once.
 type shownView struct {
 	layout
-	Text     string
-	Label    string
-	Value    string
-	Codes    []string
-	Download template.URL // the codes as a file; "" for none
-	Back     string
-	BackName string
+	Text, Label, Value string
+	Codes              []string
+	Download           template.URL // the codes as a file; "" for none
+	Back, BackName     string
 }
 
 // showOnce shows a secret. It is the answer to a POST, because nothing keeps the secret for

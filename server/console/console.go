@@ -195,7 +195,7 @@ func forAdministrators(p page) page {
 	return func(q *request) error {
 		err := p(q)
 		if errors.Is(err, management.ErrForbidden) && !q.administers() {
-			return &pageError{http.StatusForbidden, "Not allowed", "Nothing was changed. Administrators and owners of " + q.at.Organization.Name + " may do it; you are a " + levelWords[q.at.Level] + ".", false}
+			return failed(http.StatusForbidden, "Not allowed", "Nothing was changed. Administrators and owners of "+q.at.Organization.Name+" may do it; you are a "+levelWords[q.at.Level]+".")
 		}
 		return err
 	}

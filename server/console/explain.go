@@ -59,11 +59,10 @@ type explainView struct {
 
 // A typedRow is a property that was typed. Rows without a name do not count.
 type typedRow struct {
-	ID         string // of its fields
-	Key, Value string
-	kind       string
-	Types      []option
-	Error      string
+	ID               string // of its fields
+	Key, Value, kind string
+	Types            []option
+	Error            string
 }
 
 // A groupField is the group of one type.
@@ -83,8 +82,7 @@ type valueRow struct {
 type traceView struct {
 	Value        string
 	On           bool
-	Why          string
-	Hidden       string
+	Why, Hidden  string
 	Dependencies []flags.DependencyTrace
 	Enrollment   *stepView
 	Holdout      *scaleView
@@ -93,14 +91,13 @@ type traceView struct {
 
 // A setView is what happened to a condition set.
 type setView struct {
-	Number  int
-	Outcome string
-	Class   string // good, bad or ""
-	Empty   bool   // it asks for nothing
-	Steps   []stepView
-	Draw    *scaleView
-	Variant *scaleView
-	Pinned  string
+	Number        int
+	Outcome       string
+	Class         string // good, bad or ""
+	Empty         bool   // it asks for nothing
+	Steps         []stepView
+	Draw, Variant *scaleView
+	Pinned        string
 }
 
 // A stepView is one comparison.

@@ -45,13 +45,10 @@ type featureForm struct {
 	Original  string // the JSON of the feature for which the form was made; "" for a new one
 	Confirmed string // the stage of which the person has seen what it does
 
-	Name, Description string
-	Stage             string
-	Documentation     string
-	Payload           string
-	Flag              string     // the key of the flag of a new feature; "" to make one
-	Person            string     // a person who is to be enrolled
-	Namesakes         []namesake // who may be meant
+	Name, Description, Stage, Documentation, Payload string
+	Flag                                             string     // the key of the flag of a new feature; "" to make one
+	Person                                           string     // a person who is to be enrolled
+	Namesakes                                        []namesake // who may be meant
 
 	checked
 }
@@ -73,16 +70,14 @@ func featureOf(f *management.EarlyAccessView) originalFeature {
 type featureView struct {
 	layout
 	*featureForm
-	New        bool
-	Action     string
-	List       string
-	Notice     string
-	Stages     []option
-	Flags      []string
-	Now        featureRow
-	Activity   string
-	Entries    []auditEntry
-	Enrollment *enrollmentView
+	New                  bool
+	Action, List, Notice string
+	Stages               []option
+	Flags                []string
+	Now                  featureRow
+	Activity             string
+	Entries              []auditEntry
+	Enrollment           *enrollmentView
 }
 
 // An enrollmentView is who has enrolled.

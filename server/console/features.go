@@ -26,13 +26,12 @@ type featuresView struct {
 
 // A featureRow is an early access feature in the list.
 type featureRow struct {
-	Name, URL   string
-	Description string
-	Stage       stageView
-	Flag        string // the key
-	FlagURL     string
-	FlagOff     bool
-	Made        moment
+	Name, URL, Description string
+	Stage                  stageView
+	Flag                   string // the key
+	FlagURL                string
+	FlagOff                bool
+	Made                   moment
 }
 
 // A stageView is a stage of an early access feature.
@@ -42,14 +41,10 @@ type stageView struct {
 }
 
 // featureStages are the stages in the order in which features go through them.
-var featureStages = []option{
-	{Value: "draft", Label: "Draft"},
-	{Value: "concept", Label: "Concept"},
-	{Value: "alpha", Label: "Alpha"},
-	{Value: "beta", Label: "Beta"},
-	{Value: "general-availability", Label: "General availability"},
-	{Value: "archived", Label: "Archived"},
-}
+var featureStages = options(
+	"draft", "Draft", "concept", "Concept", "alpha", "Alpha", "beta", "Beta",
+	"general-availability", "General availability", "archived", "Archived",
+)
 
 // stageOf says what a stage means.
 func stageOf(stage string) stageView {

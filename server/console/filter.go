@@ -169,19 +169,16 @@ type suggestion struct {
 // A filterView is a filter with what its fields offer.
 type filterView struct {
 	filterForm
-	ID          string // c0.f0
-	Joint       string // the word before it
-	Nested      bool   // it is in a cohort, where it can be negated
-	Node        bool   // it says that it is a filter, where there are groups as well
-	Operators   []optionGroup
-	GroupTypes  []option
-	Cohorts     []option
-	Inputs      []string // values, with room for one more where there may be several
-	List        string   // of suggested values
-	None, Range bool     // there is no value; there are two
-	KeyError    string
-	ValueError  string
-	Error       string
+	ID                          string // c0.f0
+	Joint                       string // the word before it
+	Nested                      bool   // it is in a cohort, where it can be negated
+	Node                        bool   // it says that it is a filter, where there are groups as well
+	Operators                   []optionGroup
+	GroupTypes, Cohorts         []option
+	Inputs                      []string // values, with room for one more where there may be several
+	List                        string   // of suggested values
+	None, Range                 bool     // there is no value; there are two
+	KeyError, ValueError, Error string
 }
 
 type optionGroup struct {

@@ -41,14 +41,10 @@ func init() {
 type flagView struct {
 	layout
 	*flagForm
-	New      bool
-	On       bool
-	Archived bool
-	Deleted  bool
-	Action   string // where the form is sent
-	List     string // the list of flags
-	Switch   string
-	History  string
+	New, On, Archived, Deleted bool
+	Action                     string // where the form is sent
+	List                       string // the list of flags
+	Switch, History            string
 	flagState
 	Reach    string
 	Shares   bar
@@ -63,42 +59,29 @@ type flagView struct {
 	Enrolled bool     // the early access feature of the flag enrols people
 	Locked   bool     // payloads are encrypted, and not shown
 
-	Sets         []conditionView
-	Parts        []variantView
-	Runtimes     []option
-	Bucketings   []option
-	Hashes       []option
-	Matches      []option
-	Aggregations []option
+	Sets                                                []conditionView
+	Parts                                               []variantView
+	Runtimes, Bucketings, Hashes, Matches, Aggregations []option
 	offered
 }
 
 // A conditionView is a condition set with what its fields offer.
 type conditionView struct {
 	conditionForm
-	ID           string // c0
-	Number       int
-	Words        string
-	Error        string
-	ShareError   string
-	VariantError string
-	Up, Down     bool
-	ByGroup      bool // it is about groups, whose properties its filters look at
-	VariantKeys  []option
-	Aggregations []option
-	Filters      []filterView
+	ID                                     string // c0
+	Number                                 int
+	Words, Error, ShareError, VariantError string
+	Up, Down                               bool
+	ByGroup                                bool // it is about groups, whose properties its filters look at
+	VariantKeys, Aggregations              []option
+	Filters                                []filterView
 }
 
 // A variantView is a variant with the messages about it.
 type variantView struct {
 	variantForm
-	ID           string
-	Hue          string
-	Error        string
-	KeyError     string
-	ShareError   string
-	PayloadError string
-	Rows         int // lines of the payload
+	ID, Hue, Error, KeyError, ShareError, PayloadError string
+	Rows                                               int // lines of the payload
 }
 
 // noVersion is the version of a flag that does not exist yet.
@@ -291,12 +274,12 @@ func selected(options []option, value string) []option {
 
 // fields fills in what the fields of the form show and offer.
 func (v *flagView) fields() {
-	v.Runtimes = selected([]option{{Value: "all", Label: "All runtimes"}, {Value: "client", Label: "Client only"}, {Value: "server", Label: "Server only"}}, v.Runtime)
-	v.Bucketings = selected([]option{{Value: "distinct_id", Label: "Distinct ID"}, {Value: "device_id", Label: "Device ID"}}, v.Bucketing)
-	v.Hashes = selected([]option{{Value: "", Label: "The project's default"}, {Value: "sha1", Label: "SHA-1"}, {Value: "xxhash64", Label: "xxHash64"}}, v.Hash)
-	v.Matches = selected([]option{{Value: "any", Label: "one of them"}, {Value: "all", Label: "all of them"}}, v.ContextMatch)
-	v.Aggregations = selected(append([]option{{Value: "", Label: "Persons"}}, v.GroupTypes...), v.Aggregation)
-	variants := []option{{Value: "", Label: "by weight"}}
+	v.Runtimes = selected(options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
+	v.Bucketings = selected(options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
+	v.Hashes = selected(options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
+	v.Matches = selected(options("any", "one of them", "all", "all of them"), v.ContextMatch)
+	v.Aggregations = selected(append(options("", "Persons"), v.GroupTypes...), v.Aggregation)
+	variants := options("", "by weight")
 	for i, f := range v.Variants {
 		id := variantName(i)
 		v.Parts = append(v.Parts, variantView{
@@ -319,7 +302,7 @@ func (v *flagView) fields() {
 			set.VariantKeys = selected(variants, c.Variant)
 		}
 		if len(v.GroupTypes) > 0 || c.Aggregation != "" {
-			set.Aggregations = selected(append([]option{{Value: "", Label: "same as the flag"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
+			set.Aggregations = selected(append(options("", "same as the flag", "persons", "persons"), v.GroupTypes...), c.Aggregation)
 		}
 		for j, f := range c.Filters {
 			filter := v.filterView(filterName(i, j), f, v.Errors)

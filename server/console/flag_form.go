@@ -31,24 +31,16 @@ type flagForm struct {
 	Version  int // of the flag for which the form was made
 	Reviewed int // the version for which the person has seen who changes; 0: none
 
-	Key, Name      string
-	Active         bool // of a new flag
-	Tags, Contexts string
-	ContextMatch   string
-	Runtime        string
-	Bucketing      string
-	Hash           string
-	Continuity     bool
-	Remote         bool
-	Encrypted      bool
-	EarlyExit      bool
-	Aggregation    string // the index of a group type; "" for persons
-	HoldoutID      string
-	HoldoutShare   string
-	Payload        string // of a flag without variants
-	Base           string // the JSON of all filters
-	Conditions     []conditionForm
-	Variants       []variantForm
+	Key, Name                                              string
+	Active                                                 bool // of a new flag
+	Tags, Contexts, ContextMatch, Runtime, Bucketing, Hash string
+	Continuity, Remote, Encrypted, EarlyExit               bool
+	Aggregation                                            string // the index of a group type; "" for persons
+	HoldoutID, HoldoutShare                                string
+	Payload                                                string // of a flag without variants
+	Base                                                   string // the JSON of all filters
+	Conditions                                             []conditionForm
+	Variants                                               []variantForm
 
 	AsJSON bool   // the filters are edited as JSON
 	JSON   string // as typed
@@ -58,21 +50,14 @@ type flagForm struct {
 
 // A conditionForm is a condition set.
 type conditionForm struct {
-	Raw         string
-	Description string
-	Share       string
-	Variant     string
-	Aggregation string // "" as the flag, "persons", or the index of a group type
-	Filters     []filterForm
+	Raw, Description, Share, Variant string
+	Aggregation                      string // "" as the flag, "persons", or the index of a group type
+	Filters                          []filterForm
 }
 
 // A variantForm is a variant with its payload.
 type variantForm struct {
-	Raw     string
-	Key     string
-	Label   string
-	Share   string
-	Payload string
+	Raw, Key, Label, Share, Payload string
 }
 
 // newPart is the Raw of a part that was just added.

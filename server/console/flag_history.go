@@ -26,10 +26,9 @@ func init() {
 // historyView is the versions of a flag.
 type historyView struct {
 	layout
-	Key          string
-	Flag, Action string
-	Version      int // as it is now
-	Versions     []versionView
+	Key, Flag, Action string
+	Version           int // as it is now
+	Versions          []versionView
 	pager
 	Error string
 }

@@ -341,14 +341,13 @@ func joined(parts []string) string {
 // A conflictView is the page for somebody who has edited an older version of a flag.
 type conflictView struct {
 	layout
-	Key     string
-	Action  string
-	Flag    string // where it is as it is now
-	Hidden  []hidden
-	Version int // as it is now
-	Theirs  []versionView
-	Mine    effectView
-	MineErr string
+	Key, Action string
+	Flag        string // where it is as it is now
+	Hidden      []hidden
+	Version     int // as it is now
+	Theirs      []versionView
+	Mine        effectView
+	MineErr     string
 }
 
 // conflict shows what others have changed since a form was made, and what saving the form

@@ -27,16 +27,15 @@ func init() {
 // A flagAction is a change of a flag that one button makes. It shows first who changes, if
 // somebody does (management.md §5.11).
 type flagAction struct {
-	title, button string // of the question
-	danger        bool
-	turnsOn       bool // what is off may be on
-	action        string
-	cancel        string
-	hidden        []hidden
-	patch         management.PreviewPatch // what is shown first
-	do            func() (*management.FlagView, error)
-	refused       func(*management.Error) error
-	done          func(now *management.FlagView) error
+	title, button  string // of the question
+	danger         bool
+	turnsOn        bool // what is off may be on
+	action, cancel string
+	hidden         []hidden
+	patch          management.PreviewPatch // what is shown first
+	do             func() (*management.FlagView, error)
+	refused        func(*management.Error) error
+	done           func(now *management.FlagView) error
 }
 
 // change makes a change of a flag, or asks first.

@@ -27,19 +27,13 @@ func init() {
 // flagsView is the list of flags.
 type flagsView struct {
 	layout
-	Rows      []flagRow
-	Query     flagsQuery
-	Action    string // where the filters are sent
-	NewURL    string
-	ImportURL string
+	Rows              []flagRow
+	Query             flagsQuery
+	Action            string // where the filters are sent
+	NewURL, ImportURL string
 
-	States   []stateTab
-	Kinds    []option
-	Tags     []option
-	Contexts []option
-	Owners   []option
-	Runtimes []option
-	Sorts    []option
+	States                                         []stateTab
+	Kinds, Tags, Contexts, Owners, Runtimes, Sorts []option
 
 	pager
 	Empty      bool       // the project has no flags
@@ -65,12 +59,19 @@ type option struct {
 	Selected     bool
 }
 
+// options returns options of values, each with its label.
+func options(pairs ...string) (list []option) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, option{Value: pairs[i], Label: pairs[i+1]})
+	}
+	return list
+}
+
 // A flagRow is a flag in the list.
 type flagRow struct {
-	Key, Name, URL string
-	SwitchURL      string
-	Back           string // the query of the list
-	On, Archived   bool
+	Key, Name, URL, SwitchURL string
+	Back                      string // the query of the list
+	On, Archived              bool
 	flagState
 	Protected      bool
 	Version        int
@@ -130,15 +131,15 @@ const recently = 7 * 24 * time.Hour
 // protectedTag is the tag of flags whose switch always asks first.
 const protectedTag = "protected"
 
-var flagKinds = []option{{Value: "boolean", Label: "On or off"}, {Value: "multivariant", Label: "Variants"}, {Value: "experiment", Label: "Experiment"}, {Value: "remote_config", Label: "Remote configuration"}}
+var flagKinds = options(
+	"boolean", "On or off", "multivariant", "Variants", "experiment", "Experiment",
+	"remote_config", "Remote configuration",
+)
 
-var flagSorts = []option{
-	{Value: "", Label: "Newest"},
-	{Value: "-updated_at", Label: "Last changed"},
-	{Value: "key", Label: "Key"},
-	{Value: "-last_called_at", Label: "Last evaluated"},
-	{Value: "updated_at", Label: "Unchanged for longest"},
-}
+var flagSorts = options(
+	"", "Newest", "-updated_at", "Last changed", "key", "Key", "-last_called_at", "Last evaluated",
+	"updated_at", "Unchanged for longest",
+)
 
 func readFlagsQuery(v url.Values) flagsQuery {
 	q := flagsQuery{
@@ -261,7 +262,7 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 		owners = append(owners, option{strconv.FormatInt(o.User.ID, 10), authorName(o.User) + " (" + number(o.Flags) + ")", false})
 	}
 	v.Kinds = choice("Any kind", flagKinds, v.Query.Kind)
-	v.Runtimes = choice("Any runtime", []option{{Value: "all", Label: "All runtimes"}, {Value: "client", Label: "Client only"}, {Value: "server", Label: "Server only"}}, v.Query.Runtime)
+	v.Runtimes = choice("Any runtime", options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Query.Runtime)
 	v.Sorts = choice("", flagSorts, v.Query.Sort)[1:]
 	if len(facets.Tags) > 0 {
 		v.Tags = choice("Any tag", names(facets.Tags), v.Query.Tag)

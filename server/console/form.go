@@ -49,6 +49,6 @@ func (q *request) keep(err error, show func(status int, notice string) error) er
 	if pageOf(err).status != http.StatusServiceUnavailable {
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+	q.logFailure("a form of the console was not saved", err)
 	return show(http.StatusServiceUnavailable, storeDown)
 }

@@ -33,18 +33,15 @@ func init() {
 // groupsView is the list of the groups of a type.
 type groupsView struct {
 	layout
-	Action string
-	Type   string
-	Search string
-	Tabs   []stateTab
-	Rows   []groupRow
+	Action, Type, Search string
+	Tabs                 []stateTab
+	Rows                 []groupRow
 	pager
 }
 
 type groupRow struct {
-	Key, URL   string
-	Properties string
-	Created    moment
+	Key, URL, Properties string
+	Created              moment
 }
 
 // groupType returns the type that the path names.
@@ -102,17 +99,15 @@ func listGroups(q *request) error {
 // groupView is the page about one group.
 type groupView struct {
 	layout
-	List       string
-	Type, Key  string
-	Known      bool // false: the store does not answer, and only the form is shown
-	Created    moment
-	Properties []propertyRow
-	Cut        int
-	Form       *propertyForm
-	Flags      []valueRow
-	Caveat     string
-	Activity   string
-	Delete     deleteForm
+	List, Type, Key  string
+	Known            bool // false: the store does not answer, and only the form is shown
+	Created          moment
+	Properties       []propertyRow
+	Cut              int
+	Form             *propertyForm
+	Flags            []valueRow
+	Caveat, Activity string
+	Delete           deleteForm
 }
 
 func showGroup(q *request) error {

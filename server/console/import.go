@@ -43,15 +43,13 @@ const (
 // importView is the page for documents that are imported and exported.
 type importView struct {
 	layout
-	Action       string
-	ExportAction string
-	Text         string       // that was pasted
-	Kept         keptDocument // that was sent before
-	FileError    string
-	TextError    string
-	Error        string // about neither of them
-	Largest      string
-	Runs         []importRow
+	Action, ExportAction string
+	Text                 string       // that was pasted
+	Kept                 keptDocument // that was sent before
+	FileError, TextError string
+	Error                string // about neither of them
+	Largest              string
+	Runs                 []importRow
 }
 
 // A keptDocument travels from page to page in a hidden field, so that it is uploaded once
@@ -81,11 +79,10 @@ type importCheckView struct {
 
 // An importReport is what an import has done, or would do.
 type importReport struct {
-	Summary  string
-	Proof    string
-	Who      string // changes, before the import
-	Mark     string // of its undo; "": there is nothing to take back
-	Sections []importSection
+	Summary, Proof string
+	Who            string // changes, before the import
+	Mark           string // of its undo; "": there is nothing to take back
+	Sections       []importSection
 }
 
 // An importSection is a part of a report.
@@ -98,19 +95,16 @@ type importSection struct {
 }
 
 type importItem struct {
-	Text, URL string
-	Note      string
-	Code      bool
+	Text, URL, Note string
+	Code            bool
 }
 
 // An importForm is what a browser sends.
 type importForm struct {
-	verb     string
-	run      string
-	name     string
-	text     string // that was pasted
-	document []byte
-	kept     string // the document in the form of keptDocument
+	verb, run, name string
+	text            string // that was pasted
+	document        []byte
+	kept            string // the document in the form of keptDocument
 }
 
 func importPage(q *request) error { return q.showImport(http.StatusOK, &importForm{}, "") }
@@ -255,7 +249,7 @@ func (q *request) importRefused(err error, form *importForm) error {
 	case pageOf(err).status != http.StatusServiceUnavailable:
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a document was not imported", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+	q.logFailure("a document was not imported", err)
 	return q.showImport(http.StatusServiceUnavailable, form, "The store does not answer, so nothing was imported. The document is still here: try again in a while.")
 }
 

@@ -189,20 +189,18 @@ func validRunID(id string) bool {
 // importRunView is the page of one import.
 type importRunView struct {
 	layout
-	ImportURL string
-	Name, By  string
-	Started   moment
-	Running   bool
-	Steps     []importStep
-	Failure   string
-	Undone    bool
+	ImportURL, Name, By string
+	Started             moment
+	Running             bool
+	Steps               []importStep
+	Failure             string
+	Undone              bool
 	importReport
 }
 
 // An importStep is a part of an import, for a bar.
 type importStep struct {
-	Name        string
-	Words       string
+	Name, Words string
 	Done, Total int
 	Waiting     bool // it has not begun
 }
@@ -278,7 +276,7 @@ func undoImport(q *request, u undo) (string, undo, error) {
 	}
 	err = q.c.Service.UndoImport(q.Context(), q.by, q.ref, made)
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrConflict) {
-		return "", undo{}, &pageError{http.StatusConflict, errUndo.title, "Nothing was changed. " + e.Text(), false}
+		return "", undo{}, failed(http.StatusConflict, errUndo.title, "Nothing was changed. "+e.Text())
 	}
 	to := q.projectPath("/import")
 	if err == nil && q.c.imports.undone(q.at.Project.ID, u.Item, q.c.Now()) {

@@ -12,13 +12,12 @@ import (
 // An invitationView is the page of a link that makes its reader a member.
 type invitationView struct {
 	layout
-	Organization string
-	Address      string
-	HasAccount   bool
-	Joins        bool   // the user who is signed in is invited
-	Other        string // the user who is signed in is another one
-	SignIn       string
-	Next         string // this page, below the prefix
+	Organization, Address string
+	HasAccount            bool
+	Joins                 bool   // the user who is signed in is invited
+	Other                 string // the user who is signed in is another one
+	SignIn                string
+	Next                  string // this page, below the prefix
 	checked
 
 	FirstName, LastName string

@@ -102,7 +102,7 @@ func (q *request) keys(status int, v *keysView) error {
 			{Value: "write", Label: "read and change", Selected: given == "write"},
 		}})
 	}
-	v.Projects = []option{{Value: "", Label: "all projects"}}
+	v.Projects = options("", "all projects")
 	for _, p := range projects {
 		p.Selected = p.Value == q.PostForm.Get("project")
 		v.Projects = append(v.Projects, p)

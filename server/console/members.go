@@ -35,13 +35,12 @@ func init() {
 
 type memberListView struct {
 	layout
-	Tabs         []navItem
-	May          bool // the user is an administrator
-	Organization string
-	Action       string
-	Members      []memberListRow
-	Invitations  []invitationRow
-	Cut          int // invitations that are not listed
+	Tabs                 []navItem
+	May                  bool // the user is an administrator
+	Organization, Action string
+	Members              []memberListRow
+	Invitations          []invitationRow
+	Cut                  int // invitations that are not listed
 	pager
 	Mail bool
 	checked
@@ -51,15 +50,13 @@ type memberListView struct {
 }
 
 type memberListRow struct {
-	ID, Name, Email string
-	Level           string
-	Was             int
-	Levels          []option // none: the user may not change it
-	TwoFactor       bool
-	Self            bool
-	Joined          moment
-	Action          string
-	Remove          string // the page that asks; "": the user may not
+	ID, Name, Email, Level string
+	Was                    int
+	Levels                 []option // none: the user may not change it
+	TwoFactor, Self        bool
+	Joined                 moment
+	Action                 string
+	Remove                 string // the page that asks; "": the user may not
 }
 
 type invitationRow struct {

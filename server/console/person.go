@@ -29,33 +29,29 @@ func init() {
 // personView is the page about one person.
 type personView struct {
 	layout
-	List       string
-	Name       string
-	Known      bool // false: the store does not answer, and only the form is shown
-	UUID       string
-	Anonymous  bool
-	Created    moment
-	Seen       moment
-	SeenWords  string // in place of Seen
-	IDs        []string
-	MoreIDs    int
-	Properties []propertyRow
-	Cut        int // properties that are not listed
-	Form       *propertyForm
-	Cohorts    []cohortLink
-	On, Off    []valueRow
-	MoreFlags  int
-	Why        string // all flags of the person, explained
-	Events     []eventRow
-	EventsHint string
-	Activity   string
-	Delete     deleteForm
+	List, Name           string
+	Known                bool // false: the store does not answer, and only the form is shown
+	UUID                 string
+	Anonymous            bool
+	Created, Seen        moment
+	SeenWords            string // in place of Seen
+	IDs                  []string
+	MoreIDs              int
+	Properties           []propertyRow
+	Cut                  int // properties that are not listed
+	Form                 *propertyForm
+	Cohorts              []cohortLink
+	On, Off              []valueRow
+	MoreFlags            int
+	Why                  string // all flags of the person, explained
+	Events               []eventRow
+	EventsHint, Activity string
+	Delete               deleteForm
 }
 
 type cohortLink struct {
-	Name   string
-	URL    string
-	Static bool
+	Name, URL string
+	Static    bool
 }
 
 // An eventRow is an event of a person.
@@ -69,10 +65,9 @@ type eventRow struct {
 
 // A deleteForm asks for the name of what is to be deleted.
 type deleteForm struct {
-	Name   string // what is to be typed
-	Typed  string
-	Error  string
-	Events bool
+	Name         string // what is to be typed
+	Typed, Error string
+	Events       bool
 }
 
 const (

@@ -32,11 +32,10 @@ type problemsView struct {
 
 // A statusView is how the flags are served.
 type statusView struct {
-	Origin  string
-	Checked moment
-	Loaded  moment
-	Old     bool // the definitions were not known to be current for a while
-	Faults  string
+	Origin          string
+	Checked, Loaded moment
+	Old             bool // the definitions were not known to be current for a while
+	Faults          string
 }
 
 // checkedLately is for how long definitions that were known to be current need no warning.
@@ -60,10 +59,9 @@ func (q *request) status() *statusView {
 
 // A problemView is one finding.
 type problemView struct {
-	Severity, Class string
-	Flag, URL       string // "" for what is in no flag
-	Place, Value    string
-	Message, Hint   string
+	Severity, Class             string
+	Flag, URL                   string // "" for what is in no flag
+	Place, Value, Message, Hint string
 }
 
 const problemsListed = 500

@@ -22,16 +22,13 @@ type propertyRow struct {
 
 // A propertyForm is a property that is being changed.
 type propertyForm struct {
-	Action     string
-	Name, Type string
-	Value      string
-	Was        string // its JSON when the form was made; "" if there was none
-	There      bool   // it can be removed
-	Types      []option
-	Names      []string
+	Action, Name, Type, Value string
+	Was                       string // its JSON when the form was made; "" if there was none
+	There                     bool   // it can be removed
+	Types                     []option
+	Names                     []string
 	checked
-	Notice, NoticeAs string
-	Cancel           string
+	Notice, NoticeAs, Cancel string
 }
 
 const (
@@ -193,7 +190,7 @@ func (q *request) keepProperty(err error, f *propertyForm, show func(int, *prope
 	case ok, pageOf(err).status != http.StatusServiceUnavailable:
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a property was not saved", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+	q.logFailure("a property was not saved", err)
 	f.Notice = storeDown
 	return show(http.StatusServiceUnavailable, f)
 }

@@ -22,16 +22,13 @@ var templateFiles embed.FS
 
 // A layout is what surrounds all pages. The view of a page embeds it.
 type layout struct {
-	Prefix       string
-	Title        string
-	User, Email  string // "": nobody is signed in
-	Project      string
-	Organization string
-	Home         string
-	Nav          []navItem
-	Done         string    // what was just done, in words
-	Undo         *undoView // takes it back; nil: nothing does
-	Posted       bool      // the page answers a form, which is not saved if it is still here
+	Prefix, Title               string
+	User, Email                 string // "": nobody is signed in
+	Project, Organization, Home string
+	Nav                         []navItem
+	Done                        string    // what was just done, in words
+	Undo                        *undoView // takes it back; nil: nothing does
+	Posted                      bool      // the page answers a form, which is not saved if it is still here
 }
 
 type navItem struct {

@@ -63,7 +63,7 @@ type setting struct {
 // The settings of a project. What the second list has is of use to PostHog's JavaScript SDK
 // alone.
 var (
-	yesNo        = []option{{Value: "", Label: "not set"}, {Value: "true", Label: "on"}, {Value: "false", Label: "off"}}
+	yesNo        = options("", "not set", "true", "on", "false", "off")
 	mainSettings = []setting{
 		{name: "name", label: "Name"},
 		{name: "timezone", label: "Time zone", hint: "For example Europe/Berlin."},
@@ -79,7 +79,7 @@ var (
 		{name: "autocapture_exceptions_opt_in", label: "Capture of exceptions", form: settingChoice, options: yesNo},
 		{name: "autocapture_web_vitals_opt_in", label: "Capture of web vitals", form: settingChoice, options: yesNo},
 		{name: "capture_performance_opt_in", label: "Capture of performance", form: settingChoice, options: yesNo},
-		{name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice, options: []option{{Value: "", Label: "not set"}, {Value: "0", Label: "off"}, {Value: "1", Label: "stateless"}, {Value: "2", Label: "stateful"}}},
+		{name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice, options: options("", "not set", "0", "off", "1", "stateless", "2", "stateful")},
 		{name: "completed_snippet_onboarding", label: "The application has been connected", form: settingCheck},
 		{name: "session_recording_network_payload_capture_config", label: "What recordings keep of network requests", hint: "A JSON object.", form: settingJSON},
 	}
@@ -144,30 +144,23 @@ func warnOfRetention(was, now string) string {
 
 // A settingField is a setting as its form shows it.
 type settingField struct {
-	Name, Label, Hint string
-	Value, Was, Error string
-	Sure              string // what the user has been warned of
-	Check, Lines      bool
-	Mono, Number      bool
-	Options           []option
+	Name, Label, Hint, Value, Was, Error string
+	Sure                                 string // what the user has been warned of
+	Check, Lines, Mono, Number           bool
+	Options                              []option
 }
 
 type settingsView struct {
 	layout
-	Tabs         []navItem
-	May          bool // the user is an administrator
-	Role         string
-	Action       string
-	Main, More   []settingField
-	MoreOpen     bool
-	Key          string
-	HasSecret    bool
-	HasBackup    bool
-	Usage        []usageRow
-	Import       string
-	Connect      string
-	Notice       string
-	Organization string
+	Tabs                                  []navItem
+	May                                   bool // the user is an administrator
+	Role, Action                          string
+	Main, More                            []settingField
+	MoreOpen                              bool
+	Key                                   string
+	HasSecret, HasBackup                  bool
+	Usage                                 []usageRow
+	Import, Connect, Notice, Organization string
 }
 
 // A usageRow is a quota and how much of it is used.

@@ -29,11 +29,9 @@ func init() {
 
 type signInView struct {
 	layout
-	Address string
-	Next    string
-	Error   string
-	Kept    []hidden // a form that waits until its user is signed in; none: there is none
-	Lost    string   // what of it is not kept
+	Address, Next, Error string
+	Kept                 []hidden // a form that waits until its user is signed in; none: there is none
+	Lost                 string   // what of it is not kept
 }
 
 func (q *request) signInView() *signInView {
@@ -264,8 +262,7 @@ func forgot(q *request) error {
 // A resetView is the page of a link that gives another password.
 type resetView struct {
 	layout
-	Address string
-	Error   string
+	Address, Error string
 }
 
 func resetPage(q *request) error { return q.showReset(http.StatusOK, "") }

@@ -49,17 +49,14 @@ type surveyView struct {
 	layout
 	offered
 	*surveyForm
-	Name     string
-	New      bool
-	List     string
-	Action   string
-	Results  string
-	Activity string
-	State    surveyState
-	Notice   string
-	Base     string // the survey as JSON
-	Was      string // what it was when the form was made
-	ID       string // which programs ask for; "" for a new one
+	Name                            string
+	New                             bool
+	List, Action, Results, Activity string
+	State                           surveyState
+	Notice                          string
+	Base                            string // the survey as JSON
+	Was                             string // what it was when the form was made
+	ID                              string // which programs ask for; "" for a new one
 
 	Groups    []partView
 	Questions []questionView
@@ -86,13 +83,12 @@ type partView struct {
 
 // A fieldView is a field with what was typed.
 type fieldView struct {
-	ID, Label, Hint, Kind, Unit, List string
-	Value                             string
-	Rows                              int
-	Options                           []option
-	Refresh                           bool
-	Swatch                            string // the colour that the value is
-	Error                             string
+	ID, Label, Hint, Kind, Unit, List, Value string
+	Rows                                     int
+	Options                                  []option
+	Refresh                                  bool
+	Swatch                                   string // the colour that the value is
+	Error                                    string
 }
 
 // A questionView is a question with its fields.
@@ -480,7 +476,10 @@ func surveyReach(form *surveyForm, words *words.Names) string {
 
 // fields fills in what the fields of the form show and offer.
 func (v *surveyView) fields() {
-	v.Targets = selected([]option{{Value: "", Label: "Everyone"}, {Value: "filters", Label: "Persons who match condition sets"}, {Value: "flag", Label: "Persons for whom a flag is on"}}, v.Target)
+	v.Targets = selected(options(
+		"", "Everyone", "filters", "Persons who match condition sets",
+		"flag", "Persons for whom a flag is on",
+	), v.Target)
 	v.TargetKey = v.field(&targetFlag, "", v.Doc)
 	for _, g := range surveyGroups {
 		out := partView{ID: g.ID, Title: g.Title, Hint: g.Hint, Closed: g.Closed}
@@ -541,7 +540,7 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 	if e := v.Errors[name+".validation"]; e != "" {
 		out.Error = e
 	}
-	places := []option{{Value: "", Label: "the next question"}, {Value: "end", Label: "the end"}}
+	places := options("", "the next question", "end", "the end")
 	for j, other := range all {
 		if j != i {
 			places = append(places, option{Value: strconv.Itoa(j), Label: "question " + strconv.Itoa(j+1) + ": " + shorten(text(other["question"]), 40)})

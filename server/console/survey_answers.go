@@ -34,8 +34,7 @@ type answersView struct {
 	layout
 	Name, List, Survey, Results string
 	Question, Text              string // its ID, and what it asks
-	Action                      string
-	Search                      string
+	Action, Search              string
 	Archived                    bool
 	Back                        string // the query of the page
 	CSV                         string
@@ -48,21 +47,17 @@ type answersView struct {
 
 // An answerRow is an answer with what is known of its response.
 type answerRow struct {
-	ID           string
-	Text         string
-	Person       string
-	PersonURL    string
-	At           moment
-	About        string
-	Archived     bool
-	OtherAnswers []string
+	ID, Text, Person, PersonURL string
+	At                          moment
+	About                       string
+	Archived                    bool
+	OtherAnswers                []string
 }
 
 // A textBlock is a part of a summary: a heading, a list, or a paragraph.
 type textBlock struct {
-	Heading string
-	Text    string
-	Items   []string
+	Heading, Text string
+	Items         []string
 }
 
 func surveyAnswers(q *request) error {

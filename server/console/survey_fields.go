@@ -38,7 +38,9 @@ var surveyGroups = []fieldGroup{
 		member("text", "conditions.linkedFlagVariant", "Variant of that flag").inBrowsers().hint("A key, or any. Without one the flag has to be on."),
 	}},
 	{ID: "schedule", Title: "Schedule", Closed: true, fields: []formField{
-		member("choice", "schedule", "A person is asked").choices([]option{{Value: "once", Label: "once"}, {Value: "recurring", Label: "once in each iteration"}, {Value: "always", Label: "always, also after an answer"}}, "once"),
+		member("choice", "schedule", "A person is asked").choices(options(
+			"once", "once", "recurring", "once in each iteration", "always", "always, also after an answer",
+		), "once"),
 		member("number", "responses_limit", "Ends after").unit("responses"),
 		member("number", "iteration_count", "Iterations"),
 		member("number", "iteration_frequency_days", "An iteration has").unit("days"),
@@ -46,30 +48,25 @@ var surveyGroups = []fieldGroup{
 		member("date", "end_date", "Ends").hint("In UTC."),
 		member("number", "response_sampling_limit", "At most").unit("responses, spread over the days"),
 		member("number", "response_sampling_interval", "Spread over"),
-		member("choice", "response_sampling_interval_type", "Unit of that").choices([]option{{Value: "", Label: "none"}, {Value: "day", Label: "days"}, {Value: "week", Label: "weeks"}, {Value: "month", Label: "months"}}, ""),
+		member("choice", "response_sampling_interval_type", "Unit of that").choices(options("", "none", "day", "days", "week", "weeks", "month", "months"), ""),
 		member("date", "response_sampling_start_date", "Spread from").hint("In UTC, from today on."),
 		member("truth", "enable_partial_responses", "Answers count as soon as they are given, also if the survey is not completed"),
 	}},
 	{ID: "look", Title: "Appearance", Closed: true, fields: []formField{
-		member("choice", "appearance.position", "Place").inBrowsers().choices([]option{
-			{Value: "", Label: "the default"},
-			{Value: "top_left", Label: "top left"},
-			{Value: "top_center", Label: "top centre"},
-			{Value: "top_right", Label: "top right"},
-			{Value: "middle_left", Label: "middle left"},
-			{Value: "middle_center", Label: "middle"},
-			{Value: "middle_right", Label: "middle right"},
-			{Value: "left", Label: "bottom left"},
-			{Value: "center", Label: "bottom centre"},
-			{Value: "right", Label: "bottom right"},
-			{Value: "next_to_trigger", Label: "beside what opens it"},
-		}, ""),
+		member("choice", "appearance.position", "Place").inBrowsers().choices(options(
+			"", "the default", "top_left", "top left", "top_center", "top centre", "top_right", "top right",
+			"middle_left", "middle left", "middle_center", "middle", "middle_right", "middle right",
+			"left", "bottom left", "center", "bottom centre", "right", "bottom right",
+			"next_to_trigger", "beside what opens it",
+		), ""),
 		member("number", "appearance.surveyPopupDelaySeconds", "Appears after").inBrowsers().unit("seconds"),
-		member("choice", "appearance.widgetType", "Opened by").onType("widget").choices([]option{{Value: "", Label: "the default"}, {Value: "button", Label: "a button"}, {Value: "tab", Label: "a tab"}, {Value: "selector", Label: "an element of the page"}}, ""),
+		member("choice", "appearance.widgetType", "Opened by").onType("widget").choices(options(
+			"", "the default", "button", "a button", "tab", "a tab", "selector", "an element of the page",
+		), ""),
 		member("text", "appearance.widgetLabel", "Label of the button").onType("widget"),
 		member("text", "appearance.widgetSelector", "The element").onType("widget").hint("A CSS selector, such as #feedback."),
 		member("color", "appearance.widgetColor", "Colour of the button").onType("widget"),
-		member("choice", "appearance.tabPosition", "Edge of the tab").onType("widget").choices([]option{{Value: "", Label: "the default"}, {Value: "top", Label: "top"}, {Value: "left", Label: "left"}, {Value: "right", Label: "right"}, {Value: "bottom", Label: "bottom"}}, ""),
+		member("choice", "appearance.tabPosition", "Edge of the tab").onType("widget").choices(options("", "the default", "top", "top", "left", "left", "right", "right", "bottom", "bottom"), ""),
 		member("color", "appearance.backgroundColor", "Background"),
 		member("color", "appearance.textColor", "Text"),
 		member("color", "appearance.borderColor", "Border"),
@@ -107,32 +104,24 @@ var surveyFields = func() []formField {
 	return out
 }()
 
-var surveyTypes = []option{
-	{Value: "popover", Label: "Popover: in a corner of the page"},
-	{Value: "widget", Label: "Widget: opened by a button or tab"},
-	{Value: "external_survey", Label: "Hosted: on a page of its own"},
-	{Value: "api", Label: "API: your program shows it"},
-}
+var surveyTypes = options(
+	"popover", "Popover: in a corner of the page", "widget", "Widget: opened by a button or tab",
+	"external_survey", "Hosted: on a page of its own", "api", "API: your program shows it",
+)
 
 // surveyTypeNames are the types in one word.
 var surveyTypeNames = map[string]string{"popover": "popover", "widget": "widget", "external_survey": "hosted", "api": "API"}
 
-var matchOptions = []option{
-	{Value: "icontains", Label: "contains this"},
-	{Value: "not_icontains", Label: "does not contain this"},
-	{Value: "exact", Label: "is this"},
-	{Value: "is_not", Label: "is not this"},
-	{Value: "regex", Label: "matches this pattern"},
-	{Value: "not_regex", Label: "does not match this pattern"},
-}
+var matchOptions = options(
+	"icontains", "contains this", "not_icontains", "does not contain this", "exact", "is this",
+	"is_not", "is not this", "regex", "matches this pattern",
+	"not_regex", "does not match this pattern",
+)
 
-var questionTypes = []option{
-	{Value: "open", Label: "Free text"},
-	{Value: "single_choice", Label: "One choice"},
-	{Value: "multiple_choice", Label: "Several choices"},
-	{Value: "rating", Label: "Rating"},
-	{Value: "link", Label: "Link"},
-}
+var questionTypes = options(
+	"open", "Free text", "single_choice", "One choice", "multiple_choice", "Several choices",
+	"rating", "Rating", "link", "Link",
+)
 
 var questionTypeNames = map[string]string{"open": "free text", "single_choice": "one choice", "multiple_choice": "several choices", "rating": "rating", "link": "link"}
 
@@ -140,9 +129,9 @@ var questionFields = []formField{
 	member("choice", "type", "Type").choices(questionTypes, "open").refreshing(),
 	member("area", "question", "Question").rows(2),
 	member("area", "description", "Explanation").rows(2).more(),
-	member("choice", "descriptionContentType", "The explanation is").choices([]option{{Value: "text", Label: "plain text"}, {Value: "html", Label: "HTML"}}, "text").more(),
+	member("choice", "descriptionContentType", "The explanation is").choices(options("text", "plain text", "html", "HTML"), "text").more(),
 	member("text", "link", "Leads to").onType("link").hint("https://… or mailto:…"),
-	member("choice", "display", "Shown as").onType("rating").choices([]option{{Value: "number", Label: "numbers"}, {Value: "emoji", Label: "faces"}}, "number"),
+	member("choice", "display", "Shown as").onType("rating").choices(options("number", "numbers", "emoji", "faces"), "number"),
 	scaleField(),
 	member("text", "lowerBoundLabel", "Label of the lowest").onType("rating"),
 	member("text", "upperBoundLabel", "Label of the highest").onType("rating"),
@@ -204,9 +193,7 @@ func flagField(name, label string) formField {
 
 // scaleField is the scale of a rating.
 func scaleField() formField {
-	f := member("choice", "scale", "Scale").onType("rating").refreshing().choices([]option{
-		{Value: "2", Label: "thumbs up or down"}, {Value: "3", Label: "1 to 3"}, {Value: "5", Label: "1 to 5"}, {Value: "7", Label: "1 to 7"}, {Value: "10", Label: "0 to 10"},
-	}, "")
+	f := member("choice", "scale", "Scale").onType("rating").refreshing().choices(options("2", "thumbs up or down", "3", "1 to 3", "5", "1 to 5", "7", "1 to 7", "10", "0 to 10"), "")
 	f.set = func(_ json.RawMessage, typed string) json.RawMessage { return numberJSON(typed) }
 	return f
 }

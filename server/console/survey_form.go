@@ -146,19 +146,17 @@ func questionsOf(doc object) []object {
 
 // A formField stands for one member of a survey or of a question.
 type formField struct {
-	Name    string
-	Label   string
-	Hint    string
-	Kind    string // text, area, number, truth, choice, color, date, names or lines
-	Unit    string
-	List    string // of suggestions
-	Rows    int
-	Options []option
-	Default string // of a choice, while the member is not there
-	Refresh bool   // other fields depend on it
-	More    bool   // it is opened on demand
-	Path    []string
-	On      func(object) bool // whether the field is shown; nil: always
+	Name, Label, Hint string
+	Kind              string // text, area, number, truth, choice, color, date, names or lines
+	Unit              string
+	List              string // of suggestions
+	Rows              int
+	Options           []option
+	Default           string // of a choice, while the member is not there
+	Refresh           bool   // other fields depend on it
+	More              bool   // it is opened on demand
+	Path              []string
+	On                func(object) bool // whether the field is shown; nil: always
 
 	get func(json.RawMessage) string
 	set func(was json.RawMessage, typed string) json.RawMessage
@@ -580,11 +578,11 @@ func answerKeys(q object) []option {
 	case "rating":
 		switch text(q["scale"]) {
 		case "10":
-			return []option{{Value: "detractors", Label: "0 to 6"}, {Value: "passives", Label: "7 or 8"}, {Value: "promoters", Label: "9 or 10"}}
+			return options("detractors", "0 to 6", "passives", "7 or 8", "promoters", "9 or 10")
 		case "2":
-			return []option{{Value: "negative", Label: "thumbs down"}, {Value: "positive", Label: "thumbs up"}}
+			return options("negative", "thumbs down", "positive", "thumbs up")
 		}
-		return []option{{Value: "negative", Label: "a low rating"}, {Value: "neutral", Label: "a middle rating"}, {Value: "positive", Label: "a high rating"}}
+		return options("negative", "a low rating", "neutral", "a middle rating", "positive", "a high rating")
 	}
 	return nil
 }

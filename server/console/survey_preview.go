@@ -29,17 +29,14 @@ type previewView struct {
 
 // A previewScreen is what is seen at once.
 type previewScreen struct {
-	Where       string // which screen it is
-	Title, Text string
-	Optional    bool
-	Open        bool
-	Placeholder string
-	Round       bool // one of the choices
-	Choices     []previewChoice
-	Ratings     []previewRating
-	Low, High   string
-	Link        string
-	Button      string
+	Where                   string // which screen it is
+	Title, Text             string
+	Optional, Open          bool
+	Placeholder             string
+	Round                   bool // one of the choices
+	Choices                 []previewChoice
+	Ratings                 []previewRating
+	Low, High, Link, Button string
 }
 
 type previewChoice struct {

@@ -29,16 +29,15 @@ func init() {
 // resultsView is what people have answered to a survey.
 type resultsView struct {
 	layout
-	Name, List, Survey string
-	State              surveyState
-	Headline           string
-	Unknown            string // why there are no figures
-	Numbers            []figure
-	Days               chart
-	DayRows            []countRow
-	DaysCSV, AllCSV    string
-	Zone               string
-	Questions          []questionResult
+	Name, List, Survey    string
+	State                 surveyState
+	Headline              string
+	Unknown               string // why there are no figures
+	Numbers               []figure
+	Days                  chart
+	DayRows               []countRow
+	DaysCSV, AllCSV, Zone string
+	Questions             []questionResult
 }
 
 // A figure is a number with what it counts.
@@ -65,9 +64,8 @@ type questionResult struct {
 
 // A scoreView is a net promoter score with how it comes about.
 type scoreView struct {
-	Score   string
-	Formula string
-	Bar     bar
+	Score, Formula string
+	Bar            bar
 }
 
 // newestShown is how many answers in words the results show.

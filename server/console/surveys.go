@@ -23,13 +23,12 @@ func init() {
 // surveysView is the list of surveys.
 type surveysView struct {
 	layout
-	Action   string
-	Search   string
-	Archived bool
-	Tabs     []stateTab
-	Types    []option
-	Rows     []surveyRow
-	Starts   []surveyStart
+	Action, Search string
+	Archived       bool
+	Tabs           []stateTab
+	Types          []option
+	Rows           []surveyRow
+	Starts         []surveyStart
 	pager
 	Empty bool // the project has no surveys
 }
@@ -41,8 +40,7 @@ type surveyRow struct {
 	Kind                     string
 	Asks                     string // the first question, and how many more
 	Responses, Limit         string
-	Launched, Ended          moment
-	Made                     moment
+	Launched, Ended, Made    moment
 	Author                   string
 }
 
@@ -86,7 +84,10 @@ func listSurveys(q *request) error {
 	}
 	q.notice()
 	v.Starts = q.surveyStarts()
-	v.Types = selected([]option{{Value: "", Label: "Any type"}, {Value: "popover", Label: "Popovers"}, {Value: "widget", Label: "Widgets"}, {Value: "external_survey", Label: "Hosted"}, {Value: "api", Label: "API"}}, filter.Type)
+	v.Types = selected(options(
+		"", "Any type", "popover", "Popovers", "widget", "Widgets", "external_survey", "Hosted",
+		"api", "API",
+	), filter.Type)
 	at := listing{v.Action, map[string]string{"q": v.Search, "type": filter.Type}}
 	for _, t := range []struct {
 		state, name string

@@ -99,10 +99,8 @@ func (q *request) offerUndo(u undo, back string) {
 	q.layout.Undo = &undoView{action, []hidden{{"undo", u.String()}, {"back", back}}}
 }
 
-var errUndo = &pageError{
-	http.StatusConflict, "This cannot be undone any more",
-	"Nothing was changed. It has been changed again since, or it is undone already: its history says by whom.", false,
-}
+var errUndo = failed(http.StatusConflict, "This cannot be undone any more",
+	"Nothing was changed. It has been changed again since, or it is undone already: its history says by whom.")
 
 // undoChange takes a change back.
 func undoChange(q *request) error {
@@ -116,7 +114,7 @@ func undoChange(q *request) error {
 		return errUndo
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
-		return &pageError{http.StatusUnprocessableEntity, "This cannot be undone", "Nothing was changed. " + e.Text(), false}
+		return failed(http.StatusUnprocessableEntity, "This cannot be undone", "Nothing was changed. "+e.Text())
 	}
 	if err != nil {
 		return err
