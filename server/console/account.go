@@ -104,14 +104,18 @@ func (q *request) account(status int, fill func(*accountView)) error {
 	const few = 3 // backup codes
 	v := &accountView{
 		Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Address: me.Email,
-		Mail: q.c.Service.MailAvailable(), HasPassword: me.HasPassword, TwoFactor: factor.IsEnabled, Codes: factor.BackupCodesRemaining, CodesLow: factor.BackupCodesRemaining < few,
+		Mail: q.c.Service.MailAvailable(), HasPassword: me.HasPassword, TwoFactor: factor.IsEnabled, Codes: factor.BackupCodesRemaining,
+		CodesLow: factor.BackupCodesRemaining < few,
 	}
 	if me.PendingEmail != nil {
 		v.Pending = *me.PendingEmail
 	}
 	v.Unverified = v.Mail && v.Pending == "" && (me.IsEmailVerified == nil || !*me.IsEmailVerified)
 	for _, s := range sessions {
-		row := sessionRow{Browser: s.Browser, Address: s.Address, Current: s.Current, Seen: q.c.moment(s.SeenAt), Created: q.c.moment(s.CreatedAt), End: v.Action + "/sessions/" + s.ID.String() + "/end"}
+		row := sessionRow{
+			Browser: s.Browser, Address: s.Address, Current: s.Current, Seen: q.c.moment(s.SeenAt), Created: q.c.moment(s.CreatedAt),
+			End: v.Action + "/sessions/" + s.ID.String() + "/end",
+		}
 		if row.Browser == "" {
 			row.Browser = "Another browser or program"
 		}
@@ -126,7 +130,9 @@ func (q *request) account(status int, fill func(*accountView)) error {
 
 // changeAccount saves what one form of the account says. It shows the account with the
 // message if a value is refused: refused fills in the fields.
-func (q *request) changeAccount(patch management.UserPatch, refused func(v *accountView, e *management.Error)) (*management.UserView, error) {
+func (q *request) changeAccount(patch management.UserPatch, refused func(v *accountView, e *management.Error)) (*management.UserView,
+	error,
+) {
 	me, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
 		q.sayWhen(e)
@@ -137,15 +143,18 @@ func (q *request) changeAccount(patch management.UserPatch, refused func(v *acco
 
 func saveName(q *request) error {
 	first, last := q.PostForm.Get("first_name"), q.PostForm.Get("last_name")
-	me, err := q.changeAccount(management.UserPatch{FirstName: optional.Of(first), LastName: optional.Of(last)}, func(v *accountView, e *management.Error) {
-		v.FirstName, v.LastName = first, last
-		v.place(e, map[string]string{"first_name": "first_name", "last_name": "last_name"})
-	})
+	me, err := q.changeAccount(management.UserPatch{FirstName: optional.Of(first), LastName: optional.Of(last)},
+		func(v *accountView, e *management.Error) {
+			v.FirstName, v.LastName = first, last
+			v.place(e, map[string]string{"first_name": "first_name", "last_name": "last_name"})
+		})
 	if me == nil {
 		return err
 	}
 	was := q.by.User
-	return q.done(q.accountPath(), "saved", undo{"Name", "@me", string(must(json.Marshal([]string{was.FirstName, was.LastName, me.FirstName, me.LastName})))})
+	return q.done(q.accountPath(), "saved", undo{
+		"Name", "@me", string(must(json.Marshal([]string{was.FirstName, was.LastName, me.FirstName, me.LastName}))),
+	})
 }
 
 func changeAddress(q *request) error {
@@ -172,7 +181,8 @@ func changeAddress(q *request) error {
 }
 
 func keepAddress(q *request) error {
-	if _, err := q.c.Service.CancelEmailChange(q.Context(), q.by); err != nil && !errors.Is(err, management.ErrInvalid) { // it is done already
+	// it is done already
+	if _, err := q.c.Service.CancelEmailChange(q.Context(), q.by); err != nil && !errors.Is(err, management.ErrInvalid) {
 		return err
 	}
 	return q.redirect(q.accountPath() + "?done=address-kept")
@@ -262,7 +272,9 @@ func (q *request) scan(status int, setup *management.TwoFactorSetup, refusal str
 		return err
 	}
 	q.layout.Title = "Connect an authenticator"
-	v := &secondFactorView{Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal}
+	v := &secondFactorView{
+		Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal,
+	}
 	v.Path, v.Box = drawQR(picture)
 	for part := range groups(setup.Secret, 4) {
 		v.Secret += part + " "
@@ -325,7 +337,8 @@ func confirmSecondFactor(q *request) error {
 		if e.Code == "token_invalid" && len(setup.OTPAuthURL) <= maxSetup && strings.HasPrefix(setup.OTPAuthURL, otpScheme) {
 			_, rest, _ := strings.Cut(setup.OTPAuthURL, "secret=")
 			setup.Secret, _, _ = strings.Cut(rest, "&")
-			return q.scan(http.StatusUnprocessableEntity, setup, "That is not the code that the authenticator shows now. Are its clock and the server's right?")
+			return q.scan(http.StatusUnprocessableEntity, setup,
+				"That is not the code that the authenticator shows now. Are its clock and the server's right?")
 		}
 		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
@@ -333,7 +346,8 @@ func confirmSecondFactor(q *request) error {
 		return err
 	}
 	q.renewSession()
-	return q.newCodes("Two-factor authentication is on", "From now on you sign in with your password and a code. All other sessions have ended. ")
+	return q.newCodes("Two-factor authentication is on",
+		"From now on you sign in with your password and a code. All other sessions have ended. ")
 }
 
 func newBackupCodes(q *request) error {
@@ -350,7 +364,8 @@ func (q *request) newCodes(title, text string) error {
 		return err
 	}
 	return q.showOnce(title, &shownView{
-		Text:  text + "Save these codes where you find them without your phone. Each signs you in once if you do not have the authenticator.",
+		Text: text + "Save these codes where you find them without your phone. Each signs you in once if you do not have the " +
+			"authenticator.",
 		Codes: codes, Back: q.accountPath(), BackName: "I have saved them",
 	})
 }
@@ -395,6 +410,8 @@ func undoName(q *request, u undo) (string, undo, error) {
 	if q.by.User.FirstName != m[2] || q.by.User.LastName != m[3] {
 		return "", undo{}, errUndo
 	}
-	_, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", management.UserPatch{FirstName: optional.Of(m[0]), LastName: optional.Of(m[1])})
+	_, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", management.UserPatch{
+		FirstName: optional.Of(m[0]), LastName: optional.Of(m[1]),
+	})
 	return "", undo{u.What, u.Item, string(must(json.Marshal([]string{m[2], m[3], m[0], m[1]})))}, err
 }

@@ -118,7 +118,8 @@ func (s *site) state() map[string]any {
 		fatal(s.t, json.Unmarshal(raw, &things))
 		for i, thing := range things {
 			forget(thing,
-				"id", "version", "updated_at", "last_modified_by", "created_at", "created_by", "status", "last_calculation", "is_calculating", "count", "last_called_at",
+				"id", "version", "updated_at", "last_modified_by", "created_at", "created_by", "status", "last_calculation",
+				"is_calculating", "count", "last_called_at",
 				"stale_since", "stale_reason", "feature_flag", "targeting_flag", "linked_flag", "features", "surveys", "feature_flag_id")
 			out[fmt.Sprint(kind, i, thing["key"], thing["name"])] = thing
 		}
@@ -351,14 +352,17 @@ func TestRuling100UndoImport(t *testing.T) {
 	// A flag that needs another one, and a cohort that a flag and a cohort use.
 	const document = `{"flags":[
 		{"id":1,"key":"base","active":true,"filters":{"groups":[{"rollout_percentage":0}]}},
-		{"id":2,"key":"after","active":true,"filters":{"groups":[{"properties":[{"key":"1","type":"flag","value":false,"operator":"flag_evaluates_to"}]}]}},
+		{"id":2,"key":"after","active":true,"filters":{"groups":[{"properties":[{"key":"1","type":"flag","value":false,
+			"operator":"flag_evaluates_to"}]}]}},
 		{"id":3,"key":"listed","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":98}]}]}},
 		{"id":4,"key":"quiet","active":false,"filters":{"groups":[{}]}}],
 		"cohorts":[{"id":97,"name":"Of the file","is_static":true},
-			{"id":98,"name":"In it","filters":{"properties":{"type":"OR","values":[{"type":"OR","values":[{"key":"id","type":"cohort","value":97}]}]}}}]}`
+			{"id":98,"name":"In it","filters":{"properties":{"type":"OR","values":[{"type":"OR","values":[{"key":"id","type":"cohort",
+				"value":97}]}]}}}]}`
 	run := func() (page string) {
 		form := s.checked("shop.json", document).want(200, "4 flags and 2 cohorts would be imported.",
-			"Of the 40 persons who were seen last, since ", ", 40 would get one of the new flags or more.", "after for 40 persons", "listed for none of them",
+			"Of the 40 persons who were seen last, since ", ", 40 would get one of the new flags or more.", "after for 40 persons",
+			"listed for none of them",
 			"It can be undone as a whole").form("import")
 		return s.sent(form, "import").location()
 	}
@@ -388,10 +392,12 @@ func TestRuling100UndoImport(t *testing.T) {
 			s.post(cohortPath(s.named("Of the file")), url.Values{"do": {"add-member"}, "person": {"user-001"}})
 		}, 409, "The cohort \"Of the file\", or who is in it, was changed"},
 		"a cohort that a flag uses": {func() {
-			s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":%d}]}]}}`, s.named("In it")))
+			s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":%d}]}]}}`,
+				s.named("In it")))
 		}, 422, "active flags use it: checkout-button"},
 		"a flag that another needs": {func() {
-			s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"%d","type":"flag","value":true,"operator":"flag_evaluates_to"}]}]}}`, s.flag("base").ID))
+			s.update("checkout-button", fmt.Sprintf(`{"filters":{"groups":[{"properties":[{"key":"%d","type":"flag","value":true,
+				"operator":"flag_evaluates_to"}]}]}}`, s.flag("base").ID))
 		}, 422, "other active flags depend on it: checkout-button"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -460,7 +466,8 @@ func TestRuling99And100Upload(t *testing.T) {
 	only := map[string]bool{"user-001": true}
 
 	// Nothing uses it: nobody is asked, and the list goes as a whole. Who was in it stays.
-	page := s.get(s.upload(members, "user-001\nuser-002\n", "distinct_id\nstranger\n").location()).want(200, "Undo", "Persons who were made for unknown distinct IDs stay persons.")
+	page := s.get(s.upload(members, "user-001\nuser-002\n", "distinct_id\nstranger\n").location()).want(200, "Undo",
+		"Persons who were made for unknown distinct IDs stay persons.")
 	page.checkPage()
 	to, undo := page.undo()
 	if in := listed(); len(in) != 3 {
@@ -477,17 +484,20 @@ func TestRuling99And100Upload(t *testing.T) {
 	}
 
 	// An active flag uses it.
-	s.update("checkout-button", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}],"rollout_percentage":100}]}}`)
+	s.update("checkout-button",
+		`{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}],"rollout_percentage":100}]}}`)
 	s.get(s.upload(members, "user-001", "").location()).want(200) // nobody changes
 	const odd = "\"a,\"\"b\"\"\"\n<i>\u2028&\n"                   // two distinct IDs, as CSV has them
 	ask := s.upload(members, "", "distinct_id\nuser-001\nuser-002\nuser-003\n"+odd).want(200, "Review changes",
-		"The list has 5 distinct IDs for Listed.", "Nothing is stored yet.", "persons who were seen last, 3 are in it then: 2 come in.", "checkout-button for 2 persons")
+		"The list has 5 distinct IDs for Listed.", "Nothing is stored yet.", "persons who were seen last, 3 are in it then: 2 come in.",
+		"checkout-button for 2 persons")
 	ask.checkPage()
 	if diff := cmp.Diff(only, listed(), same); diff != "" {
 		t.Fatalf("it was done before it was asked (-want +got)\n%s", diff)
 	}
 	form := ask.form("")
-	page = s.get(s.do(s.multi(members, form, "", nil)).location()).want(200, "The newest list had 5 distinct IDs: 4 persons were not in the cohort before.")
+	page = s.get(s.do(s.multi(members, form, "", nil)).location()).want(200,
+		"The newest list had 5 distinct IDs: 4 persons were not in the cohort before.")
 	if in := listed(); len(in) != 5 || !in[`a,"b"`] || !in["<i>\u2028&"] || !in["user-003"] {
 		t.Errorf("in the cohort: %v", in)
 	}
@@ -503,7 +513,8 @@ func TestRuling99And100Upload(t *testing.T) {
 	}
 
 	// What cannot be read is said before anything is stored.
-	s.upload(members, "kept\n", "\"broken").want(422, "The list cannot be read", "No person of the list is in the cohort yet.", "kept").checkPage()
+	s.upload(members, "kept\n", "\"broken").want(422, "The list cannot be read", "No person of the list is in the cohort yet.",
+		"kept").checkPage()
 	s.upload(members, "", "").want(422, "Choose a file, or type distinct IDs.")
 	s.do(s.multi(members, with(form, "kept_list", "%%"), "", nil)).want(400)
 	s.do(s.multi(members, with(form, "kept_list", form.Get("kept_list")[:20]), "", nil)).want(400)

@@ -30,7 +30,10 @@ func TestRuling102Words(t *testing.T) {
 	s.update("new-dashboard", `{"tags":["one","two"],"filters":{"groups":[
 		{"properties":[{"key":"plan","type":"person","value":["pro","team"]}],"rollout_percentage":75},
 		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20}]}}`)
-	want := []string{"condition set 1, rollout percentage", "→ 75%", "condition set 2, filters in Imported cohort 2", "condition set 2, rollout percentage 50% → 20%", "tags one, two"}
+	want := []string{
+		"condition set 1, rollout percentage", "→ 75%", "condition set 2, filters in Imported cohort 2",
+		"condition set 2, rollout percentage 50% → 20%", "tags one, two",
+	}
 	s.get(s.flagPath("new-dashboard")+"/history").want(200, want...).checkPage()
 	s.get("/projects/1/audit-log?scope=FeatureFlag&item=new-dashboard").want(200, want...).checkPage()
 	s.get("/projects/1/audit-log").want(200, want...)
@@ -38,7 +41,8 @@ func TestRuling102Words(t *testing.T) {
 	s.update("new-dashboard", `{"filters":{"groups":[
 		{"properties":[{"key":"plan","type":"person","value":["pro","team"]}],"rollout_percentage":75},
 		{"properties":[{"key":"id","type":"cohort","value":1}],"rollout_percentage":20},
-		{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@example.org"}],"rollout_percentage":5,"variant":null}]}}`)
+		{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@example.org"}],"rollout_percentage":5,
+			"variant":null}]}}`)
 	s.get("/projects/1/audit-log").want(200, "condition set 3 5% of everyone where email contains @example.org")
 
 	cohort := "/projects/1/cohorts/1"
@@ -75,7 +79,8 @@ func TestRuling102Filters(t *testing.T) {
 		if strings.Contains(words(a.body), tt.not) {
 			t.Errorf("%s: the page says %q:\n%s", tt.query, tt.not, words(a.body))
 		}
-		if form := a.getForm("/audit-log"); form.Get("q") != readQuery(t, tt.query).Get("q") || form.Get("name") != readQuery(t, tt.query).Get("name") {
+		if form := a.getForm("/audit-log"); form.Get("q") != readQuery(t, tt.query).Get("q") ||
+			form.Get("name") != readQuery(t, tt.query).Get("name") {
 			t.Errorf("%s: the form has %v", tt.query, form)
 		}
 	}
@@ -111,7 +116,9 @@ func TestActivityFilters(t *testing.T) {
 	s.post(page, url.Values{"do": {"set"}, "was": {""}, "name": {"x"}, "type": {"text"}, "value": {"y"}})
 	s.post("/projects/1/groups/0/group?key=acme", url.Values{"do": {"set"}, "was": {""}, "name": {"x"}, "type": {"text"}, "value": {"y"}})
 	first := s.get("/projects/1/audit-log").want(200, "updated the person "+p.ID.String(), "the group acme")
-	for _, leads := range []string{"/persons/" + p.ID.String(), "/groups/0/group?key=acme", fmt.Sprintf("/flags/%d", s.flag("retired").ID)} {
+	for _, leads := range []string{
+		"/persons/" + p.ID.String(), "/groups/0/group?key=acme", fmt.Sprintf("/flags/%d", s.flag("retired").ID),
+	} {
 		if !strings.Contains(first.body, `href="/console/projects/1`+leads+`"`) {
 			t.Errorf("no entry leads to %s", leads)
 		}
@@ -154,12 +161,16 @@ func TestStatus(t *testing.T) {
 	s.get("/projects/1/problems").want(200, "Up to date not known", "ready it reads").checkPage()
 	status = console.Status{Origin: "store", Checked: now.Add(-2 * time.Second), Loaded: now.Add(-3 * time.Hour)}
 	s.get("/projects/1/problems").want(200, "From the store", "as of just now", "Compiled 3 hours ago", "ready it reads").checkPage()
-	status = console.Status{Origin: "file", Checked: now.Add(-2 * time.Minute), Faults: "events cannot be written; <the stream> does not answer"}
-	s.get("/projects/1/problems").want(200, "a document (file)", "as of 2 minutes ago old", "not ready", "The server does not work as it should: events cannot be written; <the stream> does not answer.").checkPage()
+	status = console.Status{
+		Origin: "file", Checked: now.Add(-2 * time.Minute), Faults: "events cannot be written; <the stream> does not answer",
+	}
+	s.get("/projects/1/problems").want(200, "a document (file)", "as of 2 minutes ago old", "not ready",
+		"The server does not work as it should: events cannot be written; <the stream> does not answer.").checkPage()
 }
 
 func TestProblems(t *testing.T) {
 	s := newSite(t)
-	s.get("/projects/1/problems").want(200, "warning power-tools condition set 1, filter 1", "the cohort is empty", "Choose another one.", "1 finding").checkPage()
+	s.get("/projects/1/problems").want(200, "warning power-tools condition set 1, filter 1", "the cohort is empty", "Choose another one.",
+		"1 finding").checkPage()
 	s.get("/projects/1/flags/power-tools").want(200, "power-tools").checkPage() // where it leads to
 }

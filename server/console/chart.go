@@ -76,7 +76,9 @@ func columnChart(words string, points []point, labels int) chart {
 			title = p.Label + ": " + number(p.Value)
 		}
 		x := float64(i) * each
-		c.Columns = append(c.Columns, chartColumn{decimal(x + each*0.1), decimal(each * 0.8), decimal(chartTop + chartHeight - height), decimal(height), class, title})
+		c.Columns = append(c.Columns, chartColumn{
+			decimal(x + each*0.1), decimal(each * 0.8), decimal(chartTop + chartHeight - height), decimal(height), class, title,
+		})
 		switch {
 		case len(points) <= labels:
 			c.Marks = append(c.Marks, chartMark{decimal(x + each/2), "middle", p.Label, false})

@@ -245,7 +245,10 @@ func (q *request) switchCohort(c *management.CohortView, deleted bool) error {
 
 // showCohortForm answers with the page of a cohort, which is nil if the cohort is new.
 func (q *request) showCohortForm(status int, c *management.CohortView, form *cohortForm, notice string) error {
-	v := &cohortView{cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
+	v := &cohortView{
+		cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path,
+		Notice: form.noticeOr(notice),
+	}
 	v.Action = strings.TrimSuffix(v.Action, "/members")
 	q.layout.Title = cmp.Or(form.Name, "New cohort")
 	q.notice()
@@ -315,7 +318,9 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 
 // historyOf returns the newest entries about a thing, none if the user may not see them.
 func (q *request) historyOf(scope, item string) ([]auditEntry, error) {
-	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{Scope: scope, ItemID: item, Page: 1, Limit: entriesShown})
+	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{
+		Scope: scope, ItemID: item, Page: 1, Limit: entriesShown,
+	})
 	if isRefusal(err) {
 		return nil, nil
 	}
@@ -327,7 +332,10 @@ func (q *request) historyOf(scope, item string) ([]auditEntry, error) {
 
 // nodeView returns a node with what its fields offer.
 func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView {
-	out := nodeView{ID: id, Raw: n.Raw, Root: id == rootNode, Group: n.Group, Joint: joint, Error: v.Errors[id], Deepest: strings.Count(id, ".") >= maxNested-2}
+	out := nodeView{
+		ID: id, Raw: n.Raw, Root: id == rootNode, Group: n.Group, Joint: joint, Error: v.Errors[id],
+		Deepest: strings.Count(id, ".") >= maxNested-2,
+	}
 	switch {
 	case n.Other:
 		out.Other = shorten(n.Raw, 400)

@@ -57,7 +57,9 @@ func cohortMembers(q *request) error {
 	}
 	q.layout.Title = "Persons in " + c.Name
 	q.notice()
-	return q.render(http.StatusOK, "cohort_members", &cohortMembersView{q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members})
+	return q.render(http.StatusOK, "cohort_members", &cohortMembersView{
+		q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members,
+	})
 }
 
 // membersOf returns a page of the persons in a cohort.
@@ -114,7 +116,8 @@ func uploadWords(u *management.CohortUpload) string {
 	}
 	words := "The newest list had " + count(u.Received, "distinct ID", "distinct IDs") + ": "
 	if !u.Complete {
-		words = "The newest list broke off after " + count(u.Received, "distinct ID", "distinct IDs") + ", which are stored. Send it again: what is in already does no harm. "
+		words = "The newest list broke off after " + count(u.Received, "distinct ID", "distinct IDs") +
+			", which are stored. Send it again: what is in already does no harm. "
 	}
 	if u.Added == 1 {
 		words += "1 person was not in the cohort before."
@@ -125,7 +128,9 @@ func uploadWords(u *management.CohortUpload) string {
 		words += " " + number(u.Unknown) + " of the distinct IDs were not found: they have not been seen yet. " +
 			"Each of them has got a person without properties, at the top of the list of persons."
 		if u.Unknown == 1 {
-			words = strings.Replace(words, "1 of the distinct IDs were not found: they have not been seen yet. Each of them has got a person without properties, at", "1 of the distinct IDs was not found: it has not been seen yet. It has got a person without properties, at", 1)
+			words = strings.Replace(words,
+				"1 of the distinct IDs were not found: they have not been seen yet. Each of them has got a person without properties, at",
+				"1 of the distinct IDs was not found: it has not been seen yet. It has got a person without properties, at", 1)
 		}
 	}
 	return words
@@ -139,7 +144,8 @@ func addMembers(q *request) error {
 		return err
 	}
 	if !c.IsStatic {
-		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c), "The cohort is not a list: who is in it follows from their properties.")
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c),
+			"The cohort is not a list: who is in it follows from their properties.")
 	}
 	in, err := q.openUpload()
 	if err != nil {
@@ -193,12 +199,13 @@ func addMembers(q *request) error {
 // askUpload shows who changes by a list, and asks for the rest.
 func (q *request) askUpload(c *management.CohortView, p *management.CohortPreview, ids int, packed string) error {
 	effect := q.cohortEffectOf(p, false)
-	return q.confirm(http.StatusOK, "Who changes", &confirmView{
+	return q.confirm(http.StatusOK, "Review changes", &confirmView{
 		Text: []string{
 			"The list has " + count(ids, "distinct ID", "distinct IDs") + " for " + c.Name + ". Nothing is stored yet.",
 			"Undo takes those out again who were not in it before. Persons who are made for distinct IDs that nobody has stay persons.",
 		},
-		Effect: effect, Action: q.URL.Path, Files: true, Button: "Add them", Cancel: q.cohortPath(c.ID), Hidden: []hidden{{keptList, packed}},
+		Effect: effect, Action: q.URL.Path, Files: true, Button: "Add them", Cancel: q.cohortPath(c.ID),
+		Hidden: []hidden{{keptList, packed}},
 	})
 }
 
@@ -271,7 +278,8 @@ func (q *request) addMember(c *management.CohortView, target string) error {
 
 // removeMember takes a person out of a static cohort.
 func (q *request) removeMember(c *management.CohortView, person string) error {
-	err := q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), management.CohortPersons{ID: optional.Of(person)})
+	err := q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10),
+		management.CohortPersons{ID: optional.Of(person)})
 	if err != nil {
 		return q.refusedCohort(err, c, cohortFormOf(c))
 	}

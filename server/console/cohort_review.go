@@ -131,7 +131,10 @@ func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effec
 		if i == examplesShown {
 			break
 		}
-		m := move{Person: change.DistinctID, From: "not in it", To: "in it", Why: q.projectPath("/explain?" + url.Values{"person": {change.DistinctID}}.Encode())}
+		m := move{
+			Person: change.DistinctID, From: "not in it", To: "in it",
+			Why: q.projectPath("/explain?" + url.Values{"person": {change.DistinctID}}.Encode()),
+		}
 		if !change.Member {
 			m.From, m.To = m.To, m.From
 		}

@@ -93,7 +93,9 @@ func listCohorts(q *request) error {
 		words.Cohorts[strconv.FormatInt(c.ID, 10)] = c.Name
 	}
 	q.notice()
-	v := &cohortsView{Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0}
+	v := &cohortsView{
+		Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0,
+	}
 	for _, c := range found.Items {
 		row := cohortRow{
 			Name: c.Name, URL: q.cohortPath(c.ID), Description: c.Description, Static: c.IsStatic, Size: q.sizeOf(c),

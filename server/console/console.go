@@ -85,7 +85,9 @@ func New(config Config) (http.Handler, error) {
 func (c *console) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "+
+				"frame-ancestors 'none'; base-uri 'none'")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
@@ -100,7 +102,8 @@ func (c *console) protect(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(v)
 			default:
-				c.Log.ErrorContext(r.Context(), "panic in the console", "request_id", requestID(r), "page", r.Pattern, "panic", internal.OfPanic(v), "stack", string(debug.Stack()))
+				c.Log.ErrorContext(r.Context(), "panic in the console", "request_id", requestID(r), "page", r.Pattern, "panic",
+					internal.OfPanic(v), "stack", string(debug.Stack()))
 				http.Error(w, "The page cannot be shown, because of an error of the program.", http.StatusInternalServerError)
 			}
 		}()
@@ -195,7 +198,8 @@ func forAdministrators(p page) page {
 	return func(q *request) error {
 		err := p(q)
 		if errors.Is(err, management.ErrForbidden) && !q.administers() {
-			return failed(http.StatusForbidden, "Not allowed", "Nothing was changed. Administrators and owners of "+q.at.Organization.Name+" may do it; you are a "+levelWords[q.at.Level]+".")
+			return failed(http.StatusForbidden, "Not allowed",
+				"Nothing was changed. Administrators and owners of "+q.at.Organization.Name+" may do it; you are a "+levelWords[q.at.Level]+".")
 		}
 		return err
 	}

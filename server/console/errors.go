@@ -24,17 +24,29 @@ func failed(status int, title, text string) *pageError { return &pageError{statu
 func (e *pageError) Error() string { return "console: " + e.title }
 
 var (
-	errNoPage       = failed(http.StatusNotFound, "Page not found", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.")
-	errOrigin       = failed(http.StatusForbidden, "The request came from another site", "Nothing was changed. Forms of the console work only on its own pages.")
-	errForm         = failed(http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.")
-	errUploads      = failed(http.StatusServiceUnavailable, "The server has enough to do with other documents", "Nothing was changed. Go back and send the document again in a moment.")
-	errLargeForm    = failed(http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.")
-	errLargeUpload  = failed(http.StatusRequestEntityTooLarge, "The file is too large", "A file may have 64 MiB. What came before the limit is stored; send the rest as another file.")
-	errBrokenUpload = failed(http.StatusBadRequest, "The file did not arrive in full", "What has arrived is stored. Go back and send the file again: what is in already does no harm.")
-	errInsecure     = failed(http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.")
-	errLink         = &pageError{http.StatusGone, "The link is not valid any more", "It has expired, was withdrawn, or was used already: a link is good once, and not for long. Ask for another one.", true}
-	errNoProject    = failed(http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.")
-	errNoRun        = failed(http.StatusNotFound, "This import is not known here", "It ended more than an hour ago, the server was started again since, or another machine does it. The audit log of the project has what it created; to import the document again changes nothing.")
+	errNoPage = failed(http.StatusNotFound, "Page not found",
+		"The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.")
+	errOrigin = failed(http.StatusForbidden, "The request came from another site",
+		"Nothing was changed. Forms of the console work only on its own pages.")
+	errForm    = failed(http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.")
+	errUploads = failed(http.StatusServiceUnavailable, "The server has enough to do with other documents",
+		"Nothing was changed. Go back and send the document again in a moment.")
+	errLargeForm   = failed(http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.")
+	errLargeUpload = failed(http.StatusRequestEntityTooLarge, "The file is too large",
+		"A file may have 64 MiB. What came before the limit is stored; send the rest as another file.")
+	errBrokenUpload = failed(http.StatusBadRequest, "The file did not arrive in full",
+		"What has arrived is stored. Go back and send the file again: what is in already does no harm.")
+	errInsecure = failed(http.StatusForbidden, "People cannot sign in over plain HTTP",
+		"Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.")
+	errLink = &pageError{
+		http.StatusGone, "The link is not valid any more",
+		"It has expired, was withdrawn, or was used already: a link is good once, and not for long. Ask for another one.", true,
+	}
+	errNoProject = failed(http.StatusNotFound, "You have no project yet",
+		"Ask an administrator of your organization to invite you, or to make a project.")
+	errNoRun = failed(http.StatusNotFound, "This import is not known here",
+		"It ended more than an hour ago, the server was started again since, or another machine does it. The audit log of the project "+
+			"has what it created; to import the document again changes nothing.")
 )
 
 // errorPages is the one table of pages for errors of the Service.
@@ -64,7 +76,8 @@ func pageOf(err error) *pageError {
 			}
 		}
 	}
-	return failed(http.StatusServiceUnavailable, "The store does not answer", "Nothing was changed. Reload this page to try again: if you have sent a form, your browser sends what you have typed once more.")
+	return failed(http.StatusServiceUnavailable, "The store does not answer",
+		"Nothing was changed. Reload this page to try again: if you have sent a form, your browser sends what you have typed once more.")
 }
 
 // requestID returns the id of a request for the log, "" if the program in front of the

@@ -118,7 +118,8 @@ const (
 // outcomeWords says what happened to a condition set.
 var outcomeWords = map[string]string{
 	"condition_match": "match", "no_condition_match": "no match", "out_of_rollout_bound": "match, but outside the rollout percentage",
-	"not_reached": "not evaluated", "provisional": "match only because a flag has failed", "error": "failed", "no_group_type": "needs a group that the person is not in",
+	"not_reached": "not evaluated", "provisional": "match only because a flag has failed", "error": "failed",
+	"no_group_type": "needs a group that the person is not in",
 }
 
 // maxTyped is how many properties can be typed.
@@ -383,7 +384,10 @@ func (v *explainView) rows(reasons map[string]management.FlagEvaluation) []value
 	var rows []valueRow
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
 		r := reasons[key]
-		rows = append(rows, valueRow{key, v.link(key), valueWords(r.Value), reasonWords(r.Evaluation.Reason, r.Evaluation.ConditionIndex != nil, r.Evaluation.Description), has(r.Value)})
+		rows = append(rows, valueRow{
+			key, v.link(key), valueWords(r.Value),
+			reasonWords(r.Evaluation.Reason, r.Evaluation.ConditionIndex != nil, r.Evaluation.Description), has(r.Value),
+		})
 	}
 	return rows
 }
@@ -418,7 +422,10 @@ func traceOf(e *management.FlagExplanation) *traceView {
 		t.Enrollment = new(stepOf(e.Enrollment))
 	}
 	for _, c := range e.Conditions {
-		s := setView{Number: c.Index + 1, Outcome: cmp.Or(outcomeWords[c.Outcome], c.Outcome), Draw: drawOf(c.Rollout), Pinned: c.Pinned, Empty: len(c.Filters) == 0 && c.Outcome != "not_reached"}
+		s := setView{
+			Number: c.Index + 1, Outcome: cmp.Or(outcomeWords[c.Outcome], c.Outcome), Draw: drawOf(c.Rollout), Pinned: c.Pinned,
+			Empty: len(c.Filters) == 0 && c.Outcome != "not_reached",
+		}
 		switch c.Outcome {
 		case "condition_match", "provisional":
 			s.Class = "good"
@@ -437,7 +444,10 @@ func traceOf(e *management.FlagExplanation) *traceView {
 }
 
 func stepOf(f *flags.FilterTrace) stepView {
-	s := stepView{f.Source, f.Key, operatorOf(sourceKind(f.Source), f.Operator).Words, strings.Join(texts(json.RawMessage(f.Value)), ", "), text(json.RawMessage(f.Seen)), f.Result, ""}
+	s := stepView{
+		f.Source, f.Key, operatorOf(sourceKind(f.Source), f.Operator).Words, strings.Join(texts(json.RawMessage(f.Value)), ", "),
+		text(json.RawMessage(f.Seen)), f.Result, "",
+	}
 	if !f.Present && f.Seen == "" {
 		s.Seen = "not set"
 	}
@@ -489,7 +499,10 @@ func apart(a, b float64) (string, string) {
 
 // variantScale shows which variant a draw falls to.
 func variantScale(v *flags.VariantTrace) *scaleView {
-	s := &scaleView{Marker: decimal(v.Bucket * 100), Words: "The variant is bucketed at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + "."}
+	s := &scaleView{
+		Marker: decimal(v.Bucket * 100),
+		Words:  "The variant is bucketed at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + ".",
+	}
 	parts, below := make([]float64, len(v.Bounds)), 0.0
 	for i, b := range v.Bounds {
 		parts[i], below = b.Below*100-below, b.Below*100

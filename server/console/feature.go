@@ -94,7 +94,8 @@ type enrollmentView struct {
 
 func featureFormOf(f *management.EarlyAccessView) *featureForm {
 	form := &featureForm{
-		Original: string(must(json.Marshal(featureOf(f)))), Name: f.Name, Description: f.Description, Stage: f.Stage, Documentation: f.DocumentationURL,
+		Original: string(must(json.Marshal(featureOf(f)))), Name: f.Name, Description: f.Description, Stage: f.Stage,
+		Documentation: f.DocumentationURL,
 	}
 	if string(f.Payload) != "{}" {
 		form.Payload = pretty(f.Payload)
@@ -104,7 +105,8 @@ func featureFormOf(f *management.EarlyAccessView) *featureForm {
 
 func readFeatureForm(v url.Values) *featureForm {
 	return &featureForm{
-		Original: v.Get("original"), Confirmed: v.Get("confirmed"), Name: strings.TrimSpace(v.Get("name")), Description: lines(v.Get("description")), Stage: v.Get("stage"),
+		Original: v.Get("original"), Confirmed: v.Get("confirmed"), Name: strings.TrimSpace(v.Get("name")),
+		Description: lines(v.Get("description")), Stage: v.Get("stage"),
 		Documentation: strings.TrimSpace(v.Get("documentation")), Payload: lines(v.Get("payload")), Flag: strings.TrimSpace(v.Get("flag")),
 		Person: strings.TrimSpace(v.Get("person")),
 	}
@@ -129,7 +131,10 @@ func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bo
 	if len(form.Errors) > 0 {
 		return p, false
 	}
-	body := map[string]any{"name": form.Name, "description": form.Description, "stage": form.Stage, "documentation_url": form.Documentation, "payload": payload}
+	body := map[string]any{
+		"name": form.Name, "description": form.Description, "stage": form.Stage, "documentation_url": form.Documentation,
+		"payload": payload,
+	}
 	if flag != 0 {
 		body["feature_flag_id"] = flag
 	}
@@ -145,7 +150,10 @@ func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bo
 
 // refuse notes what the Service says against the form.
 func (form *featureForm) refuse(e *management.Error) {
-	field := map[string]string{"name": "name", "description": "description", "stage": "stage", "documentation_url": "documentation", "payload": "payload", "feature_flag_id": "flag"}[e.Attr]
+	field := map[string]string{
+		"name": "name", "description": "description", "stage": "stage", "documentation_url": "documentation", "payload": "payload",
+		"feature_flag_id": "flag",
+	}[e.Attr]
 	if e.Attr == "" && form.Original == "" && form.Flag != "" {
 		field = "flag"
 	}
@@ -263,7 +271,8 @@ func (q *request) enrollmentEffect(flag int64, on bool) (*effectView, error) {
 func (q *request) askFeature(title, button string, form *featureForm, effect *effectView, text ...string) error {
 	fields := slices.DeleteFunc(hiddenFields(q.PostForm), func(h hidden) bool { return h.Name == "confirmed" })
 	return q.confirm(http.StatusOK, title, &confirmView{
-		Text: text, Effect: effect, Button: button, Do: "save", Edit: true, Action: q.URL.Path, Hidden: append(fields, hidden{"confirmed", form.Stage}),
+		Text: text, Effect: effect, Button: button, Do: "save", Edit: true, Action: q.URL.Path,
+		Hidden: append(fields, hidden{"confirmed", form.Stage}),
 	})
 }
 
@@ -318,10 +327,12 @@ func (q *request) asksOfStage(f *management.EarlyAccessView, then stageView, for
 // stageWarning says for whom a stage changes something.
 func stageWarning(then stageView, e *management.Enrollments) string {
 	if then.Released {
-		return enrolledWords(e.Enrolled) + " before: from this stage on the flag is on for them, whatever its condition sets say, and off for the " +
+		return enrolledWords(e.Enrolled) +
+			" before: from this stage on the flag is on for them, whatever its condition sets say, and off for the " +
 			number(e.OptedOut) + " who have opted out."
 	}
-	return enrolledWords(e.Enrolled) + ": in this stage that does not count any more, and the condition sets of the flag decide for them, as for the " +
+	return enrolledWords(e.Enrolled) +
+		": in this stage that does not count any more, and the condition sets of the flag decide for them, as for the " +
 		number(e.OptedOut) + " who have opted out."
 }
 
@@ -343,7 +354,8 @@ func (q *request) deleteFeature(f *management.EarlyAccessView) error {
 		if effect.Asks {
 			return q.confirm(http.StatusOK, "Delete "+f.Name+"?", &confirmView{
 				Text:   []string{"The flag stays, and its condition sets decide alone."},
-				Effect: effect, Button: "Delete it", Danger: true, Do: "delete", Action: q.URL.Path, Cancel: q.URL.Path, Hidden: []hidden{{"confirmed", "delete"}},
+				Effect: effect, Button: "Delete it", Danger: true, Do: "delete", Action: q.URL.Path, Cancel: q.URL.Path,
+				Hidden: []hidden{{"confirmed", "delete"}},
 			})
 		}
 	}
@@ -383,7 +395,9 @@ func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, 
 	}
 	if err == nil {
 		if verb == "forget" {
-			_, err = q.c.Service.DeletePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyRemoval{Unset: optional.Of(e.Property)})
+			_, err = q.c.Service.DeletePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyRemoval{
+				Unset: optional.Of(e.Property),
+			})
 		} else {
 			_, err = q.c.Service.UpdatePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyPatch{
 				Key: optional.Of(e.Property), Value: optional.Of(json.RawMessage(strconv.FormatBool(verb == "enrol"))),
@@ -426,9 +440,12 @@ func (q *request) choiceOf(person, property string) (id string, m propertyMark, 
 func (q *request) featureConflict(f *management.EarlyAccessView, form *featureForm) error {
 	var was originalFeature
 	_ = json.Unmarshal([]byte(form.Original), &was) // a form that is not ours has had nothing
-	mine := originalFeature{form.Name, form.Description, form.Stage, form.Documentation, json.RawMessage(cmp.Or(strings.TrimSpace(form.Payload), "{}"))}
+	mine := originalFeature{
+		form.Name, form.Description, form.Stage, form.Documentation, json.RawMessage(cmp.Or(strings.TrimSpace(form.Payload), "{}")),
+	}
 	v := &clashView{
-		Kind: "early access feature", Name: f.Name, List: q.projectPath("/features"), ListName: "Early access", Keep: q.featurePath(f.ID.String()),
+		Kind: "early access feature", Name: f.Name, List: q.projectPath("/features"), ListName: "Early access",
+		Keep:   q.featurePath(f.ID.String()),
 		Theirs: featureChanges(was, featureOf(f)), Mine: featureChanges(featureOf(f), mine),
 	}
 	return q.clash(v, string(must(json.Marshal(featureOf(f)))))
@@ -457,7 +474,8 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 	q.layout.Title = cmp.Or(form.Name, "New feature")
 	q.notice()
 	v := &featureView{
-		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"), Notice: form.noticeOr(notice),
+		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"),
+		Notice: form.noticeOr(notice),
 		Stages: selected(featureStages, form.Stage),
 	}
 	if v.New {
@@ -504,7 +522,9 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 		return nil, err
 	}
 	v.Enrolled, v.Property = e.Enrolled, e.Property
-	v.Tabs = []stateTab{{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Opted out", path + "?show=out", number(e.OptedOut), v.OptedOut}}
+	v.Tabs = []stateTab{
+		{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Opted out", path + "?show=out", number(e.OptedOut), v.OptedOut},
+	}
 	for _, p := range e.Persons {
 		v.Rows = append(v.Rows, q.memberRow(p))
 	}
@@ -570,7 +590,8 @@ func (q *request) unmakeFeature(id string) error {
 	if flag == nil || flag.Version != 1 || f.CreatedAt.Sub(flag.CreatedAt).Abs() > time.Second {
 		return nil
 	}
-	_, err = q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(flag.ID, 10), management.FlagPatch{Deleted: optional.Of(true)})
+	_, err = q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(flag.ID, 10),
+		management.FlagPatch{Deleted: optional.Of(true)})
 	return err
 }
 

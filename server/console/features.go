@@ -82,7 +82,10 @@ func listFeatures(q *request) error {
 }
 
 func (q *request) featureRow(f *management.EarlyAccessView) featureRow {
-	row := featureRow{Name: f.Name, URL: q.featurePath(f.ID.String()), Description: f.Description, Stage: stageOf(f.Stage), Made: q.c.moment(f.CreatedAt)}
+	row := featureRow{
+		Name: f.Name, URL: q.featurePath(f.ID.String()), Description: f.Description, Stage: stageOf(f.Stage),
+		Made: q.c.moment(f.CreatedAt),
+	}
 	if f.Flag != nil {
 		row.Flag, row.FlagURL, row.FlagOff = f.Flag.Key, q.flagPath(f.Flag.ID), !f.Flag.Active
 	}

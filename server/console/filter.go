@@ -41,7 +41,8 @@ func newFilter(kind string) filterForm {
 // filterOf returns the form of a filter.
 func filterOf(p *flags.Filter) filterForm {
 	f := filterForm{
-		Raw: string(must(json.Marshal(p))), Kind: cmp.Or(p.Type, "person"), Key: p.Key, Operator: p.Operator, Values: texts(p.Value), Negated: p.Negation,
+		Raw: string(must(json.Marshal(p))), Kind: cmp.Or(p.Type, "person"), Key: p.Key, Operator: p.Operator, Values: texts(p.Value),
+		Negated: p.Negation,
 	}
 	if p.GroupTypeIndex != nil {
 		f.GroupType = strconv.Itoa(*p.GroupTypeIndex)

@@ -204,7 +204,10 @@ func (q *request) save(f *management.FlagView, form *flagForm) error {
 
 // showForm answers with the page of a flag, which is nil if the flag is new.
 func (q *request) showForm(status int, f *management.FlagView, form *flagForm, notice string) error {
-	v := &flagView{flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
+	v := &flagView{
+		flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path,
+		Notice: form.noticeOr(notice),
+	}
 	q.notice()
 	switch {
 	case v.New:
@@ -293,8 +296,9 @@ func (v *flagView) fields() {
 	for i, c := range v.Conditions {
 		id := conditionName(i)
 		set := conditionView{
-			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"], VariantError: v.Errors[id+".variant"],
-			Up: i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
+			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"],
+			VariantError: v.Errors[id+".variant"],
+			Up:           i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
 		}
 		said := c.condition()
 		set.Words = v.words.Condition(&said, aggregationOf(v.Aggregation))

@@ -87,7 +87,8 @@ func formOf(f *management.FlagView) *flagForm {
 	form := &flagForm{
 		Version: f.Version, Key: f.Key, Name: f.Name, Active: f.Active,
 		Tags: strings.Join(f.Tags, ", "), Contexts: strings.Join(f.Contexts, ", "), ContextMatch: f.ContextMatch,
-		Runtime: f.Runtime, Bucketing: f.Bucketing, Hash: f.BucketingHash, Continuity: f.Continuity, Remote: f.RemoteConfig, Encrypted: f.EncryptedPayloads,
+		Runtime: f.Runtime, Bucketing: f.Bucketing, Hash: f.BucketingHash, Continuity: f.Continuity, Remote: f.RemoteConfig,
+		Encrypted: f.EncryptedPayloads,
 	}
 	form.setFilters(&f.Filters)
 	return form
@@ -119,7 +120,9 @@ func (form *flagForm) setFilters(f *flags.Filters) {
 		if v.Name != nil {
 			label = *v.Name
 		}
-		form.Variants = append(form.Variants, variantForm{string(must(json.Marshal(v))), v.Key, label, decimal(v.RolloutPercentage), payload})
+		form.Variants = append(form.Variants, variantForm{
+			string(must(json.Marshal(v))), v.Key, label, decimal(v.RolloutPercentage), payload,
+		})
 	}
 }
 
@@ -150,11 +153,15 @@ func readFlagForm(v url.Values) *flagForm {
 	}
 	yes := func(name string) bool { return v.Get(name) != "" }
 	form := &flagForm{
-		Version: number("version"), Reviewed: number("reviewed"), Key: strings.TrimSpace(v.Get("key")), Name: lines(v.Get("name")), Active: yes("active"),
-		Tags: v.Get("tags"), Contexts: v.Get("contexts"), ContextMatch: v.Get("context_match"), Runtime: v.Get("runtime"), Bucketing: v.Get("bucketing"),
-		Hash: v.Get("hash"), Continuity: yes("continuity"), Remote: yes("remote"), Encrypted: yes("encrypted"), EarlyExit: yes("early_exit"),
-		Aggregation: v.Get("aggregation"), HoldoutID: strings.TrimSpace(v.Get("holdout_id")), HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
-		Payload: lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: lines(v.Get("json")),
+		Version: number("version"), Reviewed: number("reviewed"), Key: strings.TrimSpace(v.Get("key")), Name: lines(v.Get("name")),
+		Active: yes("active"),
+		Tags:   v.Get("tags"), Contexts: v.Get("contexts"), ContextMatch: v.Get("context_match"), Runtime: v.Get("runtime"),
+		Bucketing: v.Get("bucketing"),
+		Hash:      v.Get("hash"), Continuity: yes("continuity"), Remote: yes("remote"), Encrypted: yes("encrypted"),
+		EarlyExit:   yes("early_exit"),
+		Aggregation: v.Get("aggregation"), HoldoutID: strings.TrimSpace(v.Get("holdout_id")),
+		HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
+		Payload:      lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: lines(v.Get("json")),
 	}
 	for i := 0; i < maxConditions && v.Has(conditionName(i)+".raw"); i++ {
 		name := conditionName(i)
@@ -169,7 +176,10 @@ func readFlagForm(v url.Values) *flagForm {
 	}
 	for i := 0; i < maxVariants && v.Has(variantName(i)+".raw"); i++ {
 		name := variantName(i)
-		form.Variants = append(form.Variants, variantForm{v.Get(name + ".raw"), strings.TrimSpace(v.Get(name + ".key")), v.Get(name + ".label"), strings.TrimSpace(v.Get(name + ".share")), lines(v.Get(name + ".payload"))})
+		form.Variants = append(form.Variants, variantForm{
+			v.Get(name + ".raw"), strings.TrimSpace(v.Get(name + ".key")), v.Get(name + ".label"),
+			strings.TrimSpace(v.Get(name + ".share")), lines(v.Get(name + ".payload")),
+		})
 	}
 	return form
 }
@@ -195,8 +205,9 @@ func (form *flagForm) refuse(e *management.Error) {
 func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 	fields := map[string]string{
 		"key": "key", "name": "name", "tags": "tags", "evaluation_contexts": "contexts", "evaluation_contexts_match_mode": "context_match",
-		"evaluation_runtime": "runtime", "bucketing_identifier": "bucketing", "bucketing_hash": "hash", "ensure_experience_continuity": "continuity",
-		"is_remote_configuration": "remote", "has_encrypted_payloads": "encrypted", "active": "active",
+		"evaluation_runtime": "runtime", "bucketing_identifier": "bucketing", "bucketing_hash": "hash",
+		"ensure_experience_continuity": "continuity",
+		"is_remote_configuration":      "remote", "has_encrypted_payloads": "encrypted", "active": "active",
 	}
 	if e.Attr != "filters" {
 		return fields[e.Attr], e.Text()
@@ -211,7 +222,9 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 		}
 		return ""
 	}
-	members := map[string]string{"rollout_percentage": "share", "aggregation_group_type_index": "aggregation", "group_type_index": "group", "name": "label"}
+	members := map[string]string{
+		"rollout_percentage": "share", "aggregation_group_type_index": "aggregation", "group_type_index": "group", "name": "label",
+	}
 	member := func(i int) string {
 		if m := at(i); m != "" {
 			if named := members[m]; named != "" {
@@ -287,9 +300,11 @@ func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, 
 	}
 	p.FlagPatch = management.FlagPatch{
 		Key: optional.Of(form.Key), Name: optional.Of(form.Name), Filters: optional.Of(filters),
-		Tags: optional.Of(json.RawMessage(must(json.Marshal(names(form.Tags))))), Contexts: optional.Of(json.RawMessage(must(json.Marshal(names(form.Contexts))))),
-		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime), Bucketing: nullable(form.Bucketing), BucketingHash: nullable(form.Hash),
-		Continuity: optional.Of(form.Continuity), RemoteConfig: optional.Of(form.Remote), EncryptedPayloads: optional.Of(form.Encrypted),
+		Tags:         optional.Of(json.RawMessage(must(json.Marshal(names(form.Tags))))),
+		Contexts:     optional.Of(json.RawMessage(must(json.Marshal(names(form.Contexts))))),
+		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime), Bucketing: nullable(form.Bucketing),
+		BucketingHash: nullable(form.Hash),
+		Continuity:    optional.Of(form.Continuity), RemoteConfig: optional.Of(form.Remote), EncryptedPayloads: optional.Of(form.Encrypted),
 	}
 	if f == nil {
 		p.Active = optional.Of(form.Active)
@@ -575,7 +590,9 @@ func partOf(name string) (i, j int) {
 // another, since one alone is none.
 func (form *flagForm) addVariant() {
 	if len(form.Variants) == 0 {
-		form.Variants = []variantForm{{Raw: newPart, Key: "control", Share: "50", Payload: ""}, {Raw: newPart, Key: "test", Share: "50", Payload: form.Payload}}
+		form.Variants = []variantForm{
+			{Raw: newPart, Key: "control", Share: "50", Payload: ""}, {Raw: newPart, Key: "test", Share: "50", Payload: form.Payload},
+		}
 		return
 	}
 	left := 100.0

@@ -63,7 +63,8 @@ func TestRuling86NoConditionSets(t *testing.T) {
 		{"a plain flag", `{"groups":[{"properties":[],"rollout_percentage":50}]}`, `{"groups":[]}`},
 		{"one without groups", `{"groups":[]}`, `{"groups":[]}`},
 		{
-			"one with variants", `{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
+			"one with variants",
+			`{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
 			`{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
 		},
 	} {

@@ -112,8 +112,9 @@ func revertFlag(q *request) error {
 		return err
 	}
 	a := &flagAction{
-		title: "Go back to version " + strconv.Itoa(to) + " of " + f.Key + "?", button: "Go back", action: q.URL.Path, cancel: q.URL.Path, hidden: []hidden{{"to", strconv.Itoa(to)}},
-		patch: management.PreviewPatch{RevertTo: optional.Of(to)},
+		title: "Go back to version " + strconv.Itoa(to) + " of " + f.Key + "?", button: "Go back", action: q.URL.Path, cancel: q.URL.Path,
+		hidden: []hidden{{"to", strconv.Itoa(to)}},
+		patch:  management.PreviewPatch{RevertTo: optional.Of(to)},
 		do: func() (*management.FlagView, error) {
 			patch := management.RevertPatch{Version: optional.Of(to), CurrentVersion: optional.Of(current)}
 			return q.c.Service.RevertFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch)

@@ -84,7 +84,9 @@ func (q *request) review(f *management.FlagView, form *flagForm, ifAsked bool) e
 
 func (q *request) showReview(f *management.FlagView, form *flagForm, effect *effectView) error {
 	q.layout.Title = "Review changes"
-	v := &reviewView{Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect}
+	v := &reviewView{
+		Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect,
+	}
 	return q.render(http.StatusOK, "flag_review", v)
 }
 
@@ -251,7 +253,8 @@ func effectOf(p *management.FlagPreview, words *words.Names, since string) *effe
 			other, others = other+t.Count, others+share[i]
 		}
 		v.Moves = append(v.Moves, move{
-			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(share[i]), Width: decimal(share[i]), Class: class,
+			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(share[i]), Width: decimal(share[i]),
+			Class: class,
 		})
 	}
 	changed := gain + lose + other
@@ -353,7 +356,8 @@ type conflictView struct {
 // conflict shows what others have changed since a form was made, and what saving the form
 // would change now.
 func (q *request) conflict(f *management.FlagView, form *flagForm) error {
-	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), max(1, min(f.Version-form.Version, pageSize)), 0)
+	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10),
+		max(1, min(f.Version-form.Version, pageSize)), 0)
 	if err != nil {
 		return q.keepFlag(err, form)
 	}

@@ -153,7 +153,8 @@ func readFlagsQuery(v url.Values) flagsQuery {
 // at returns the address of the list.
 func (q flagsQuery) at(path string) listing {
 	return listing{path, map[string]string{
-		"q": q.Search, "state": q.State, "kind": q.Kind, "tag": q.Tag, "runtime": q.Runtime, "context": q.Context, "owner": q.Owner, "sort": q.Sort,
+		"q": q.Search, "state": q.State, "kind": q.Kind, "tag": q.Tag, "runtime": q.Runtime, "context": q.Context, "owner": q.Owner,
+		"sort": q.Sort,
 	}}
 }
 

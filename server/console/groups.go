@@ -86,7 +86,9 @@ func listGroups(q *request) error {
 		return err
 	}
 	for _, g := range found.Items {
-		v.Rows = append(v.Rows, groupRow{g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt)})
+		v.Rows = append(v.Rows, groupRow{
+			g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt),
+		})
 	}
 	at := listing{v.Action, map[string]string{"q": search}}
 	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "group", "groups")
@@ -163,7 +165,9 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]valueRow, 
 	if len(about) == 0 {
 		return nil, nil
 	}
-	explained := &explainView{Action: q.projectPath("/explain"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}}}
+	explained := &explainView{
+		Action: q.projectPath("/explain"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}},
+	}
 	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, explained.body())
 	if isRefusal(err) {
 		return nil, nil

@@ -158,7 +158,8 @@ func postImport(q *request) error {
 	form, err := q.readImport()
 	switch {
 	case errors.Is(err, errLargeForm):
-		return q.showImport(http.StatusRequestEntityTooLarge, form, fmt.Sprintf("The document is larger than %d MiB.", flags.MaxDocument>>20))
+		return q.showImport(http.StatusRequestEntityTooLarge, form, fmt.Sprintf("The document is larger than %d MiB.",
+			flags.MaxDocument>>20))
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(form.document)) == 0:
@@ -180,7 +181,8 @@ func postImport(q *request) error {
 	id := newRunID()
 	q.layout.Title = "Import preview"
 	v := &importCheckView{
-		Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(preview.ImportReport, preview),
+		Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id),
+		importReport: q.importReport(preview.ImportReport, preview),
 	}
 	if made := madeWords(preview.ImportReport); made != "" {
 		v.Label = "Import " + made
@@ -201,7 +203,9 @@ func (q *request) runImport(form *importForm) error {
 		return q.importBusy(form)
 	}
 	defer q.c.imports.leave()
-	run, fresh := q.c.imports.start(importRun{id: form.run, project: q.at.Project.ID, name: form.name, by: nameOf(q.by.User), started: q.c.Now()})
+	run, fresh := q.c.imports.start(importRun{
+		id: form.run, project: q.at.Project.ID, name: form.name, by: nameOf(q.by.User), started: q.c.Now(),
+	})
 	if !fresh {
 		return q.redirect(q.importPath(form.run))
 	}
@@ -250,12 +254,14 @@ func (q *request) importRefused(err error, form *importForm) error {
 		return err
 	}
 	q.logFailure("a document was not imported", err)
-	return q.showImport(http.StatusServiceUnavailable, form, "The store does not answer, so nothing was imported. The document is still here: try again in a while.")
+	return q.showImport(http.StatusServiceUnavailable, form,
+		"The store does not answer, so nothing was imported. The document is still here: try again in a while.")
 }
 
 func (q *request) importBusy(form *importForm) error {
 	q.w.Header().Set("Retry-After", "10")
-	return q.showImport(http.StatusServiceUnavailable, form, "The server has enough to do with other documents. This one is still here: try again in a moment.")
+	return q.showImport(http.StatusServiceUnavailable, form,
+		"The server has enough to do with other documents. This one is still here: try again in a moment.")
 }
 
 // readImport reads the form. It returns what it has read together with an error.
@@ -399,10 +405,15 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 	}
 	v.Summary += "."
 	if r.Parity > 0 {
-		v.Proof = "Each new flag was tried for " + count(r.Parity, "random person", "random persons") + ": here it has the same value as in the document."
+		v.Proof = "Each new flag was tried for " + count(r.Parity, "random person", "random persons") +
+			": here it has the same value as in the document."
 	}
 	if n := len(r.Left); n > 0 {
-		s := importSection{Title: would("Left out", "Would be left out"), Hint: "Change the document, or the project, and import the same document again: what is there already stays as it is.", Reasons: r.Left[:min(n, importListed)]}
+		s := importSection{
+			Title:   would("Left out", "Would be left out"),
+			Hint:    "Change the document, or the project, and import the same document again: what is there already stays as it is.",
+			Reasons: r.Left[:min(n, importListed)],
+		}
 		s.cut(n)
 		v.Sections = append(v.Sections, s)
 	}
@@ -414,7 +425,11 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 			gets[f.Key] = "for " + count(f.Changed, "person", "persons")
 		}
 	}
-	v.add(importSection{Title: would("On from the beginning", "Would be on from the beginning"), Hint: would("Programs that evaluate these flags get them now, as their condition sets say.", "Flags that are off change nothing. Programs that evaluate these get them at once, as their condition sets say.")}, r.Active, func(key string) importItem {
+	v.add(importSection{
+		Title: would("On from the beginning", "Would be on from the beginning"),
+		Hint: would("Programs that evaluate these flags get them now, as their condition sets say.",
+			"Flags that are off change nothing. Programs that evaluate these get them at once, as their condition sets say."),
+	}, r.Active, func(key string) importItem {
 		item := importItem{Text: key, Code: true, Note: gets[key]}
 		if v.Who != "" && item.Note == "" {
 			item.Note = "for none of them"
@@ -428,15 +443,21 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 		}
 		return item
 	})
-	v.add(importSection{Title: would("New cohorts", "Cohorts that would be made")}, r.Cohorts, func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{Title: would("New cohorts", "Cohorts that would be made")}, r.Cohorts,
+		func(name string) importItem { return importItem{Text: name} })
 	var empty []string
 	for _, c := range r.StaticCohorts {
 		if c.Made {
 			empty = append(empty, c.Name)
 		}
 	}
-	v.add(importSection{Title: "Static cohorts without members", Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” copy them from the other server."}, empty, func(name string) importItem { return importItem{Text: name} })
-	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged, func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{
+		Title: "Static cohorts without members",
+		Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” " +
+			"copy them from the other server.",
+	}, empty, func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged,
+		func(name string) importItem { return importItem{Text: name} })
 	return v
 }
 

@@ -223,7 +223,8 @@ func importRunPage(q *request) error {
 	q.layout.Title = "Import of " + run.name
 	q.notice()
 	if run.report != nil && run.report.Mark != "" && !run.undone && q.layout.Done == "" {
-		q.layout.Done = "The document was imported. Undo deletes what it has made, all of it, unless somebody has changed it since or something else uses it. Names of group types stay."
+		q.layout.Done = "The document was imported. Undo deletes what it has made, all of it, unless somebody has changed it since or " +
+			"something else uses it. Names of group types stay."
 		q.offerUndo(undo{"Import", run.id, run.report.Mark}, q.URL.Path)
 	}
 	v := &importRunView{

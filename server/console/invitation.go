@@ -34,7 +34,10 @@ func (q *request) showInvitation(status int, fill func(*invitationView)) error {
 		return err
 	}
 	q.layout.Title = "Join " + offer.Organization
-	v := &invitationView{Organization: offer.Organization, Address: offer.Email, HasAccount: offer.HasAccount, FirstName: offer.FirstName, Next: "/join/" + q.PathValue("token")}
+	v := &invitationView{
+		Organization: offer.Organization, Address: offer.Email, HasAccount: offer.HasAccount, FirstName: offer.FirstName,
+		Next: "/join/" + q.PathValue("token"),
+	}
 	v.SignIn = q.c.Prefix + "/signin?next=" + url.QueryEscape(v.Next)
 	switch {
 	case by == nil:

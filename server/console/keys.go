@@ -111,7 +111,10 @@ func (q *request) keys(status int, v *keysView) error {
 		v.Newest = list[0].ID
 	}
 	for _, k := range list {
-		row := keyRow{Label: k.Label, Mask: k.Mask, May: mayWords(k, projects), Created: q.c.moment(k.Created), Used: q.c.momentOf(k.LastUsed), Rolled: q.c.momentOf(k.LastRolled)}
+		row := keyRow{
+			Label: k.Label, Mask: k.Mask, May: mayWords(k, projects), Created: q.c.moment(k.Created), Used: q.c.momentOf(k.LastUsed),
+			Rolled: q.c.momentOf(k.LastRolled),
+		}
 		row.Roll, row.Delete = v.Action+"/"+k.ID+"/roll", v.Action+"/"+k.ID+"/delete"
 		v.Keys = append(v.Keys, row)
 	}
@@ -180,7 +183,8 @@ func createKey(q *request) error {
 	}
 	if len(list) > 0 && list[0].ID != q.PostForm.Get("newest") {
 		v := new(keysView)
-		v.fail("", "The key “%s” was created after this page was loaded, and no other one now. If its value is lost, roll or delete it.", list[0].Label)
+		v.fail("", "The key “%s” was created after this page was loaded, and no other one now. If its value is lost, roll or delete it.",
+			list[0].Label)
 		return q.keys(http.StatusConflict, v)
 	}
 	var scopes []string
@@ -193,7 +197,9 @@ func createKey(q *request) error {
 			}
 		}
 	}
-	patch := management.KeyPatch{Label: optional.Of(q.PostForm.Get("label")), Scopes: optional.Of(must(json.Marshal(append([]string{}, scopes...))))}
+	patch := management.KeyPatch{
+		Label: optional.Of(q.PostForm.Get("label")), Scopes: optional.Of(must(json.Marshal(append([]string{}, scopes...)))),
+	}
 	if project := q.PostForm.Get("project"); project != "" {
 		patch.Projects = optional.Of(json.RawMessage("[" + strconv.Itoa(atoi(project)) + "]"))
 	}
@@ -231,7 +237,10 @@ func (q *request) askKey(status int, roll bool, refusal string) error {
 	}
 	v := &confirmView{Cancel: q.keysPath(), Hidden: []hidden{{"mask", k.Mask}}, Refusal: refusal}
 	if roll {
-		v.Text, v.Button = []string{"The key gets another value, which is shown once. The value that begins and ends with " + k.Mask + " is not valid any more.", cannotBeUndone}, "Roll it"
+		v.Text, v.Button = []string{
+			"The key gets another value, which is shown once. The value that begins and ends with " + k.Mask + " is not valid any more.",
+			cannotBeUndone,
+		}, "Roll it"
 		return q.confirm(status, "Roll the key “"+k.Label+"”?", v)
 	}
 	v.Text, v.Button, v.Danger = []string{"Programs that use it cannot use the API any more.", cannotBeUndone}, "Delete it", true

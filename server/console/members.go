@@ -106,14 +106,17 @@ func (q *request) members(status int, v *memberListView) error {
 	if page > 1 && len(found.Items) == 0 {
 		return errNoPage
 	}
-	v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(), q.c.Service.MailAvailable()
+	v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(),
+		q.c.Service.MailAvailable()
 	if v.Levels == nil {
 		v.Levels = levelOptions(q.at.Level, management.LevelMember)
 	}
 	for _, m := range found.Items {
 		row := memberListRow{
-			ID: m.User.UUID.String(), Name: fullName(m.User.FirstName, m.User.LastName, ""), Email: m.User.Email, Level: levelWords[m.Level], Was: m.Level,
-			TwoFactor: m.Is2FAEnabled, Self: m.User.ID == q.by.User.ID, Joined: q.c.moment(m.JoinedAt), Action: v.Action + "/" + m.User.UUID.String(),
+			ID: m.User.UUID.String(), Name: fullName(m.User.FirstName, m.User.LastName, ""), Email: m.User.Email,
+			Level: levelWords[m.Level], Was: m.Level,
+			TwoFactor: m.Is2FAEnabled, Self: m.User.ID == q.by.User.ID, Joined: q.c.moment(m.JoinedAt),
+			Action: v.Action + "/" + m.User.UUID.String(),
 		}
 		if v.May && m.Level <= q.at.Level {
 			row.Levels = levelOptions(q.at.Level, m.Level)
@@ -153,7 +156,8 @@ func inviteMember(q *request) error {
 	i, err := q.c.Service.Invite(q.Context(), q.by, q.at.Organization.ID.String(), management.InvitationPatch{
 		Email: optional.Of(v.Email), FirstName: optional.Of(v.FirstName), Level: optional.Of(level), ShowLink: optional.Of(true),
 	})
-	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) && !errors.Is(e, management.ErrNotFound) {
+	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) &&
+		!errors.Is(e, management.ErrNotFound) {
 		v.place(e, map[string]string{"target_email": "email", "first_name": "first_name", "level": "level"})
 		return q.members(pageOf(e).status, v)
 	}
@@ -166,7 +170,8 @@ func inviteMember(q *request) error {
 	}
 	return q.showOnce("Invited", &shownView{
 		Text:  text + " It is shown only now, works once, and is valid for three days.",
-		Label: "Link for " + i.Email, Value: q.origin() + q.c.Prefix + "/join/" + path.Base(i.Link), Back: q.membersPath(), BackName: "To the members",
+		Label: "Link for " + i.Email, Value: q.origin() + q.c.Prefix + "/join/" + path.Base(i.Link), Back: q.membersPath(),
+		BackName: "To the members",
 	})
 }
 
@@ -209,9 +214,12 @@ func changeLevel(q *request) error {
 	}
 	level, was := atoi(q.PostForm.Get("level")), atoi(q.PostForm.Get("was"))
 	if m.Level != was && m.Level != level {
-		return q.members(http.StatusConflict, noticed("Somebody else has changed the level of "+memberName(m)+" meanwhile, to "+levelWords[m.Level]+". Choose again if you want another one."))
+		return q.members(http.StatusConflict,
+			noticed("Somebody else has changed the level of "+memberName(m)+" meanwhile, to "+levelWords[m.Level]+". Choose again if "+
+				"you want another one."))
 	}
-	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), m.User.UUID.String(), management.MemberPatch{Level: optional.Of(level)})
+	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), m.User.UUID.String(),
+		management.MemberPatch{Level: optional.Of(level)})
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
 		return q.members(http.StatusUnprocessableEntity, noticed(memberName(m)+" stays "+levelWords[m.Level]+": "+e.Text()))
 	}

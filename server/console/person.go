@@ -95,8 +95,9 @@ func (q *request) showPerson(status int, p *management.PersonView, form *propert
 	q.layout.Title = cmp.Or(shorten(p.Name, 120), id)
 	q.notice()
 	v := &personView{
-		List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p), Created: q.c.moment(p.CreatedAt),
-		Form: form, Delete: deletion, Activity: q.entriesAbout("Person", id),
+		List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p),
+		Created: q.c.moment(p.CreatedAt),
+		Form:    form, Delete: deletion, Activity: q.entriesAbout("Person", id),
 	}
 	v.Delete.Name = v.Name
 	v.IDs = p.DistinctIDs[:min(len(p.DistinctIDs), idsShown)]
@@ -160,7 +161,10 @@ func (q *request) personEvents(v *personView, id string, several bool) error {
 		return err
 	}
 	for _, e := range events.Items {
-		row := eventRow{Name: e.Event, At: q.c.moment(e.Timestamp), Properties: pretty(e.Properties), Count: count(len(readObject(string(e.Properties))), "property", "properties")}
+		row := eventRow{
+			Name: e.Event, At: q.c.moment(e.Timestamp), Properties: pretty(e.Properties),
+			Count: count(len(readObject(string(e.Properties))), "property", "properties"),
+		}
 		if several {
 			row.ID = e.DistinctID
 		}

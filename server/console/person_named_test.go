@@ -10,7 +10,8 @@ import (
 // choices returns what the buttons do that offer persons, by the names of the persons.
 func (a *answer) choices() map[string]string {
 	out := make(map[string]string)
-	for _, m := range regexp.MustCompile(`<button name="do" value="([^"]*)">([^<]*)</button> <code>([^<]*)</code>`).FindAllStringSubmatch(a.body, -1) {
+	choice := regexp.MustCompile(`<button name="do" value="([^"]*)">([^<]*)</button> <code>([^<]*)</code>`)
+	for _, m := range choice.FindAllStringSubmatch(a.body, -1) {
 		out[m[3]] = m[1]
 	}
 	return out

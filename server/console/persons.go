@@ -53,7 +53,9 @@ type personRow struct {
 }
 
 func readPersonsQuery(v url.Values) personsQuery {
-	return personsQuery{strings.TrimSpace(v.Get("q")), strings.TrimSpace(v.Get("property")), v.Get("operator"), v.Get("value"), v.Get("after")}
+	return personsQuery{
+		strings.TrimSpace(v.Get("q")), strings.TrimSpace(v.Get("property")), v.Get("operator"), v.Get("value"), v.Get("after"),
+	}
 }
 
 // encode returns the query of a URL, with what is not empty.
@@ -125,7 +127,9 @@ func listPersons(q *request) error {
 		v.fail(field, "%s", wrong)
 		return q.render(http.StatusUnprocessableEntity, "persons", v)
 	}
-	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{Text: asked.Search, Properties: filters, After: asked.After}, pageSize)
+	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{
+		Text: asked.Search, Properties: filters, After: asked.After,
+	}, pageSize)
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
 		field := map[string]string{"search": "q", "properties": "value"}[e.Attr]
 		if field == "" {

@@ -61,7 +61,8 @@ func (q *request) propertyForm(action string, properties json.RawMessage) *prope
 func (q *request) readPropertyForm(action string) *propertyForm {
 	v := q.PostForm
 	return &propertyForm{
-		Action: action, Name: v.Get("name"), Type: v.Get("type"), Value: lines(v.Get("value")), Was: v.Get("was"), There: v.Get("was") != "",
+		Action: action, Name: v.Get("name"), Type: v.Get("type"), Value: lines(v.Get("value")), Was: v.Get("was"),
+		There:  v.Get("was") != "",
 		Cancel: action,
 	}
 }

@@ -68,20 +68,35 @@ var (
 		{name: "name", label: "Name"},
 		{name: "timezone", label: "Time zone", hint: "For example Europe/Berlin."},
 		{name: "anonymize_ips", label: "Do not keep the network addresses of events", form: settingCheck},
-		{name: "surveys_opt_in", label: "Surveys", hint: "Off: clients get no surveys, whatever their dates are.", form: settingChoice, options: yesNo},
+		{
+			name: "surveys_opt_in", label: "Surveys", hint: "Off: clients get no surveys, whatever their dates are.", form: settingChoice,
+			options: yesNo,
+		},
 		{name: "event_retention_days", label: "Days for which events are kept", form: settingNumber, warns: warnOfRetention},
 	}
 	browserSettings = []setting{
-		{name: "app_urls", label: "Addresses of the application", hint: "One in each line, such as https://app.example.com.", form: settingLines},
-		{name: "recording_domains", label: "Addresses on which sessions may be recorded", hint: "One in each line. None: all.", form: settingLines},
+		{
+			name: "app_urls", label: "Addresses of the application", hint: "One in each line, such as https://app.example.com.",
+			form: settingLines,
+		},
+		{
+			name: "recording_domains", label: "Addresses on which sessions may be recorded", hint: "One in each line. None: all.",
+			form: settingLines,
+		},
 		{name: "session_recording_opt_in", label: "Recording of sessions", form: settingChoice, options: yesNo},
 		{name: "heatmaps_opt_in", label: "Heatmaps", form: settingChoice, options: yesNo},
 		{name: "autocapture_exceptions_opt_in", label: "Capture of exceptions", form: settingChoice, options: yesNo},
 		{name: "autocapture_web_vitals_opt_in", label: "Capture of web vitals", form: settingChoice, options: yesNo},
 		{name: "capture_performance_opt_in", label: "Capture of performance", form: settingChoice, options: yesNo},
-		{name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice, options: options("", "not set", "0", "off", "1", "stateless", "2", "stateful")},
+		{
+			name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice,
+			options: options("", "not set", "0", "off", "1", "stateless", "2", "stateful"),
+		},
 		{name: "completed_snippet_onboarding", label: "The application has been connected", form: settingCheck},
-		{name: "session_recording_network_payload_capture_config", label: "What recordings keep of network requests", hint: "A JSON object.", form: settingJSON},
+		{
+			name: "session_recording_network_payload_capture_config", label: "What recordings keep of network requests",
+			hint: "A JSON object.", form: settingJSON,
+		},
 	}
 	allSettings = slices.Concat(mainSettings, browserSettings)
 )
@@ -139,7 +154,8 @@ func warnOfRetention(was, now string) string {
 	if before, none := strconv.Atoi(was); err != nil || days < 1 || none == nil && before <= days {
 		return ""
 	}
-	return fmt.Sprintf("Within an hour, all events that happened more than %s ago would be deleted for good, and survey answers with them. Save once more if that is right.", count(days, "day", "days"))
+	return fmt.Sprintf("Within an hour, all events that happened more than %s ago would be deleted for good, and survey answers with "+
+		"them. Save once more if that is right.", count(days, "day", "days"))
 }
 
 // A settingField is a setting as its form shows it.
@@ -204,14 +220,16 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	}
 	v := &settingsView{
 		Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
-		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name, Import: q.projectPath("/import"), Connect: q.projectPath("/connect"),
+		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name,
+		Import: q.projectPath("/import"), Connect: q.projectPath("/connect"),
 	}
 	fields := func(list []setting) (out []settingField) {
 		for i := range list {
 			s := &list[i]
 			f := settingField{
 				Name: s.name, Label: s.label, Hint: s.hint, Value: stored[s.name], Was: stored[s.name], Error: errs[s.name],
-				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON, Number: s.form == settingNumber,
+				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON,
+				Number: s.form == settingNumber,
 			}
 			if s.name == "event_retention_days" {
 				f.Hint = q.retentionHint()
@@ -320,7 +338,8 @@ func saveSettings(q *request) error {
 		}
 		typed[s.name] = now
 		if stored[s.name] != was {
-			errs[s.name] = "Somebody else has changed this meanwhile, to: " + s.words(stored[s.name]) + ". Save once more to have yours instead, or leave the page to keep theirs."
+			errs[s.name] = "Somebody else has changed this meanwhile, to: " + s.words(stored[s.name]) +
+				". Save once more to have yours instead, or leave the page to keep theirs."
 			continue
 		}
 		changes[s.name] = s.value(now)
@@ -386,7 +405,11 @@ type projectAction struct {
 var projectActions = map[string]projectAction{
 	"reset-key": {
 		title: "Reset the API key?", button: "Reset the key",
-		text: []string{"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and their events are lost.", cannotBeUndone},
+		text: []string{
+			"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and " +
+				"their events are lost.",
+			cannotBeUndone,
+		},
 		do: func(q *request) error {
 			if _, err := q.c.Service.ResetToken(q.Context(), q.by, q.ref); err != nil {
 				return err
@@ -396,14 +419,18 @@ var projectActions = map[string]projectAction{
 	},
 	"rotate-secret": {
 		title: "Rotate the secret key?", button: "Rotate the key",
-		text: []string{"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key before that one ends at once. This cannot be undone: a key that was ended does not come back."},
+		text: []string{
+			"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key " +
+				"before that one ends at once. This cannot be undone: a key that was ended does not come back.",
+		},
 		do: func(q *request) error {
 			project, err := q.c.Service.RotateSecretToken(q.Context(), q.by, q.ref)
 			if err != nil {
 				return err
 			}
 			return q.showOnce("The new secret key", &shownView{
-				Text:  "Copy it now: it is not shown again. Give it only to servers that evaluate flags themselves. The previous key works until you revoke it.",
+				Text: "Copy it now: it is not shown again. Give it only to servers that evaluate flags themselves. The previous key " +
+					"works until you revoke it.",
 				Label: "Secret key", Value: *project.SecretToken, Back: q.settingsPath(), BackName: "I have copied it",
 			})
 		},
@@ -420,7 +447,11 @@ var projectActions = map[string]projectAction{
 	},
 	"delete": {
 		title: "Delete the project?", button: "Delete it with everything in it", typed: true,
-		text: []string{"All its flags, cohorts, surveys, persons and events are deleted with it, for good. Its keys end: programs that use them get no flags.", cannotBeUndone},
+		text: []string{
+			"All its flags, cohorts, surveys, persons and events are deleted with it, for good. Its keys end: programs that use them " +
+				"get no flags.",
+			cannotBeUndone,
+		},
 		do: func(q *request) error {
 			if err := q.c.Service.DeleteProject(q.Context(), q.by, q.ref); err != nil {
 				return err
@@ -453,7 +484,10 @@ func askProjectAction(q *request) error {
 }
 
 func (q *request) askProject(status int, a *projectAction, state, refusal string) error {
-	v := &confirmView{Text: a.text, Button: a.button, Danger: a.typed, Cancel: q.settingsPath(), Hidden: []hidden{{"state", state}}, Refusal: refusal, Typed: q.PostForm.Get("typed")}
+	v := &confirmView{
+		Text: a.text, Button: a.button, Danger: a.typed, Cancel: q.settingsPath(), Hidden: []hidden{{"state", state}}, Refusal: refusal,
+		Typed: q.PostForm.Get("typed"),
+	}
 	if a.typed {
 		v.Word = q.at.Project.Name
 	}
@@ -473,7 +507,8 @@ func doProjectAction(q *request) error {
 	case !q.administers(): // the Service would say the same
 		return q.askProject(http.StatusForbidden, a, state, "")
 	case q.PostForm.Get("state") != state: // a page that is sent again makes no second key
-		return q.askProject(http.StatusConflict, a, state, "The project has changed since this page was loaded. Nothing was done; look whether you still want to.")
+		return q.askProject(http.StatusConflict, a, state,
+			"The project has changed since this page was loaded. Nothing was done; look whether you still want to.")
 	case a.typed && q.PostForm.Get("typed") != q.at.Project.Name:
 		return q.askProject(http.StatusUnprocessableEntity, a, state, "Type the name of the project as it stands here.")
 	}

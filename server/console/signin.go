@@ -242,7 +242,9 @@ func forgotPage(q *request) error { return q.showForgot(http.StatusOK, false, ""
 
 func (q *request) showForgot(status int, sent bool, refusal string) error {
 	q.layout.Title = "Forgotten password"
-	return q.render(status, "forgot", &forgotView{Address: q.PostFormValue("email"), Mail: q.c.Service.MailAvailable(), Sent: sent, Error: refusal})
+	return q.render(status, "forgot", &forgotView{
+		Address: q.PostFormValue("email"), Mail: q.c.Service.MailAvailable(), Sent: sent, Error: refusal,
+	})
 }
 
 // forgot asks for a link by mail. The page says the same whether or not there is such an
@@ -278,7 +280,9 @@ func (q *request) showReset(status int, refusal string) error {
 
 // resetPassword gives an account another password, which ends all its sessions.
 func resetPassword(q *request) error {
-	err := q.c.Service.ResetPassword(q.Context(), q.PathValue("token"), management.ChosenPassword{Password: optional.Of(q.PostForm.Get("password"))})
+	err := q.c.Service.ResetPassword(q.Context(), q.PathValue("token"), management.ChosenPassword{
+		Password: optional.Of(q.PostForm.Get("password")),
+	})
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "password" {
 		return q.showReset(http.StatusUnprocessableEntity, e.Text())
 	}

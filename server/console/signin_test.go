@@ -53,7 +53,8 @@ func TestSignIn(t *testing.T) {
 	form := page.form("")
 	wrong := s.post("/signin", with(form, "email", address, "password", "wrong")).want(401)
 	wrong.checkPage()
-	if strings.Contains(wrong.body, `value="wrong"`) || !strings.Contains(wrong.body, `value="`+address+`"`) || len(wrong.header["Set-Cookie"]) > 0 {
+	if strings.Contains(wrong.body, `value="wrong"`) || !strings.Contains(wrong.body, `value="`+address+`"`) ||
+		len(wrong.header["Set-Cookie"]) > 0 {
 		t.Error("the page does not keep the address alone")
 	}
 	a := s.post("/signin", with(form, "email", address, "password", password))
@@ -77,7 +78,9 @@ func TestSignInWithSecondFactor(t *testing.T) {
 	s := newSite(t)
 	setup, err := s.service.StartTwoFactor(t.Context(), s.owner, "@me")
 	fatal(t, err)
-	fatal(t, s.service.ConfirmTwoFactor(t.Context(), s.owner, "@me", management.TwoFactorPatch{Token: optional.Of(json.RawMessage(`"` + authenticatorCode(t, setup.Secret) + `"`))}))
+	fatal(t, s.service.ConfirmTwoFactor(t.Context(), s.owner, "@me", management.TwoFactorPatch{
+		Token: optional.Of(json.RawMessage(`"` + authenticatorCode(t, setup.Secret) + `"`)),
+	}))
 	codes, err := s.service.NewBackupCodes(t.Context(), s.owner, "@me")
 	fatal(t, err)
 	s.token = ""
@@ -168,7 +171,8 @@ func TestNext(t *testing.T) {
 	s := newSite(t)
 	s.token = ""
 	for _, next := range []string{
-		"https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "/../evil", "/./x", "javascript:alert(1)", "/\t/evil.example", "@evil.example", ".evil.example", "%2f%2fevil.example", "/projects/../../x",
+		"https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "/../evil", "/./x", "javascript:alert(1)",
+		"/\t/evil.example", "@evil.example", ".evil.example", "%2f%2fevil.example", "/projects/../../x",
 	} {
 		a := s.post("/signin", url.Values{"email": {address}, "password": {password}, "next": {next}})
 		if a.status == http.StatusTooManyRequests {
@@ -186,7 +190,8 @@ func TestOtherOrigins(t *testing.T) {
 	for _, headers := range []map[string]string{
 		{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"}, {"Origin": "null"},
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), "POST", "https://flags.example.com/console"+path+"/switch", strings.NewReader("to=off"))
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "https://flags.example.com/console"+path+"/switch",
+			strings.NewReader("to=off"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		for name, value := range headers {
 			r.Header.Set(name, value)
@@ -230,7 +235,10 @@ func TestForeign(t *testing.T) {
 	f := management.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
-	for _, path := range []string{"/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing", "/projects/1/flags/1/x", "/static/0/console.css"} {
+	for _, path := range []string{
+		"/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing",
+		"/projects/1/flags/1/x", "/static/0/console.css",
+	} {
 		s.get(path).want(404).checkPage()
 	}
 	s.post("/projects/1/flags/9999", url.Values{"do": {"save"}}).want(404)
@@ -250,7 +258,10 @@ func TestScript(t *testing.T) {
 	form = with(form, "name", evil, "tags", evil, "contexts", evil, "c0.description", evil, "payload", `"<script>alert(1)</script>"`)
 	add := s.post(path, with(form, "do", "add-person c0")).form("form")
 	s.post(path, with(add, "do", "save", "c0.f0.key", evil, "c0.f0.value", evil)).leads(path + "?done=saved")
-	for _, p := range []string{path, "/projects/1/flags?q=" + url.QueryEscape(evil), "/projects/1/flags", path + "/history", path + "/switch?to=on&back=" + url.QueryEscape(evil) + "&from=" + url.QueryEscape(evil), "/signin?next=" + url.QueryEscape(evil)} {
+	for _, p := range []string{
+		path, "/projects/1/flags?q=" + url.QueryEscape(evil), "/projects/1/flags", path + "/history",
+		path + "/switch?to=on&back=" + url.QueryEscape(evil) + "&from=" + url.QueryEscape(evil), "/signin?next=" + url.QueryEscape(evil),
+	} {
 		a := s.get(p)
 		if strings.Contains(a.body, "<script>alert") {
 			t.Errorf("%s runs a script", p)
@@ -342,7 +353,8 @@ func TestWeight(t *testing.T) {
 	total := 0
 	page := s.get("/projects/1/flags").body
 	for _, path := range append([]string{"/projects/1/flags"}, assetForm.FindAllString(page, -1)...) {
-		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://flags.example.com/console"+strings.TrimPrefix(path, "/console"), nil)
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://flags.example.com/console"+strings.TrimPrefix(path, "/console"),
+			nil)
 		r.Header.Set("Accept-Encoding", "gzip, br")
 		a := s.do(r).want(200)
 		if a.header.Get("Content-Encoding") != "gzip" || a.header.Get("Vary") != "Accept-Encoding" {

@@ -379,7 +379,8 @@ func fieldWords(fields []formField, path []string) string {
 // showSurveyForm answers with the page of a survey, which is nil if it is new.
 func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, notice string) error {
 	v := &surveyView{
-		surveyForm: form, Name: text(form.Doc["name"]), New: q.PathValue("survey") == "", List: q.projectPath("/surveys"), Action: q.URL.Path, Notice: form.noticeOr(notice),
+		surveyForm: form, Name: text(form.Doc["name"]), New: q.PathValue("survey") == "", List: q.projectPath("/surveys"),
+		Action: q.URL.Path, Notice: form.noticeOr(notice),
 		Base: string(must(json.Marshal(form.Doc))), Was: string(must(json.Marshal(form.Original))),
 	}
 	if v.New {
@@ -464,7 +465,8 @@ func surveyReach(form *surveyForm, words *words.Names) string {
 	reach := "everyone"
 	switch form.Target {
 	case "flag":
-		reach = "everybody for whom the flag " + cmp.Or(words.Flags[text(form.Doc["targeting_flag_id"])], text(form.Doc["targeting_flag_id"])) + " is on"
+		reach = "everybody for whom the flag " + cmp.Or(words.Flags[text(form.Doc["targeting_flag_id"])],
+			text(form.Doc["targeting_flag_id"])) + " is on"
 	case "filters":
 		reach = words.Audience(form.targeting())
 	}
@@ -506,7 +508,8 @@ func (v *surveyView) fields() {
 func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
 	name := prefix + f.Name
 	out := fieldView{
-		ID: name, Label: f.Label, Hint: f.Hint, Kind: f.Kind, Unit: f.Unit, List: f.List, Value: f.value(o), Rows: f.Rows, Refresh: f.Refresh, Error: v.Errors[name],
+		ID: name, Label: f.Label, Hint: f.Hint, Kind: f.Kind, Unit: f.Unit, List: f.List, Value: f.value(o), Rows: f.Rows,
+		Refresh: f.Refresh, Error: v.Errors[name],
 	}
 	switch {
 	case f.Kind == "choice":
@@ -525,7 +528,9 @@ func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
 
 func (v *surveyView) question(i int, o object, all []object) questionView {
 	name := questionName(i)
-	out := questionView{ID: name, Number: i + 1, Kind: questionTypeNames[text(o["type"])], Up: i > 0, Down: i+1 < len(all), Error: v.Errors[name]}
+	out := questionView{
+		ID: name, Number: i + 1, Kind: questionTypeNames[text(o["type"])], Up: i > 0, Down: i+1 < len(all), Error: v.Errors[name],
+	}
 	for j := range questionFields {
 		if f := &questionFields[j]; f.On == nil || f.On(o) {
 			field := v.field(f, name+".", o)
@@ -543,7 +548,9 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 	places := options("", "the next question", "end", "the end")
 	for j, other := range all {
 		if j != i {
-			places = append(places, option{Value: strconv.Itoa(j), Label: "question " + strconv.Itoa(j+1) + ": " + shorten(text(other["question"]), 40)})
+			places = append(places, option{
+				Value: strconv.Itoa(j), Label: "question " + strconv.Itoa(j+1) + ": " + shorten(text(other["question"]), 40),
+			})
 		}
 	}
 	keys := answerKeys(o)
@@ -552,11 +559,17 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 		thens = append(thens, option{Value: "answers", Label: "what the answer says"})
 	}
 	then := branchOf(o)
-	out.Then = fieldView{ID: name + ".then", Label: "Then comes", Kind: "choice", Options: selected(thens, then), Refresh: true, Error: v.Errors[name+".branching"]}
+	out.Then = fieldView{
+		ID: name + ".then", Label: "Then comes", Kind: "choice", Options: selected(thens, then), Refresh: true,
+		Error: v.Errors[name+".branching"],
+	}
 	if then == "answers" {
 		values := readObject(string(readObject(string(o["branching"]))["responseValues"]))
 		for _, key := range keys {
-			out.Answers = append(out.Answers, fieldView{ID: name + ".then." + key.Value, Label: "After " + shorten(key.Label, 60), Kind: "choice", Options: selected(places, text(values[key.Value]))})
+			out.Answers = append(out.Answers, fieldView{
+				ID: name + ".then." + key.Value, Label: "After " + shorten(key.Label, 60), Kind: "choice",
+				Options: selected(places, text(values[key.Value])),
+			})
 		}
 	}
 	return out
@@ -606,7 +619,9 @@ func copySurvey(q *request, v *survey.View) error {
 	if !isNumber(project) {
 		return errForm
 	}
-	made, err := q.c.Surveys.Copy(q.Context(), q.by, q.ref, v.ID.String(), survey.CopyRequest{Projects: optional.Of(json.RawMessage("[" + project + "]"))})
+	made, err := q.c.Surveys.Copy(q.Context(), q.by, q.ref, v.ID.String(), survey.CopyRequest{
+		Projects: optional.Of(json.RawMessage("[" + project + "]")),
+	})
 	if err != nil {
 		return q.acted(err, v, "")
 	}

@@ -73,11 +73,13 @@ func surveyAnswers(q *request) error {
 	}
 	page := pageNumber(q.Form)
 	v := &answersView{
-		Name: s.Name, List: q.projectPath("/surveys"), Survey: q.surveyPath(s.ID), Results: q.surveyPath(s.ID) + "/results", Question: asked, Text: text(questions[i]["question"]),
+		Name: s.Name, List: q.projectPath("/surveys"), Survey: q.surveyPath(s.ID), Results: q.surveyPath(s.ID) + "/results",
+		Question: asked, Text: text(questions[i]["question"]),
 		Action: q.surveyPath(s.ID) + "/answers", Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("archived") != "",
 	}
 	list, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{
-		QuestionID: asked, Search: v.Search, ExcludeArchived: !v.Archived, Limit: strconv.Itoa(pageSize), Offset: strconv.Itoa((page - 1) * pageSize),
+		QuestionID: asked, Search: v.Search, ExcludeArchived: !v.Archived, Limit: strconv.Itoa(pageSize),
+		Offset: strconv.Itoa((page - 1) * pageSize),
 	})
 	if err != nil {
 		return err
@@ -117,7 +119,10 @@ func surveyAnswers(q *request) error {
 }
 
 func (q *request) answerRow(r *survey.ResponseView, question string, archived []uuid.UUID) answerRow {
-	row := answerRow{ID: r.UUID.String(), Text: answerTo(r, question), Person: r.DistinctID, At: q.c.moment(r.SubmittedAt), Archived: slices.Contains(archived, r.UUID)}
+	row := answerRow{
+		ID: r.UUID.String(), Text: answerTo(r, question), Person: r.DistinctID, At: q.c.moment(r.SubmittedAt),
+		Archived: slices.Contains(archived, r.UUID),
+	}
 	row.PersonURL = q.projectPath("/explain?" + url.Values{"person": {r.DistinctID}}.Encode())
 	var about []string
 	for _, p := range []*string{r.Extra.DeviceType, r.Extra.Browser, r.Extra.CountryName, r.Extra.CurrentURL} {
@@ -128,7 +133,8 @@ func (q *request) answerRow(r *survey.ResponseView, question string, archived []
 	row.About = strings.Join(about, ", ")
 	for _, a := range r.Answers {
 		if a.QuestionID != question && a.Answer != nil {
-			row.OtherAnswers = append(row.OtherAnswers, strings.TrimSuffix(shorten(a.QuestionText, 60), ":")+" → "+shorten(answerTo(r, a.QuestionID), 80))
+			row.OtherAnswers = append(row.OtherAnswers,
+				strings.TrimSuffix(shorten(a.QuestionText, 60), ":")+" → "+shorten(answerTo(r, a.QuestionID), 80))
 		}
 	}
 	return row
@@ -201,7 +207,9 @@ func postAnswer(q *request) error {
 			to.Set(name, value)
 		}
 	}
-	return q.done(q.surveyPath(s.ID)+"/answers?"+to.Encode(), done, undo{"Response", s.ID.String() + "/" + q.PostForm.Get("response"), q.PostForm.Get("do")})
+	return q.done(q.surveyPath(s.ID)+"/answers?"+to.Encode(), done, undo{
+		"Response", s.ID.String() + "/" + q.PostForm.Get("response"), q.PostForm.Get("do"),
+	})
 }
 
 func undoResponse(q *request, u undo) (string, undo, error) {

@@ -27,15 +27,18 @@ var surveyGroups = []fieldGroup{
 	{ID: "shown", Title: "Display conditions", fields: []formField{
 		member("text", "conditions.url", "Address of the page").inBrowsers().hint("Without one the survey is shown on all pages."),
 		member("choice", "conditions.urlMatchType", "The address").inBrowsers().choices(matchOptions, "icontains"),
-		member("text", "conditions.selector", "Only with this element").inBrowsers().hint("A CSS selector, such as #buy. The survey is shown when the page has it."),
+		member("text", "conditions.selector", "Only with this element").inBrowsers().
+			hint("A CSS selector, such as #buy. The survey is shown when the page has it."),
 		member("number", "conditions.seenSurveyWaitPeriodInDays", "Not after another survey within").inBrowsers().unit("days"),
 		member("names", "conditions.deviceTypes", "Devices").inBrowsers().hint("Desktop, Mobile, Tablet. None: all devices."),
 		member("choice", "conditions.deviceTypesMatchType", "The device").inBrowsers().choices(matchOptions, "icontains"),
-		eventNames("conditions.events", "After one of these events").inBrowsers().hint("A name on each line. Filters of their properties are edited as JSON, and kept."),
+		eventNames("conditions.events", "After one of these events").inBrowsers().
+			hint("A name on each line. Filters of their properties are edited as JSON, and kept."),
 		member("truth", "conditions.events.repeatedActivation", "Each time the event happens, not only the first time").inBrowsers(),
 		eventNames("conditions.cancelEvents", "Not any more after one of these events").inBrowsers().hint("A name on each line."),
 		flagField("linked_flag_id", "Only for persons with the flag").inBrowsers(),
-		member("text", "conditions.linkedFlagVariant", "Variant of that flag").inBrowsers().hint("A key, or any. Without one the flag has to be on."),
+		member("text", "conditions.linkedFlagVariant", "Variant of that flag").inBrowsers().
+			hint("A key, or any. Without one the flag has to be on."),
 	}},
 	{ID: "schedule", Title: "Schedule", Closed: true, fields: []formField{
 		member("choice", "schedule", "A person is asked").choices(options(
@@ -48,7 +51,8 @@ var surveyGroups = []fieldGroup{
 		member("date", "end_date", "Ends").hint("In UTC."),
 		member("number", "response_sampling_limit", "At most").unit("responses, spread over the days"),
 		member("number", "response_sampling_interval", "Spread over"),
-		member("choice", "response_sampling_interval_type", "Unit of that").choices(options("", "none", "day", "days", "week", "weeks", "month", "months"), ""),
+		member("choice", "response_sampling_interval_type", "Unit of that").choices(options("", "none", "day", "days", "week", "weeks",
+			"month", "months"), ""),
 		member("date", "response_sampling_start_date", "Spread from").hint("In UTC, from today on."),
 		member("truth", "enable_partial_responses", "Answers count as soon as they are given, also if the survey is not completed"),
 	}},
@@ -66,7 +70,8 @@ var surveyGroups = []fieldGroup{
 		member("text", "appearance.widgetLabel", "Label of the button").onType("widget"),
 		member("text", "appearance.widgetSelector", "The element").onType("widget").hint("A CSS selector, such as #feedback."),
 		member("color", "appearance.widgetColor", "Colour of the button").onType("widget"),
-		member("choice", "appearance.tabPosition", "Edge of the tab").onType("widget").choices(options("", "the default", "top", "top", "left", "left", "right", "right", "bottom", "bottom"), ""),
+		member("choice", "appearance.tabPosition", "Edge of the tab").onType("widget").choices(options("", "the default", "top", "top",
+			"left", "left", "right", "right", "bottom", "bottom"), ""),
 		member("color", "appearance.backgroundColor", "Background"),
 		member("color", "appearance.textColor", "Text"),
 		member("color", "appearance.borderColor", "Border"),
@@ -123,7 +128,9 @@ var questionTypes = options(
 	"rating", "Rating", "link", "Link",
 )
 
-var questionTypeNames = map[string]string{"open": "free text", "single_choice": "one choice", "multiple_choice": "several choices", "rating": "rating", "link": "link"}
+var questionTypeNames = map[string]string{
+	"open": "free text", "single_choice": "one choice", "multiple_choice": "several choices", "rating": "rating", "link": "link",
+}
 
 var questionFields = []formField{
 	member("choice", "type", "Type").choices(questionTypes, "open").refreshing(),
@@ -193,7 +200,8 @@ func flagField(name, label string) formField {
 
 // scaleField is the scale of a rating.
 func scaleField() formField {
-	f := member("choice", "scale", "Scale").onType("rating").refreshing().choices(options("2", "thumbs up or down", "3", "1 to 3", "5", "1 to 5", "7", "1 to 7", "10", "0 to 10"), "")
+	f := member("choice", "scale", "Scale").onType("rating").refreshing().choices(options("2", "thumbs up or down", "3", "1 to 3", "5",
+		"1 to 5", "7", "1 to 7", "10", "0 to 10"), "")
 	f.set = func(_ json.RawMessage, typed string) json.RawMessage { return numberJSON(typed) }
 	return f
 }

@@ -276,8 +276,10 @@ var questionTemplates = []struct{ Verb, Label, JSON string }{
 	{"add-open", "free text", `{"type":"open","question":""}`},
 	{"add-single", "one choice", `{"type":"single_choice","question":"","choices":["Yes","No"]}`},
 	{"add-multiple", "several choices", `{"type":"multiple_choice","question":"","choices":["One thing","Another thing"]}`},
-	{"add-rating", "rating", `{"type":"rating","question":"","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Bad","upperBoundLabel":"Good"}`},
-	{"add-nps", "net promoter score", `{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"}`},
+	{"add-rating", "rating", `{"type":"rating","question":"","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Bad",
+		"upperBoundLabel":"Good"}`},
+	{"add-nps", "net promoter score", `{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number",
+		"scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"}`},
 	{"add-link", "link", `{"type":"link","question":"","link":"","buttonText":"Open"}`},
 }
 
@@ -512,7 +514,8 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 		}
 		return "target", e.Text()
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "targeting_flag_filters"):
-		return "target", "These condition sets match everyone: give each one a filter or a rollout percentage below 100, or choose everyone."
+		return "target", "These condition sets match everyone: give each one a filter or a rollout percentage below 100, or choose " +
+			"everyone."
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "conditions.linkedFlagVariant"):
 		return "conditions.linkedFlagVariant", e.Detail
 	case e.Attr == "" && strings.HasPrefix(e.Detail, "appearance.shuffleQuestions"):

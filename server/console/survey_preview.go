@@ -69,7 +69,8 @@ func (q *request) previewOf(doc object) previewView {
 	questions := questionsOf(doc)
 	if string(look["displayIntroScreen"]) == "true" {
 		v.Screens = append(v.Screens, previewScreen{
-			Where: "First", Title: say("introScreenHeader", "Welcome"), Text: plain(text(look["introScreenDescription"]), text(look["introScreenDescriptionContentType"])),
+			Where: "First", Title: say("introScreenHeader", "Welcome"),
+			Text:   plain(text(look["introScreenDescription"]), text(look["introScreenDescriptionContentType"])),
 			Button: say("introScreenButtonText", "Start"),
 		})
 	}
@@ -85,7 +86,8 @@ func (q *request) previewOf(doc object) previewView {
 	if string(look["displayThankYouMessage"]) == "true" {
 		v.Screens = append(v.Screens, previewScreen{
 			Where: "Last", Title: say("thankYouMessageHeader", "Thank you for your feedback!"),
-			Text: plain(text(look["thankYouMessageDescription"]), text(look["thankYouMessageDescriptionContentType"])), Button: say("thankYouMessageCloseButtonText", "Close"),
+			Text:   plain(text(look["thankYouMessageDescription"]), text(look["thankYouMessageDescriptionContentType"])),
+			Button: say("thankYouMessageCloseButtonText", "Close"),
 		})
 	}
 	return v
@@ -178,7 +180,8 @@ func previewColors(look object) url.Values {
 	return out
 }
 
-var colorForm = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|[a-zA-Z]{3,30}|(rgb|rgba|hsl|hsla)\([0-9a-z.,%/ ]{1,60}\))$`)
+var colorForm = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|[a-zA-Z]{3,30}|` +
+	`(rgb|rgba|hsl|hsla)\([0-9a-z.,%/ ]{1,60}\))$`)
 
 // cssColor returns a colour of CSS, "" for all else.
 func cssColor(s string) string {

@@ -82,10 +82,13 @@ func surveyResults(q *request) error {
 	q.layout.Title = s.Name + ": results"
 	base := q.surveyPath(s.ID)
 	v := &resultsView{
-		Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.c.stateOf(s), AllCSV: base + "/results.csv", DaysCSV: base + "/chart.csv?of=days",
-		Zone: q.at.Project.Timezone,
+		Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.c.stateOf(s), AllCSV: base + "/results.csv",
+		DaysCSV: base + "/chart.csv?of=days",
+		Zone:    q.at.Project.Timezone,
 	}
-	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{ExcludeArchived: true, PerQuestion: true, PerDay: true})
+	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{
+		ExcludeArchived: true, PerQuestion: true, PerDay: true,
+	})
 	if isRefusal(err) {
 		v.Unknown = pageOf(err).text
 		return q.render(http.StatusOK, "survey_results", v)
@@ -170,8 +173,9 @@ func dayPoints(s *survey.View, days []survey.DayStats) []point {
 func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.QuestionStats) (questionResult, error) {
 	base := q.surveyPath(s.ID)
 	r := questionResult{
-		ID: questionName(i), Title: "Question " + strconv.Itoa(i+1), Text: stats.Text, Kind: questionTypeNames[stats.Type], Answers: count(stats.Responses, "answer", "answers"),
-		CSV: base + "/chart.csv?" + url.Values{"of": {stats.ID}}.Encode(),
+		ID: questionName(i), Title: "Question " + strconv.Itoa(i+1), Text: stats.Text, Kind: questionTypeNames[stats.Type],
+		Answers: count(stats.Responses, "answer", "answers"),
+		CSV:     base + "/chart.csv?" + url.Values{"of": {stats.ID}}.Encode(),
 	}
 	inWords := stats.Type == "open" || string(o["hasOpenChoice"]) == "true"
 	if inWords {
@@ -196,7 +200,9 @@ func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.
 		r.Rows = append(r.Rows, callRow(p.Label, p.Value, stats.Responses, share[i], "hue-1"))
 	}
 	if stats.Type == "open" && stats.Responses > 0 {
-		page, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{QuestionID: stats.ID, ExcludeArchived: true, Limit: strconv.Itoa(newestShown)})
+		page, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{
+			QuestionID: stats.ID, ExcludeArchived: true, Limit: strconv.Itoa(newestShown),
+		})
 		if err != nil && !isRefusal(err) {
 			return r, err
 		}
@@ -314,7 +320,9 @@ func resultsCSV(q *request) error {
 		return err
 	}
 	w := &attachment{q: q, name: "responses.csv"}
-	query := survey.ResponseQuery{ExcludeArchived: q.Form.Get("archived") == "", QuestionID: q.Form.Get("question"), Search: q.Form.Get("q")}
+	query := survey.ResponseQuery{
+		ExcludeArchived: q.Form.Get("archived") == "", QuestionID: q.Form.Get("question"), Search: q.Form.Get("q"),
+	}
 	err = q.c.Surveys.WriteResponses(q.Context(), w, q.by, q.ref, s.ID.String(), query)
 	if err != nil && w.begun {
 		q.c.Log.ErrorContext(q.Context(), "a table of responses was cut off", "error", err)
@@ -349,7 +357,9 @@ func chartCSV(q *request) error {
 		return err
 	}
 	of := q.Form.Get("of")
-	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{ExcludeArchived: true, PerQuestion: of != "days", PerDay: of == "days"})
+	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{
+		ExcludeArchived: true, PerQuestion: of != "days", PerDay: of == "days",
+	})
 	if err != nil {
 		return err
 	}

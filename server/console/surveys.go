@@ -52,10 +52,20 @@ type surveyStart struct{ Name, About, URL string }
 
 // surveyStarts are the surveys that are offered as a beginning.
 var surveyStarts = []struct{ key, name, about, json string }{
-	{"nps", "Net promoter score", "From 0 to 10, and why.", `{"name":"Net promoter score","questions":[{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"},{"type":"open","question":"What is the main reason?","optional":true}],"appearance":{"displayThankYouMessage":true}}`},
-	{"satisfaction", "Satisfaction", "Five faces, and what to do better.", `{"name":"Satisfaction","questions":[{"type":"rating","question":"How satisfied are you with us?","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Not at all","upperBoundLabel":"Very"},{"type":"open","question":"What could we do better?","optional":true}],"appearance":{"displayThankYouMessage":true}}`},
-	{"choice", "One question with choices", "What people use, want or miss.", `{"name":"What do you use?","questions":[{"type":"single_choice","question":"What do you use most?","choices":["The app","The website","Something else"],"hasOpenChoice":true}],"appearance":{"displayThankYouMessage":true}}`},
-	{"open", "Open feedback", "One free text, behind a button.", `{"name":"Feedback","type":"widget","schedule":"always","questions":[{"type":"open","question":"What is on your mind?"}],"appearance":{"displayThankYouMessage":true,"widgetType":"tab","widgetLabel":"Feedback"}}`},
+	{"nps", "Net promoter score", "From 0 to 10, and why.", `{"name":"Net promoter score","questions":[{"type":"rating",
+		"question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,
+		"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"},{"type":"open","question":"What is the main reason?",
+		"optional":true}],"appearance":{"displayThankYouMessage":true}}`},
+	{"satisfaction", "Satisfaction", "Five faces, and what to do better.", `{"name":"Satisfaction","questions":[{"type":"rating",
+		"question":"How satisfied are you with us?","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Not at all",
+		"upperBoundLabel":"Very"},{"type":"open","question":"What could we do better?","optional":true}],
+		"appearance":{"displayThankYouMessage":true}}`},
+	{"choice", "One question with choices", "What people use, want or miss.", `{"name":"What do you use?",
+		"questions":[{"type":"single_choice","question":"What do you use most?","choices":["The app","The website","Something else"],
+		"hasOpenChoice":true}],"appearance":{"displayThankYouMessage":true}}`},
+	{"open", "Open feedback", "One free text, behind a button.", `{"name":"Feedback","type":"widget","schedule":"always",
+		"questions":[{"type":"open","question":"What is on your mind?"}],"appearance":{"displayThankYouMessage":true,"widgetType":"tab",
+		"widgetLabel":"Feedback"}}`},
 	{"empty", "An empty survey", "Add the questions yourself.", `{"questions":[]}`},
 }
 
@@ -65,7 +75,9 @@ func (q *request) surveyPath(id uuid.UUID) string { return q.projectPath("/surve
 
 func listSurveys(q *request) error {
 	page := pageNumber(q.Form)
-	v := &surveysView{Action: q.projectPath("/surveys"), Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("state") == "archived"}
+	v := &surveysView{
+		Action: q.projectPath("/surveys"), Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("state") == "archived",
+	}
 	filter := survey.Filter{Archived: &v.Archived, Search: v.Search, Type: q.Form.Get("type")}
 	found, err := q.c.Surveys.List(q.Context(), q.by, q.ref, filter, pageSize, (page-1)*pageSize)
 	if err != nil {
@@ -141,7 +153,8 @@ func (q *request) surveyRow(s *survey.View, responses map[uuid.UUID]int) surveyR
 	url := q.surveyPath(s.ID)
 	row := surveyRow{
 		Name: s.Name, URL: url, Results: url + "/results", Note: s.Description, State: q.c.stateOf(s), Kind: surveyTypeNames[s.Type],
-		Asks: asks(s.Questions), Launched: q.c.momentOf(s.StartDate), Ended: q.c.momentOf(s.EndDate), Made: q.c.moment(s.CreatedAt), Author: authorName(s.CreatedBy),
+		Asks: asks(s.Questions), Launched: q.c.momentOf(s.StartDate), Ended: q.c.momentOf(s.EndDate), Made: q.c.moment(s.CreatedAt),
+		Author: authorName(s.CreatedBy),
 	}
 	if responses != nil {
 		row.Responses = number(responses[s.ID])
