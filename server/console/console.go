@@ -199,7 +199,8 @@ func forAdministrators(p page) page {
 		err := p(q)
 		if errors.Is(err, management.ErrForbidden) && !q.administers() {
 			return failed(http.StatusForbidden, "Not allowed",
-				"Nothing was changed. Administrators and owners of "+q.at.Organization.Name+" may do it; you are a "+levelWords[q.at.Level]+".")
+				"Nothing was changed. Administrators and owners of "+q.at.Organization.Name+" may do it; you are a "+
+					levelWords[q.at.Level]+".")
 		}
 		return err
 	}
