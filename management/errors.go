@@ -39,8 +39,8 @@ type Error struct {
 	Kind error // ErrNotFound, ErrConflict, or one of those above
 
 	// Code is for programs, as management.md §2.2 lists them; Attr names the
-	// field at fault, "" for none; Path is where the value is within the field, step by
-	// step; Detail is for people, see Text.
+	// field at fault, "" for none; Path is where the value is within the field, or
+	// within the whole thing if Attr is "", step by step; Detail is for people, see Text.
 	Code   string
 	Attr   string
 	Path   []string

@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -18,10 +19,15 @@ func (patch *FlagPatch) validate(f *FeatureFlag) error {
 	case f.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new flag cannot be deleted.")
 	}
-	if !patch.Contexts.Set {
+	older := !patch.Contexts.Set
+	if older {
 		patch.Contexts = patch.OldContexts
 	}
-	return judgeError(flagFields(f, f.Filters, patch).Check())
+	err := judgeError(flagFields(f, f.Filters, patch).Check())
+	if e, ok := errors.AsType[*Error](err); ok && older && e.Attr == "evaluation_contexts" {
+		e.Attr = "evaluation_tags" // as the client calls them
+	}
+	return err
 }
 
 // applyFlag changes a flag of a project, which the caller stores. Its ID is 0 if it

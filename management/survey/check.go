@@ -40,27 +40,30 @@ func (c *change) checkLinkedFlag(ctx context.Context) error {
 	variant := rules.LinkedVariant(c.v.Conditions)
 	if c.v.LinkedFlag == nil {
 		if variant != "" {
-			return invalid("", "conditions.linkedFlagVariant needs a linked flag.")
+			return invalidAt(linkedVariant, "needs a linked flag.")
 		}
 		return nil
 	}
-	f, err := c.ordinaryFlag(ctx, *c.v.LinkedFlag)
+	f, err := c.ordinaryFlag(ctx, "linked_flag_id", *c.v.LinkedFlag)
 	if err != nil {
 		return err
 	}
 	if variant != "" && variant != "any" && !slices.Contains(judge.Variants(&f.Filters), variant) {
-		return invalid("", "conditions.linkedFlagVariant is %q, which is not a variant of the feature flag %s.", check.Excerpt(variant), f.Key)
+		return invalidAt(linkedVariant, "is %q, which is not a variant of the feature flag %s.", check.Excerpt(variant), f.Key)
 	}
 	return nil
 }
 
-// ordinaryFlag returns a flag that a survey may refer to. It refuses a flag that was made
+// linkedVariant is the place of the variant of the linked flag.
+var linkedVariant = []string{"conditions", "linkedFlagVariant"}
+
+// ordinaryFlag returns a flag that a field of a survey may refer to. It refuses a flag that was made
 // for a survey, because that flag is deleted with its survey.
-func (c *change) ordinaryFlag(ctx context.Context, id int64) (*management.FeatureFlag, error) {
+func (c *change) ordinaryFlag(ctx context.Context, field string, id int64) (*management.FeatureFlag, error) {
 	f, err := c.Store().Flag(ctx, c.at.Project.ID, id)
 	switch {
 	case errors.Is(err, management.ErrNotFound), err == nil && (f.Deleted || f.Kind != management.FlagOrdinary):
-		return nil, invalid("", "There is no feature flag with the ID %d in this project.", id)
+		return nil, invalidAt([]string{field}, "There is no feature flag with the ID %d in this project.", id)
 	}
 	return f, err
 }
@@ -68,7 +71,7 @@ func (c *change) ordinaryFlag(ctx context.Context, id int64) (*management.Featur
 // checkInsight refuses an insight that findInsight has not found.
 func (c *change) checkInsight() error {
 	if id := &c.patch.LinkedInsightID; id.Set && !id.Null && !c.patch.insightExists {
-		return invalid("", "There is no insight with the ID %d in this project.", id.Value)
+		return invalidAt([]string{"linked_insight_id"}, "There is no insight with the ID %d in this project.", id.Value)
 	}
 	return nil
 }
@@ -95,15 +98,15 @@ func (s *Service) findInsight(ctx context.Context, p *management.Principal, ref 
 func (c *change) checkTargeting(ctx context.Context) error {
 	id, current := &c.patch.TargetingFlagID, c.before.TargetingFlag
 	if id.Set && !id.Null && (current == nil || *current != id.Value) {
-		if _, err := c.ordinaryFlag(ctx, id.Value); err != nil {
+		if _, err := c.ordinaryFlag(ctx, "targeting_flag_id", id.Value); err != nil {
 			return err
 		}
 		if c.patch.filters() {
-			return invalid("", "targeting_flag_id and targeting_flag_filters exclude each other.")
+			return invalidAt([]string{"targeting_flag_id"}, "targeting_flag_id and targeting_flag_filters exclude each other.")
 		}
 	}
 	if c.patch.filters() && rules.TargetsEveryone(&c.patch.TargetingFlagFilters.Value) {
-		return invalid("", "targeting_flag_filters would target everyone: give every condition set a filter or a rollout percentage, or leave targeting out.")
+		return invalidAt([]string{"targeting_flag_filters"}, "would target everyone: give every condition set a filter or a rollout percentage, or leave targeting out.")
 	}
 	return nil
 }
@@ -130,7 +133,7 @@ func (c *change) checkExternal() error {
 // means no iterations, is always allowed.
 func (c *change) checkIterations() error {
 	if count, current := orZero(c.v.IterationCount), orZero(c.before.CurrentIteration); c.patch.IterationCount.Set && count > 0 && count < current {
-		return invalid("", "The survey is in iteration %d already: iteration_count cannot be %d.", current, count)
+		return invalidAt([]string{"iteration_count"}, "must be 0, or at least the current iteration, %d, not %d.", current, count)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ var errNoEvents = &management.Error{Kind: management.ErrNotFound, Code: "not_ava
 
 var errNotFound = &management.Error{Kind: management.ErrNotFound, Code: "not_found", Detail: "Not found."}
 
-// refuse returns an error about a field, "" for none.
+// refuse returns an error about a field.
 func refuse(attr, code, format string, args ...any) error {
 	return &management.Error{Kind: management.ErrInvalid, Code: code, Attr: attr, Detail: fmt.Sprintf(format, args...)}
 }
@@ -21,6 +21,12 @@ func refuse(attr, code, format string, args ...any) error {
 // invalid is refuse with the code of values that have no code of their own.
 func invalid(attr, format string, args ...any) error {
 	return refuse(attr, "invalid_input", format, args...)
+}
+
+// invalidAt returns an error about the survey as a whole, for which the attr of the API is
+// null. The path is that of the member at fault.
+func invalidAt(path []string, format string, args ...any) error {
+	return &management.Error{Kind: management.ErrInvalid, Code: "invalid_input", Path: path, Detail: fmt.Sprintf(format, args...)}
 }
 
 // refusal turns an error of the packages that judge values into one of a Service.
@@ -42,7 +48,7 @@ func storeError(err error) error {
 // nameError is storeError for the name of a survey, which must be unique.
 func nameError(err error) error {
 	if errors.Is(err, management.ErrConflict) {
-		return refuse("", "unique", "There is already a survey with this name.")
+		return &management.Error{Kind: management.ErrInvalid, Code: "unique", Path: []string{"name"}, Detail: "There is already a survey with this name."}
 	}
 	return storeError(err)
 }

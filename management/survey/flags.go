@@ -83,7 +83,7 @@ func (c *change) nextTarget(ctx context.Context, current *management.FeatureFlag
 	case !id.Set, current != nil && id.Value == current.ID:
 		return current, nil
 	}
-	return c.ordinaryFlag(ctx, id.Value)
+	return c.ordinaryFlag(ctx, "targeting_flag_id", id.Value)
 }
 
 // ownTarget returns a flag for the survey with the filters of the change: the
@@ -101,7 +101,10 @@ func (c *change) ownTarget(ctx context.Context, current *management.FeatureFlag)
 		return nil, err
 	}
 	if len(judged.Filters.Groups) == 0 {
-		return nil, invalid("targeting_flag_filters", "groups: must have at least one condition set, or the survey would target nobody.")
+		return nil, &management.Error{
+			Kind: management.ErrInvalid, Code: "invalid_input", Attr: "targeting_flag_filters", Path: []string{"groups"},
+			Detail: "must have at least one condition set, or the survey would target nobody.",
+		}
 	}
 	_, err := c.putFlag(ctx, c.v, f, judged.Filters)
 	return f, err

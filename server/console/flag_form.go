@@ -222,25 +222,28 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 		}
 		return ""
 	}
+	// A member without a place of its own stands at the part of the form that has it.
 	members := map[string]string{
-		"rollout_percentage": "share", "aggregation_group_type_index": "aggregation", "group_type_index": "group", "name": "label",
+		"rollout_percentage": ".share", "variant": ".variant", "key": ".key", "value": ".value", "operator": ".operator",
+		"group_type_index": ".group",
 	}
-	member := func(i int) string {
-		if m := at(i); m != "" {
-			if named := members[m]; named != "" {
-				return "." + named
-			}
-			return "." + m
+	part := func(name string, i int) (field, detail string) {
+		switch member := at(i); {
+		case member == "":
+			return name, e.Detail
+		case members[member] == "":
+			return name, strings.Join(steps[i:], "/") + ": " + e.Detail
+		default:
+			return name + members[member], e.Detail
 		}
-		return ""
 	}
 	switch {
 	case at(0) == "groups" && at(2) == "properties" && at(3) != "":
-		return "c" + at(1) + ".f" + at(3) + member(4), e.Detail
+		return part("c"+at(1)+".f"+at(3), 4)
 	case at(0) == "groups" && at(1) != "":
-		return "c" + at(1) + member(2), e.Detail
+		return part("c"+at(1), 2)
 	case at(0) == "multivariate" && at(2) != "":
-		return "v" + at(2) + member(3), e.Detail
+		return part("v"+at(2), 3)
 	case at(0) == "payloads" && at(1) == "true":
 		return "payload", e.Detail
 	case at(0) == "holdout":

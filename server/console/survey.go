@@ -370,7 +370,7 @@ func surveyPlace(place string) string {
 }
 
 func fieldWords(fields []formField, path []string) string {
-	if f := fieldNamed(fields, path...); f != nil && len(f.Path) == len(path) {
+	if f := fieldAt(fields, path); f != nil && len(f.Path) == len(path) {
 		return f.Label
 	}
 	return strings.ReplaceAll(strings.Join(path, ", "), "_", " ")

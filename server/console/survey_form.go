@@ -489,77 +489,62 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 		}
 		return "json", e.Text()
 	}
+	path := e.Path
+	if e.Attr != "" {
+		path = append([]string{e.Attr}, path...)
+	}
 	switch {
-	case e.Code == "unique":
-		return "name", e.Detail
-	case e.Attr == "questions":
-		place, rest, found := strings.Cut(strings.TrimPrefix(e.Detail, "Question "), ": ")
-		n, err := strconv.Atoi(place)
-		if !found || err != nil {
-			return "questions", e.Detail
-		}
-		name := questionName(n - 1)
-		if rule, detail := form.ruleOf(n-1, rest); rule != "" {
-			return name + "." + rule, detail
-		}
-		if f := fieldNamed(questionFields, firstMember(rest)); f != nil {
-			return name + "." + f.Name, rest
-		}
-		return name, rest
-	case e.Attr == "targeting_flag_filters":
+	case len(path) == 0:
+		return "", e.Detail
+	case path[0] == "targeting_flag_filters" && e.Attr == "":
+		return "target", "These condition sets match everyone: give each one a filter or a rollout percentage below 100, or choose " +
+			"everyone."
+	case path[0] == "targeting_flag_filters":
 		inner := *e
 		inner.Attr = "filters"
 		if field, rest := fieldOf(&inner, false); field != "" {
 			return field, rest
 		}
 		return "target", e.Text()
-	case e.Attr == "" && strings.HasPrefix(e.Detail, "targeting_flag_filters"):
-		return "target", "These condition sets match everyone: give each one a filter or a rollout percentage below 100, or choose " +
-			"everyone."
-	case e.Attr == "" && strings.HasPrefix(e.Detail, "conditions.linkedFlagVariant"):
-		return "conditions.linkedFlagVariant", e.Detail
-	case e.Attr == "" && strings.HasPrefix(e.Detail, "appearance.shuffleQuestions"):
-		return "appearance.shuffleQuestions", e.Detail
+	case path[0] == "questions" && len(path) > 1:
+		return form.questionField(path[1], path[2:], e.Detail)
+	case path[0] == "questions":
+		return "questions", e.Detail
 	}
-	if e.Attr == "conditions" || e.Attr == "appearance" {
-		if f := fieldNamed(surveyFields, e.Attr, firstMember(e.Detail)); f != nil {
-			return f.Name, e.Detail
-		}
-		return "", e.Attr + ": " + e.Detail
-	}
-	if f := fieldNamed(surveyFields, e.Attr); f != nil {
+	if f := fieldAt(surveyFields, path); f != nil {
 		return f.Name, e.Detail
 	}
-	return "", e.Detail
+	return "", strings.Join(path, "/") + ": " + e.Detail
 }
 
-// ruleOf returns the field of the rule of a question that a message is about, and the message
-// without the place. The field is "" for other messages.
-func (form *surveyForm) ruleOf(question int, message string) (field, detail string) {
-	place, detail, found := strings.Cut(message, ".value ")
-	n, err := strconv.Atoi(strings.TrimPrefix(place, "validation #"))
-	questions := readList(form.Doc["questions"])
-	if !found || err != nil || question >= len(questions) {
-		return "", ""
+// questionField returns the field of a question for the path of a value in it, and the
+// message without the place.
+func (form *surveyForm) questionField(index string, path []string, message string) (field, detail string) {
+	i, _ := strconv.Atoi(index)
+	name := questionName(i)
+	if len(path) == 3 && path[0] == "validation" && path[2] == "value" {
+		if n, _ := strconv.Atoi(path[1]); i < len(questionsOf(form.Doc)) {
+			if rules := readList(questionsOf(form.Doc)[i]["validation"]); n < len(rules) {
+				return name + "." + text(readObject(string(rules[n]))["type"]), "It " + message
+			}
+		}
 	}
-	rules := readList(readObject(string(questions[question]))["validation"])
-	if n < 1 || n > len(rules) {
-		return "", ""
+	switch {
+	case len(path) == 0:
+		return name, message
+	case path[0] == "branching":
+		return name + ".branching", message
 	}
-	return text(readObject(string(rules[n-1]))["type"]), "It " + detail
+	if f := fieldAt(questionFields, path); f != nil {
+		return name + "." + f.Name, message
+	}
+	return name, strings.Join(path, "/") + ": " + message
 }
 
-// firstMember returns the name with which a message begins.
-func firstMember(s string) string {
-	name, _, _ := strings.Cut(s, " ")
-	name, _, _ = strings.Cut(name, ".")
-	return name
-}
-
-// fieldNamed returns the field for a member, nil if there is none.
-func fieldNamed(fields []formField, path ...string) *formField {
-	for i := range fields {
-		if len(fields[i].Path) >= len(path) && slices.Equal(fields[i].Path[:len(path)], path) {
+// fieldAt returns the field for a value in a survey or in a question, nil if there is none.
+func fieldAt(fields []formField, path []string) *formField {
+	for i, f := range fields {
+		if f.Name == strings.Join(path, ".") || len(path) >= len(f.Path) && slices.Equal(path[:len(f.Path)], f.Path) {
 			return &fields[i]
 		}
 	}

@@ -61,7 +61,7 @@ func (q *request) previewOf(doc object) previewView {
 	if values := previewColors(look); len(values) > 0 {
 		v.Sheet += "?" + values.Encode()
 	}
-	for _, o := range fieldNamed(surveyFields, "appearance", "position").Options {
+	for _, o := range fieldAt(surveyFields, []string{"appearance", "position"}).Options {
 		if o.Value != "" && o.Value == text(look["position"]) && text(doc["type"]) != "external_survey" {
 			v.Place = o.Label
 		}

@@ -261,11 +261,11 @@ func TestSurveyErrors(t *testing.T) {
 	}{
 		{"name", []string{"name", " "}, "name", "blank"},
 		{"taken name", []string{"name", "Taken"}, "name", "There is already a survey with this name."},
-		{"question", []string{"q1.question", ""}, "q1.question", "question must be a string that is not blank."},
-		{"choices", []string{"q1.choices", "one"}, "q1.choices", "choices must be a list of at least 2 strings."},
-		{"link", []string{"q4.link", "http://x"}, "q4.link", "link must be https"},
-		{"rule", []string{"q3.min_length", "x"}, "q3.min_length", "validation"},
-		{"pattern", []string{"conditions.url", "("}, "conditions.url", "url must be a regular expression"},
+		{"question", []string{"q1.question", ""}, "q1.question", "must be a string that is not blank."},
+		{"choices", []string{"q1.choices", "one"}, "q1.choices", "must be a list of at least 2 strings."},
+		{"link", []string{"q4.link", "http://x"}, "q4.link", "must be https"},
+		{"rule", []string{"q3.min_length", "x"}, "q3.min_length", "It must be an integer"},
+		{"pattern", []string{"conditions.url", "("}, "conditions.url", "must be a regular expression"},
 		{"days", []string{"conditions.seenSurveyWaitPeriodInDays", "many"}, "conditions.seenSurveyWaitPeriodInDays", "must be an integer"},
 		{"linked flag", []string{"linked_flag_id", "no-such"}, "linked_flag_id", `There is no flag with the key "no-such".`},
 		{

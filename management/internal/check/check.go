@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -261,17 +262,33 @@ func DocumentOrNull(attr string, o *optional.Value[json.RawMessage], most int) e
 // maxElements is how many elements a list has that a client sent.
 const maxElements = 1000
 
+// inElement adds to the error about an element of a list which one it is.
+func inElement(i int, err error) error {
+	if e, ok := errors.AsType[*judge.Error](err); ok {
+		e.Path = []string{strconv.Itoa(i)}
+	}
+	return err
+}
+
 // DecodeList decodes a list. Null is an empty one.
 func DecodeList[T any](attr string, o *optional.Value[json.RawMessage]) ([]T, error) {
 	if o.Null {
 		return nil, nil
 	}
-	var values []T
 	if kind := rawjson.Kind(o.Value); kind != "list" {
 		return nil, judge.New(attr, "not_a_list", "Expected a list of items but got type %q.", kind)
 	}
-	if json.Unmarshal(o.Value, &values) != nil || len(values) > maxElements {
-		return nil, judge.New(attr, "invalid_input", "One of the items has the wrong type, or there are more than %d.", maxElements)
+	var raw []json.RawMessage
+	if json.Unmarshal(o.Value, &raw) != nil || len(raw) > maxElements {
+		return nil, judge.New(attr, "invalid_input", "Ensure this field has no more than %d elements.", maxElements)
+	}
+	values := make([]T, 0, len(raw))
+	for i, element := range raw {
+		var value T
+		if json.Unmarshal(element, &value) != nil {
+			return nil, inElement(i, judge.New(attr, "invalid_input", "The item has the wrong type: %s.", Excerpt(string(element))))
+		}
+		values = append(values, value)
 	}
 	return values, nil
 }
@@ -284,13 +301,13 @@ func ReadNames(attr string, o *optional.Value[json.RawMessage], most int, normal
 		return nil, err
 	}
 	clean := []string{}
-	for _, name := range names {
+	for i, name := range names {
 		name = normal(strings.TrimSpace(name))
 		if name == "" {
-			return nil, judge.New(attr, "blank", "This field may not be blank.")
+			return nil, inElement(i, judge.New(attr, "blank", "This field may not be blank."))
 		}
 		if err := Length(attr, name, maxListed); err != nil {
-			return nil, err
+			return nil, inElement(i, err)
 		}
 		clean = append(clean, name)
 	}

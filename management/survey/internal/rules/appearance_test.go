@@ -40,7 +40,7 @@ func TestAppearance(t *testing.T) {
 	}
 	bad := func(name, value, detail string) {
 		t.Helper()
-		refused(t, rules.Appearance, fmt.Sprintf(`{%q:%s}`, name, value), "appearance", "invalid_input", name+" "+detail)
+		refused(t, rules.Appearance, fmt.Sprintf(`{%q:%s}`, name, value), "appearance", "invalid_input", name+": "+detail)
 	}
 	for _, name := range appearanceColors {
 		for _, value := range []string{`""`, `"#eeeded"`, `"rgba(0, 0, 0, 0.5)"`, `"var(--brand)"`, `"white"`} {

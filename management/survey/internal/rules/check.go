@@ -37,7 +37,7 @@ func (p place) members(v json.RawMessage, checks map[string]check) (object, erro
 		judge := checks[m.name]
 		if judge == nil {
 			if meant := misspelt(o, m.name, checks); meant != "" {
-				return nil, p.in(excerpt(m.name)).fault("unknown_member", "is not a member here; did you mean %s?", meant)
+				return nil, p.in(m.name).fault("unknown_member", "is not a member here; did you mean %s?", meant)
 			}
 			continue
 		}
@@ -84,7 +84,7 @@ func mapOf(judge check) check {
 			return nil, p.invalid("must be an object with at most %d members.", maxEntries)
 		}
 		for i, m := range o {
-			checked, err := judge(p.in(excerpt(m.name)), m.value)
+			checked, err := judge(p.in(m.name), m.value)
 			if err != nil {
 				return nil, err
 			}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // maxWaitDays is the largest number that filters accept in a relative date
@@ -30,10 +29,22 @@ var conditionChecks = map[string]check{
 }
 
 // triggers checks the events that show or cancel a survey.
-var triggers = objectOf(map[string]check{
-	"values":             listOf(maxEntries, event),
-	"repeatedActivation": boolean,
-})
+var triggers = objectOf(triggerChecks)
+
+var (
+	triggerChecks = map[string]check{
+		"values":             listOf(maxEntries, event),
+		"repeatedActivation": boolean,
+	}
+	eventChecks = map[string]check{
+		"name":            plain(maxPlain),
+		"propertyFilters": mapOf(propertyFilter),
+	}
+	propertyFilterChecks = map[string]check{
+		"values":   listOf(maxEntries, scalar),
+		"operator": oneOf(append(slices.Clone(matchTypes), "gt", "lt")...),
+	}
+)
 
 // Conditions checks the conditions for showing a survey (management.md §9.4)
 // and returns them in their stored form. Actions are kept as they are (§15.1,
@@ -78,10 +89,7 @@ func checkPatterns(p place, v json.RawMessage) error {
 
 // event checks an event that shows or cancels a survey.
 func event(p place, v json.RawMessage) (json.RawMessage, error) {
-	e, err := p.members(v, map[string]check{
-		"name":            plain(maxPlain),
-		"propertyFilters": mapOf(propertyFilter),
-	})
+	e, err := p.members(v, eventChecks)
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +101,7 @@ func event(p place, v json.RawMessage) (json.RawMessage, error) {
 
 // propertyFilter checks a condition on a property of an event.
 func propertyFilter(p place, v json.RawMessage) (json.RawMessage, error) {
-	f, err := p.members(v, map[string]check{
-		"values":   listOf(maxEntries, scalar),
-		"operator": oneOf(append(slices.Clone(matchTypes), "gt", "lt")...),
-	})
+	f, err := p.members(v, propertyFilterChecks)
 	if err != nil {
 		return nil, err
 	}
@@ -147,22 +152,23 @@ func WaitDays(conditions json.RawMessage) int {
 // (management.md §9.4). Both documents are in their stored form, or nil.
 func CheckExternal(conditions, appearance json.RawMessage) error {
 	c, _ := decodeObject(conditions)
+	p := place{attr: "conditions"}
 	for _, name := range []string{
 		"url", "urlMatchType", "selector", "seenSurveyWaitPeriodInDays", "linkedFlagVariant",
 		"deviceTypes", "deviceTypesMatchType",
 	} {
 		if isSet(c.get(name)) {
-			return judge.Invalid("conditions", "%s must not be set for an external survey.", name)
+			return p.in(name).invalid("must not be set for an external survey.")
 		}
 	}
 	for _, name := range []string{"actions", "events"} {
 		if o, _ := decodeObject(c.get(name)); isSet(o.get("values")) {
-			return judge.Invalid("conditions", "%s must be empty for an external survey.", name)
+			return p.in(name).invalid("must be empty for an external survey.")
 		}
 	}
 	look, _ := decodeObject(appearance)
 	if isSet(look.get("surveyPopupDelaySeconds")) {
-		return judge.Invalid("appearance", "surveyPopupDelaySeconds must not be set for an external survey.")
+		return place{attr: "appearance"}.in("surveyPopupDelaySeconds").invalid("must not be set for an external survey.")
 	}
 	return nil
 }

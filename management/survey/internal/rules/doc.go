@@ -6,7 +6,7 @@
 //
 //	questions, err := rules.Questions(raw, "en")
 //	if e, ok := errors.AsType[*judge.Error](err); ok {
-//		// e.Attr is "questions", e.Detail begins with "Question 2: scale …"
+//		// e.Attr is "questions", e.Path such as ["1" "scale"]
 //	}
 //
 // The function returns the form to store, which the same function returns

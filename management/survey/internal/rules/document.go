@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -184,47 +186,27 @@ func decodeInteger(raw json.RawMessage) (int, bool) {
 	return int(x), true
 }
 
-// A place is the position of a value in a document, for messages.
+// A place is the position of a value in a document.
 type place struct {
-	attr  string
-	owner string // like "Question 2", or "" for the document itself
-	path  string // relative to owner, or "" for all of it
+	attr string
+	path []string // the steps from the document to the value
 }
 
 // in returns the place of a member of the object at p.
 func (p place) in(name string) place {
-	if p.path != "" {
-		name = p.path + "." + name
-	}
-	p.path = name
-	return p
+	return place{p.attr, append(slices.Clip(p.path), excerpt(name))}
 }
 
 // at returns the place of an element of the list at p; the first one is at(0).
-func (p place) at(i int) place {
-	p.path = fmt.Sprintf("%s #%d", p.path, i+1)
-	return p
-}
+func (p place) at(i int) place { return p.in(strconv.Itoa(i)) }
 
-func (p place) String() string {
-	switch {
-	case p.owner != "" && p.path != "":
-		return p.owner + ": " + p.path
-	case p.owner != "":
-		return p.owner
-	case p.path != "":
-		return p.path
-	}
-	return "Value"
-}
-
-// invalid returns an error whose detail begins with the place.
+// invalid returns an error about the value at p.
 func (p place) invalid(format string, args ...any) error {
 	return p.fault("invalid_input", format, args...)
 }
 
 func (p place) fault(code, format string, args ...any) error {
-	return judge.New(p.attr, code, "%s %s", p, fmt.Sprintf(format, args...))
+	return &judge.Error{Attr: p.attr, Path: p.path, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
 // excerpt returns as much of a name as an error may quote.

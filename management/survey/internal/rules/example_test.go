@@ -28,7 +28,7 @@ func Example() {
 func ExampleQuestions_error() {
 	_, err := rules.Questions(json.RawMessage(`[{"type": "rating", "question": "Happy?", "scale": 4}]`), "en")
 	fmt.Println(err)
-	// Output: questions: Question 1: scale must be one of 2, 3, 5, 7, 10.
+	// Output: questions: 0/scale: must be one of 2, 3, 5, 7, 10.
 }
 
 func ExampleClean() {

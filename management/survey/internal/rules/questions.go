@@ -2,7 +2,6 @@ package rules
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/mail"
 	"net/url"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/text"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // Limits of questions.
@@ -76,14 +74,14 @@ func Questions(raw json.RawMessage, base string) (json.RawMessage, error) {
 	}
 	ids := make(map[string]int)
 	for i, v := range list {
-		p := place{attr: top.attr, owner: fmt.Sprintf("Question %d", i+1)}
+		p := top.at(i)
 		q, err := checkQuestion(p, v, len(list), base)
 		if err != nil {
 			return nil, err
 		}
 		id := stringOf(q.get("id"))
 		if other, taken := ids[id]; taken {
-			return nil, p.in("id").invalid("must not be that of question %d.", other+1)
+			return nil, p.in("id").invalid("must be unique, and %d/id is the same.", other)
 		}
 		ids[id] = i
 		list[i] = q.append(nil)
@@ -203,10 +201,12 @@ func isLink(s string) bool {
 func afterAt(s string) string { return s[strings.LastIndexByte(s, '@')+1:] }
 
 // rule checks a single rule for answers.
-var rule = objectOf(map[string]check{
+var rule = objectOf(ruleChecks)
+
+var ruleChecks = map[string]check{
 	"type":         oneOf("min_length", "max_length", "email"),
 	"errorMessage": shown,
-})
+}
 
 // validation checks all rules for the answers to an open question.
 func validation(p place, v json.RawMessage) (json.RawMessage, error) {
@@ -249,7 +249,7 @@ func CheckShuffle(questions, appearance json.RawMessage) error {
 	list, _ := decodeList(questions)
 	for i, v := range list {
 		if q, _ := decodeObject(v); q.get("branching") != nil {
-			return judge.Invalid("", "appearance.shuffleQuestions must not be true while question %d has branching.", i+1)
+			return place{path: []string{"appearance", "shuffleQuestions"}}.invalid("must not be true while question %d has branching.", i+1)
 		}
 	}
 	return nil

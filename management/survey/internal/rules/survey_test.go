@@ -63,8 +63,8 @@ func refused(t *testing.T, judge checker, raw, attr, code, detail string) {
 func checkFault(t *testing.T, call string, err error, attr, code, detail string) {
 	t.Helper()
 	e := checkAnyFault(t, call, err)
-	if e != nil && (e.Attr != attr || e.Code != code || !strings.Contains(e.Detail, detail)) {
-		t.Errorf("%.200s: error %s %s %q, want %s %s with %q", call, e.Attr, e.Code, e.Detail, attr, code, detail)
+	if e != nil && (e.Attr != attr || e.Code != code || !strings.Contains(e.Error(), detail)) {
+		t.Errorf("%.200s: error %s %q, want %s of %s with %q", call, e.Code, e, code, attr, detail)
 	}
 }
 
@@ -136,6 +136,6 @@ func TestDocuments(t *testing.T) {
 
 // If a document has several faults, the error names one, and always the same.
 func TestFirstFault(t *testing.T) {
-	refused(t, checkers["questions"], `[{"type":"open","question":"a"},{"link":1,"optional":2,"type":3}]`, "questions", "invalid_input", "Question 2: link must be https")
-	refused(t, checkers["appearance"], `{"whiteLabel":1,"position":2}`, "appearance", "invalid_input", "whiteLabel must be true or false.")
+	refused(t, checkers["questions"], `[{"type":"open","question":"a"},{"link":1,"optional":2,"type":3}]`, "questions", "invalid_input", "1/link: must be https")
+	refused(t, checkers["appearance"], `{"whiteLabel":1,"position":2}`, "appearance", "invalid_input", "whiteLabel: must be true or false.")
 }
