@@ -206,11 +206,11 @@ export const states = [
 	['flag-undo', async (t) => {
 		const made = await t.api.post('/feature_flags/', { key: 'undone', active: false, filters: { groups: [{}] } })
 		await t.open(`/flags/${made.id}`)
-		await t.button('Archive it').click()
+		await t.button('Archive').click()
 		await t.button('Undo').waitFor()
 	}],
 ]
 
 // pictures are those of docs/console.md, by the screens that they show, with the height of the
 // window if it is not the usual one.
-export const pictures = [['flags', 'flags'], ['flag', 'flag-edited', 1120], ['review', 'flag-review'], ['explain', 'explain-one'], ['survey', 'survey-results']]
+export const pictures = [['flags', 'flags'], ['flag', 'flag-edited', 1120], ['review', 'flag-review'], ['why', 'explain-one'], ['survey', 'survey-results']]

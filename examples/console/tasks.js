@@ -38,7 +38,7 @@ export class Task {
 
 	// screen follows the menu.
 	async screen(name) {
-		await this.hand.press(this.page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name, exact: true }))
+		await this.hand.press(this.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }))
 		await this.title(name)
 	}
 
@@ -142,9 +142,9 @@ async function makeFlag(t) {
 	await hand.write(t.field('Value', filter).first(), 'free')
 	await hand.press(t.button('Add condition set'))
 	const second = t.group('Condition set 2')
-	await hand.write(t.field('Share', second), '25')
+	await hand.write(t.field('Rollout percentage', second), '25')
 	await hand.press(t.button('Add variants'))
-	await hand.choose(t.field('Variant', first), 'test')
+	await hand.choose(t.field('Variant override', first), 'test')
 	await hand.press(t.button('Review changes'))
 	await t.title('Review changes')
 	await t.sees('F03', 'the page says who gets it', /the \d+ persons who were seen last/)
@@ -166,7 +166,7 @@ async function preview(t) {
 	await t.main.locator('tbody tr').nth(1).waitFor({ state: 'detached' })
 	await hand.press(t.link(key))
 	await t.title(key)
-	await hand.write(t.field('Share', t.group('Condition set 1')), '60')
+	await hand.write(t.field('Rollout percentage', t.group('Condition set 1')), '60')
 	if (t.script) await t.sees('P01', 'the page says who changes while one edits', t.page.locator('#effect').getByText(/Of the \d+ persons .* gain it/))
 	await hand.press(t.button('Review changes'))
 	await t.title('Review changes')
@@ -174,7 +174,7 @@ async function preview(t) {
 	const { changed } = await t.api.post('/feature_flags/preview/', { id: (await t.flag(key)).id, filters: { groups: [{ properties: [], rollout_percentage: 60 }] } })
 	t.checks.ok('P02', `${changed} persons gain it, as the API says`, lead.includes(`${changed} gain it`), lead)
 	await hand.press(t.button('Continue editing'))
-	t.checks.equal('P03', 'back in the form, nothing is lost', await t.field('Share', t.group('Condition set 1')).inputValue(), '60')
+	t.checks.equal('P03', 'back in the form, nothing is lost', await t.field('Rollout percentage', t.group('Condition set 1')).inputValue(), '60')
 	await hand.press(t.button('Review changes'))
 	await t.title('Review changes')
 	await hand.press(t.button('Save'))
@@ -188,7 +188,7 @@ async function conflict(t) {
 	const share = (n) => ({ filters: { groups: [{ properties: [], rollout_percentage: n }] } })
 	const { id } = await t.api.post('/feature_flags/', { key, active: true, ...share(10) })
 	await t.open(`/flags/${id}`)
-	await hand.write(t.field('Share', t.group('Condition set 1')), '70')
+	await hand.write(t.field('Rollout percentage', t.group('Condition set 1')), '70')
 	await t.api.patch(`/feature_flags/${id}/`, share(20))
 	await hand.press(t.button('Review changes'))
 	await t.title('Somebody else changed this flag')
@@ -197,7 +197,7 @@ async function conflict(t) {
 	t.checks.equal('C03', 'nothing is overwritten', (await t.flag(key)).filters.groups[0].rollout_percentage, 20)
 	await hand.press(t.button('Continue editing'))
 	await t.title(key)
-	t.checks.equal('C04', 'what was typed is still there', await t.field('Share', t.group('Condition set 1')).inputValue(), '70')
+	t.checks.equal('C04', 'what was typed is still there', await t.field('Rollout percentage', t.group('Condition set 1')).inputValue(), '70')
 	await hand.press(t.button('Review changes'))
 	await t.title('Review changes')
 	await t.api.patch(`/feature_flags/${id}/`, share(30))
@@ -235,7 +235,7 @@ async function switchFlag(t) {
 	await hand.press(t.button('Go back'))
 	await t.sees('W06', 'its history leads back', 'The earlier version is back.')
 	t.checks.equal('W07', 'and it is on', (await t.flag(key)).active, true)
-	await t.screen('Activity')
+	await t.screen('Audit log')
 	await t.sees('W08', 'the activity has it', t.main.locator('.log').getByText(key).first())
 }
 
@@ -278,7 +278,7 @@ async function why(t) {
 	const who = 'user-007'
 	const { flags } = await t.api.flags({ distinct_id: who, flag_keys: ['new-dashboard', 'checkout-button'] })
 	const value = (key) => (flags[key].variant ?? (flags[key].enabled ? 'on' : 'off'))
-	await t.screen('Why')
+	await t.screen('Explain')
 	await hand.write(t.field('Person'), who)
 	await hand.press(t.button('Explain'))
 	const row = t.main.locator('tbody tr', { has: t.link('checkout-button', t.page) })

@@ -230,7 +230,7 @@ func TestKeys(t *testing.T) {
 		"project:read organization:read organization_member:read user:read" || len(p.Key.Projects) != 1 {
 		t.Errorf("scopes %s, projects %v", got, p.Key.Projects)
 	}
-	s.post("/me/keys", typed).want(409, "was made after this page was loaded").checkPage() // sent again
+	s.post("/me/keys", typed).want(409, "was created after this page was loaded").checkPage() // sent again
 	page = s.get("/me/keys").want(200, "Flags (read and change), Cohorts (read)", "only in Shop", "ci")
 	page.checkPage()
 	if strings.Contains(page.body, value) {

@@ -467,7 +467,7 @@ func TestRuling99And100Upload(t *testing.T) {
 
 	// Nothing uses it: nobody is asked, and the list goes as a whole. Who was in it stays.
 	page := s.get(s.upload(members, "user-001\nuser-002\n", "distinct_id\nstranger\n").location()).want(200, "Undo",
-		"Persons who were made for unknown distinct IDs stay persons.")
+		"Persons who were created for unknown distinct IDs stay.")
 	page.checkPage()
 	to, undo := page.undo()
 	if in := listed(); len(in) != 3 {

@@ -18,9 +18,7 @@ import (
 func init() {
 	register(screen{
 		title: "Audit log", entry: 7, path: "/audit-log",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/audit-log": auditLog,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/audit-log": auditLog},
 	})
 }
 

@@ -32,7 +32,7 @@ func init() {
 		done: map[string]string{
 			"members-added": "The persons are in the cohort.",
 			"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
-				"Persons who were made for unknown distinct IDs stay persons.",
+				"Persons who were created for unknown distinct IDs stay.",
 			"member-removed": "The person is not in the cohort any more.",
 		},
 		undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
@@ -202,7 +202,7 @@ func (q *request) askUpload(c *management.CohortView, p *management.CohortPrevie
 	return q.confirm(http.StatusOK, "Review changes", &confirmView{
 		Text: []string{
 			"The list has " + count(ids, "distinct ID", "distinct IDs") + " for " + c.Name + ". Nothing is stored yet.",
-			"Undo takes those out again who were not in it before. Persons who are made for distinct IDs that nobody has stay persons.",
+			"Undo takes those out again who were not in it before. Persons who are created for unknown distinct IDs stay.",
 		},
 		Effect: effect, Action: q.URL.Path, Files: true, Button: "Add them", Cancel: q.cohortPath(c.ID),
 		Hidden: []hidden{{keptList, packed}},

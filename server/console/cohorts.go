@@ -13,9 +13,7 @@ import (
 func init() {
 	register(screen{
 		title: "Cohorts", entry: 2, path: "/cohorts",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/cohorts": listCohorts,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/cohorts": listCohorts},
 	})
 }
 

@@ -5,9 +5,7 @@ import "net/http"
 func init() {
 	register(screen{
 		title: "Connect a program", under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/connect": connect,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/connect": connect},
 	})
 }
 

@@ -20,14 +20,10 @@ import (
 
 func init() {
 	register(screen{
-		scope: signedIn, pages: map[string]page{
-			"GET /{$}": home,
-		},
+		scope: signedIn, pages: map[string]page{"GET /{$}": home},
 	})
 	register(screen{
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/{$}": projectHome,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/{$}": projectHome},
 	})
 }
 

@@ -19,9 +19,7 @@ import (
 func init() {
 	register(screen{
 		title: "Explain", entry: 6, path: "/explain",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/explain": explain,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/explain": explain},
 	})
 }
 
@@ -229,7 +227,7 @@ func (v *explainView) notes() {
 		v.Notes = append(v.Notes, "Nothing is stored about "+v.Person+": this is what somebody new with that distinct ID gets.")
 	case v.Person == "":
 		v.Notes = append(v.Notes, "No person is named: this is what somebody gets of whom nothing is known but what was typed in. "+
-			"Shares are drawn for the distinct ID "+noPerson+".")
+			"The rollout is computed with the distinct ID "+noPerson+".")
 	}
 	if words != "" {
 		v.Notes = append(v.Notes, "Typed in, in place of what is stored: "+words+".")

@@ -20,7 +20,7 @@ func TestExplain(t *testing.T) {
 		"new-dashboard is on for user-001@example.org, user-001", "Condition set 1 match", "plan person", "is pro, team", "match",
 		"Condition set 2 not evaluated")
 	one.checkPage()
-	s.get("/projects/1/explain?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is drawn at`,
+	s.get("/projects/1/explain?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is bucketed at`,
 		"the rollout percentage of 50%.")
 	s.get("/projects/1/explain?person=user-000&flag=checkout-button").want(200, "Everyone is within the rollout percentage of 100%.",
 		"The variant is bucketed at").checkPage()
@@ -73,7 +73,7 @@ func TestRuling101Why(t *testing.T) {
 		"Nothing is stored about Charles: this is what somebody new with that distinct ID gets.")
 	anew.checkPage()
 	s.get(page+"?flag=new-dashboard&key=plan&type=text&value=team").want(200, "No person is named",
-		"Shares are drawn for the distinct ID nobody.", "Typed in, in place of what is stored: plan team.")
+		"The rollout is computed with the distinct ID nobody.", "Typed in, in place of what is stored: plan team.")
 	s.get(page+"?person=Charles&flag=new-dashboard&key=plan&type=text&value=team").want(200,
 		"No person with the distinct ID, address or name Charles is known.")
 	s.get(page+"?person="+strings.Repeat("x", 300)).want(200, "is known.").checkPage()

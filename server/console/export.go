@@ -10,9 +10,7 @@ import (
 func init() {
 	register(screen{
 		under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/export": exportDefinitions,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/export": exportDefinitions},
 	})
 }
 

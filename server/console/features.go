@@ -9,9 +9,7 @@ import (
 func init() {
 	register(screen{
 		title: "Early access", entry: 5, path: "/features",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/features": listFeatures,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/features": listFeatures},
 	})
 }
 

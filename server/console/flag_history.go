@@ -17,9 +17,7 @@ func init() {
 			"GET /projects/{project}/flags/{flag}/history":  flagHistory,
 			"POST /projects/{project}/flags/{flag}/history": revertFlag,
 		},
-		done: map[string]string{
-			"reverted": "The earlier version is back.",
-		},
+		done: map[string]string{"reverted": "The earlier version is back."},
 	})
 }
 

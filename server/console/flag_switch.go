@@ -14,9 +14,7 @@ import (
 func init() {
 	register(screen{
 		under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"POST /projects/{project}/flags/{flag}/switch": switchFlag,
-		},
+		scope: inProject, pages: map[string]page{"POST /projects/{project}/flags/{flag}/switch": switchFlag},
 		done: map[string]string{
 			"on":  "The flag is on.",
 			"off": "The flag is off.",

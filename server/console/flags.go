@@ -18,9 +18,7 @@ import (
 func init() {
 	register(screen{
 		title: "Flags", entry: 1, path: "/flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/flags": listFlags,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/flags": listFlags},
 	})
 }
 

@@ -22,9 +22,7 @@ func init() {
 			"GET /projects/{project}/groups/{type}/group":  showGroup,
 			"POST /projects/{project}/groups/{type}/group": postGroup,
 		},
-		done: map[string]string{
-			"group-deleted": "The group was deleted. Events that name it make it again.",
-		},
+		done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
 		undo:  map[string]undoer{"Group": undoProperty},
 		thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
 	})

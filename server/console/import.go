@@ -436,14 +436,14 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 		}
 		return item
 	})
-	v.add(importSection{Title: would("New flags", "Flags that would be made")}, r.Flags, func(key string) importItem {
+	v.add(importSection{Title: would("New flags", "Flags to create")}, r.Flags, func(key string) importItem {
 		item := importItem{Text: key, Code: true}
 		if done {
 			item.URL = q.projectPath("/flags/" + key)
 		}
 		return item
 	})
-	v.add(importSection{Title: would("New cohorts", "Cohorts that would be made")}, r.Cohorts,
+	v.add(importSection{Title: would("New cohorts", "Cohorts to create")}, r.Cohorts,
 		func(name string) importItem { return importItem{Text: name} })
 	var empty []string
 	for _, c := range r.StaticCohorts {

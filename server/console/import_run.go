@@ -16,9 +16,7 @@ import (
 func init() {
 	register(screen{
 		under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/import/{run}": importRunPage,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/import/{run}": importRunPage},
 		undo: map[string]undoer{"Import": undoImport},
 	})
 }
@@ -223,7 +221,7 @@ func importRunPage(q *request) error {
 	q.layout.Title = "Import of " + run.name
 	q.notice()
 	if run.report != nil && run.report.Mark != "" && !run.undone && q.layout.Done == "" {
-		q.layout.Done = "The document was imported. Undo deletes what it has made, all of it, unless somebody has changed it since or " +
+		q.layout.Done = "The document was imported. Undo deletes what it has created, all of it, unless somebody has changed it since or " +
 			"something else uses it. Names of group types stay."
 		q.offerUndo(undo{"Import", run.id, run.report.Mark}, q.URL.Path)
 	}

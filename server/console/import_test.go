@@ -98,10 +98,10 @@ func TestImport(t *testing.T) {
 	page.checkPage()
 
 	check := s.checked("shop.json", brought).want(200,
-		"shop.json, 479 bytes", "2 flags and 1 cohort would be imported, 2 left out.", "Each new flag was tried for 1,000 random persons",
+		"shop.json, 482 bytes", "2 flags and 1 cohort would be imported, 2 left out.", "Each new flag was tried for 1,000 random persons",
 		"Would be left out (2)", "flag checkout-button (id 3)", "the project has another flag with this key: they differ in",
 		"flag needs (id 4)", "it needs the cohort with the id 5, which was not imported",
-		"Would be on from the beginning (1)", "Flags that would be made (2)", "also-brought", "Static cohorts without members (1)",
+		"Would be on from the beginning (1)", "Flags to create (2)", "also-brought", "Static cohorts without members (1)",
 		"Import 2 flags and 1 cohort")
 	if diff := cmp.Diff(before, s.keys()); diff != "" {
 		t.Fatalf("a check has stored something (-before +after)\n%s", diff)
@@ -186,7 +186,7 @@ func TestImportStoreDown(t *testing.T) {
 
 	s.broken.importing = func() error { return errBroken }
 	down := s.sent(form, "import").want(503, "The store does not answer, so nothing was imported",
-		"The document shop.json (479 bytes) is still here", "nothing was imported")
+		"The document shop.json (482 bytes) is still here", "nothing was imported")
 	down.checkPage()
 	s.get(importPath+"/"+form.Get("run")).want(200, "Nothing was imported: The store does not answer").checkPage()
 	s.broken.importing = nil

@@ -14,14 +14,10 @@ import (
 
 func init() {
 	register(screen{
-		scope: everybody, pages: map[string]page{
-			"GET /ready": ready,
-		},
+		scope: everybody, pages: map[string]page{"GET /ready": ready},
 	})
 	register(screen{
-		scope: signedIn, pages: map[string]page{
-			"GET /back": backPage,
-		},
+		scope: signedIn, pages: map[string]page{"GET /back": backPage},
 	})
 }
 

@@ -22,9 +22,7 @@ func init() {
 			"GET /me/keys/{key}/delete":  askDeleteKey,
 			"POST /me/keys/{key}/delete": deleteKey,
 		},
-		done: map[string]string{
-			"key-deleted": "The key was deleted.",
-		},
+		done: map[string]string{"key-deleted": "The key was deleted."},
 	})
 }
 
@@ -209,7 +207,11 @@ func createKey(q *request) error {
 		if e.Attr == "scopes" && len(scopes) == 0 {
 			v.fail("reach", "Choose something that the key may do.")
 		}
-		v.place(e, map[string]string{e.Attr: "reach", "label": "label", "": ""})
+		field := e.Attr
+		if field != "" && field != "label" {
+			field = "reach"
+		}
+		v.fail(field, "%s", e.Text())
 		return q.keys(pageOf(e).status, v)
 	}
 	if err != nil {

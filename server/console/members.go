@@ -164,7 +164,7 @@ func inviteMember(q *request) error {
 	if err != nil {
 		return err
 	}
-	text := "Hand this link to the reader of " + i.Email + ", in a way that nobody else reads."
+	text := "Hand this link to the reader of " + i.Email + ", in a way that no one else reads."
 	if i.Mailed {
 		text = "A message with a link is on its way to " + i.Email + ". You can also hand over this link yourself."
 	}
@@ -238,7 +238,7 @@ func (q *request) removal(status int, refusal string) error {
 		return err
 	}
 	v := &confirmView{
-		Text:   []string{"The account stays, and so does what it has made. To come back it needs another invitation."},
+		Text:   []string{"The account stays, and so does what it has created. To come back it needs another invitation."},
 		Button: "Remove " + memberName(m), Danger: true, Cancel: q.membersPath(), Refusal: refusal,
 	}
 	title := "Remove " + memberName(m) + " from " + q.at.Organization.Name + "?"

@@ -16,9 +16,7 @@ import (
 func init() {
 	register(screen{
 		title: "Persons", entry: 4, path: "/persons",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/persons": listPersons,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/persons": listPersons},
 	})
 }
 

@@ -15,9 +15,7 @@ import (
 func init() {
 	register(screen{
 		title: "Problems", entry: 8, path: "/problems",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/problems": listProblems,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/problems": listProblems},
 	})
 }
 

@@ -9,9 +9,7 @@ func init() {
 	register(screen{
 		done:  map[string]string{"joined": "You are a member now."},
 		title: "Projects",
-		scope: signedIn, pages: map[string]page{
-			"GET /projects": listProjects,
-		},
+		scope: signedIn, pages: map[string]page{"GET /projects": listProjects},
 	})
 }
 

@@ -382,7 +382,7 @@ func (form *surveyForm) complete() {
 		form.Doc["targeting_flag_filters"] = jsonNull
 	} else {
 		if len(form.Filters.Conditions) == 0 {
-			form.fail("target", "Add condition set set: without one the survey is shown to no one.")
+			form.fail("target", "Add a condition set: without one the survey is shown to no one.")
 		}
 		form.Filters.check()
 		for field, message := range form.Filters.Errors {

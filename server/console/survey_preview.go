@@ -13,9 +13,7 @@ import (
 func init() {
 	register(screen{
 		needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys/preview.css": previewSheet,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys/preview.css": previewSheet},
 	})
 }
 

@@ -14,9 +14,7 @@ import (
 func init() {
 	register(screen{
 		title: "Surveys", entry: 3, path: "/surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys": listSurveys,
-		},
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys": listSurveys},
 	})
 }
 

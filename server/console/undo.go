@@ -14,14 +14,10 @@ import (
 
 func init() {
 	register(screen{
-		scope: ofAccount, pages: map[string]page{
-			"POST /me/undo": undoChange,
-		},
+		scope: ofAccount, pages: map[string]page{"POST /me/undo": undoChange},
 	})
 	register(screen{
-		scope: inProject, pages: map[string]page{
-			"POST /projects/{project}/undo": undoChange,
-		},
+		scope: inProject, pages: map[string]page{"POST /projects/{project}/undo": undoChange},
 	})
 }
 
