@@ -104,7 +104,7 @@ func (form *flagForm) setFilters(f *flags.Filters) {
 	form.EarlyExit = f.EarlyExit != nil && *f.EarlyExit
 	form.HoldoutID, form.HoldoutShare = "", ""
 	if f.Holdout != nil {
-		form.HoldoutID, form.HoldoutShare = strconv.FormatInt(f.Holdout.ID, 10), decimal(f.Holdout.ExclusionPercentage)
+		form.HoldoutID, form.HoldoutShare = strconv.FormatInt(f.Holdout.ID, 10), exact(f.Holdout.ExclusionPercentage)
 	}
 	form.Payload, _ = f.Payload("true")
 	form.Conditions, form.Variants = nil, nil
@@ -121,7 +121,7 @@ func (form *flagForm) setFilters(f *flags.Filters) {
 			label = *v.Name
 		}
 		form.Variants = append(form.Variants, variantForm{
-			string(must(json.Marshal(v))), v.Key, label, decimal(v.RolloutPercentage), payload,
+			string(must(json.Marshal(v))), v.Key, label, exact(v.RolloutPercentage), payload,
 		})
 	}
 }
@@ -129,7 +129,7 @@ func (form *flagForm) setFilters(f *flags.Filters) {
 func conditionOf(c *flags.Condition) conditionForm {
 	form := conditionForm{Raw: string(must(json.Marshal(c))), Description: c.Description, Share: "100"}
 	if c.RolloutPercentage != nil {
-		form.Share = decimal(*c.RolloutPercentage)
+		form.Share = exact(*c.RolloutPercentage)
 	}
 	if c.Variant != nil {
 		form.Variant = *c.Variant
@@ -603,7 +603,7 @@ func (form *flagForm) addVariant() {
 		n, _ := strconv.ParseFloat(v.Share, 64) // what is not a number has no share
 		left -= n
 	}
-	form.Variants = append(form.Variants, variantForm{Raw: newPart, Share: strconv.FormatFloat(max(left, 0), 'f', -1, 64)})
+	form.Variants = append(form.Variants, variantForm{Raw: newPart, Share: exact(max(left, 0))})
 }
 
 // evenShares gives all variants the same share, in hundredths of a percent; the first ones
@@ -619,6 +619,6 @@ func (form *flagForm) evenShares() {
 		if i < rest {
 			share++
 		}
-		form.Variants[i].Share = strconv.FormatFloat(float64(share)/100, 'f', -1, 64)
+		form.Variants[i].Share = exact(float64(share) / 100)
 	}
 }

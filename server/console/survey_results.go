@@ -187,7 +187,7 @@ func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.
 	case "rating":
 		r.Column = "Rating"
 		if stats.Average != nil {
-			r.Average = strconv.FormatFloat(*stats.Average, 'f', -1, 64)
+			r.Average = exact(*stats.Average)
 		}
 		c := columnChart(stats.Text+": how many gave each rating", points, 11)
 		r.Chart = &c
