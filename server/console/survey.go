@@ -560,7 +560,7 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 	}
 	then := branchOf(o)
 	out.Then = fieldView{
-		ID: name + ".then", Label: "Next question", Kind: "choice", Options: selected(thens, then), Refresh: true,
+		ID: name + ".then", Label: "After this question, go to", Kind: "choice", Options: selected(thens, then), Refresh: true,
 		Error: v.Errors[name+".branching"],
 	}
 	if then == "answers" {
