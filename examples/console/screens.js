@@ -40,7 +40,7 @@ export const member = [
 		await t.open('/flags/2')
 		await t.main.locator('[name="c0.f0.value"]').first().fill('')
 		await t.main.locator('[name="c1.share"]').fill('101')
-		await t.button('See who changes').click()
+		await t.button('Review changes').click()
 		await t.main.locator('.wrong').first().waitFor()
 	}],
 	['flag-nobody', async (t) => {
@@ -60,8 +60,8 @@ export const member = [
 	['flag-review', async (t) => {
 		await t.open('/flags/1')
 		await t.main.locator('[name="c1.share"]').fill('80')
-		await t.button('See who changes').click()
-		await t.title('Who changes')
+		await t.button('Review changes').click()
+		await t.title('Review changes')
 	}],
 	['flag-conflict', async (t) => {
 		await t.open('/flags/6')
@@ -69,7 +69,7 @@ export const member = [
 		const shares = [30, 40]
 		const now = (await t.flag('bulk-export')).filters.groups[0].rollout_percentage
 		await t.api.patch('/feature_flags/6/', { filters: evening(shares.find((n) => n !== now)) })
-		await t.button('See who changes').click()
+		await t.button('Review changes').click()
 		await t.title('Somebody else changed this flag')
 	}],
 	['flag-switch', async (t) => {
@@ -78,10 +78,10 @@ export const member = [
 		await t.title(/^Switch checkout-button off/)
 	}],
 	['flag-history', (t) => t.open('/flags/6/history')],
-	['why', (t) => t.open('/why')],
-	['why-all', (t) => t.open('/why?person=user-007')],
-	['why-one', (t) => t.open('/why?person=user-007&flag=checkout-button')],
-	['activity', (t) => t.open('/activity')],
+	['explain', (t) => t.open('/explain')],
+	['explain-all', (t) => t.open('/explain?person=user-007')],
+	['explain-one', (t) => t.open('/explain?person=user-007&flag=checkout-button')],
+	['audit-log', (t) => t.open('/audit-log')],
 	['problems', (t) => t.open('/problems')],
 	['cohorts', (t) => t.open('/cohorts')],
 	['cohort', (t) => t.open('/cohorts/1')],
@@ -89,8 +89,8 @@ export const member = [
 	['cohort-review', async (t) => {
 		await t.open('/cohorts/1')
 		await t.main.locator('input[name$=".value"]').first().fill('50')
-		await t.button('See who changes').click()
-		await t.title('Who changes')
+		await t.button('Review changes').click()
+		await t.title('Review changes')
 	}],
 	['cohort-list', async (t) => {
 		const { results } = await t.api.get('/cohorts/?limit=1000')
@@ -128,8 +128,8 @@ export const member = [
 	['import-check', async (t) => {
 		await t.open('/import')
 		await t.field('Or paste it').fill(JSON.stringify({ flags: [{ id: 1, key: 'brought', active: true, filters: { groups: [{}] } }, { id: 2, key: 'no blanks', filters: {} }] }))
-		await t.button('See what it would do').click()
-		await t.title('What an import would do')
+		await t.button('Preview import').click()
+		await t.title('Import preview')
 	}],
 	['survey', async (t) => {
 		const { results } = await t.api.get('/surveys/')
@@ -206,11 +206,11 @@ export const states = [
 	['flag-undo', async (t) => {
 		const made = await t.api.post('/feature_flags/', { key: 'undone', active: false, filters: { groups: [{}] } })
 		await t.open(`/flags/${made.id}`)
-		await t.button('Archive it').click()
+		await t.button('Archive').click()
 		await t.button('Undo').waitFor()
 	}],
 ]
 
 // pictures are those of docs/console.md, by the screens that they show, with the height of the
 // window if it is not the usual one.
-export const pictures = [['flags', 'flags'], ['flag', 'flag-edited', 1120], ['review', 'flag-review'], ['why', 'why-one'], ['survey', 'survey-results']]
+export const pictures = [['flags', 'flags'], ['flag', 'flag-edited', 1120], ['review', 'flag-review'], ['why', 'explain-one'], ['survey', 'survey-results']]

@@ -103,7 +103,12 @@ try {
 		for (const [name, screen, height = 760] of pictures) {
 			await owner.page.setViewportSize({ width, height })
 			await member.find(([other]) => other === screen)[1](new Task(suite, owner, checks))
-			await owner.page.evaluate(() => scrollTo(0, 0))
+			// What has just changed may scroll the page once more, so that the field with the focus is seen.
+			await owner.page.evaluate(() => new Promise((seen) => {
+				document.activeElement?.blur()
+				const up = (left) => { scrollTo(0, 0); left > 0 ? requestAnimationFrame(() => up(left - 1)) : seen() }
+				up(10)
+			}))
 			const picture = shrink(await owner.page.screenshot())
 			await fs.writeFile(new URL(`${name}.png`, to), picture)
 			checks.ok(name, `has ${picture.length} bytes`, picture.length < 100_000)

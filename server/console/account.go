@@ -12,26 +12,50 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "Your account",
+		scope: ofAccount, pages: map[string]page{
+			"GET /me":                         showAccount,
+			"POST /me/name":                   saveName,
+			"POST /me/address":                changeAddress,
+			"POST /me/address/keep":           keepAddress,
+			"POST /me/address/verify":         verifyAddress,
+			"POST /me/password":               changePassword,
+			"POST /me/two-factor/start":       setUpSecondFactor,
+			"POST /me/two-factor/confirm":     confirmSecondFactor,
+			"POST /me/two-factor/codes":       newBackupCodes,
+			"GET /me/two-factor/off":          askSecondFactorOff,
+			"POST /me/two-factor/off":         turnSecondFactorOff,
+			"POST /me/sessions/{session}/end": endSession,
+			"POST /me/sessions/end-others":    endOtherSessions,
+		},
+		done: map[string]string{
+			"address":        "The address was changed.",
+			"address-asked":  "A message is on its way. Open the link in it.",
+			"address-kept":   "The address stays as it is.",
+			"password":       "The password was changed. All other sessions have ended.",
+			"two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
+			"session":        "The session has ended.",
+			"sessions":       "All other sessions have ended.",
+		},
+		undo: map[string]undoer{"Name": undoName},
+	})
+}
+
 // An accountView is the account of the user who is signed in.
 type accountView struct {
 	layout
 	Tabs   []navItem
 	Action string
-	Notice string
+	checked
 
-	FirstName, LastName           string
-	FirstNameError, LastNameError string
+	FirstName, LastName string
 
-	Address              string // the current one
-	Email                string // as typed
-	EmailError           string
-	AddressPasswordError string
-	Pending              string // an address that is to be verified
-	Unverified           bool
-	Mail                 bool
-	HasPassword          bool
-	CurrentError         string
-	NewError             string
+	Address                       string // the current one
+	Email                         string // as typed
+	Pending                       string // an address that is to be verified
+	Unverified, Mail, HasPassword bool
 
 	TwoFactor bool
 	Codes     int // backup codes that are left
@@ -59,7 +83,7 @@ func (q *request) accountTabs() []navItem {
 }
 
 func showAccount(q *request) error {
-	q.notice(doneWords)
+	q.notice()
 	return q.account(http.StatusOK, nil)
 }
 
@@ -77,18 +101,21 @@ func (q *request) account(status int, fill func(*accountView)) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Your account"
 	const few = 3 // backup codes
 	v := &accountView{
-		layout: q.layout, Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Address: me.Email,
-		Mail: q.c.Service.MailAvailable(), HasPassword: me.HasPassword, TwoFactor: factor.IsEnabled, Codes: factor.BackupCodesRemaining, CodesLow: factor.BackupCodesRemaining < few,
+		Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Address: me.Email,
+		Mail: q.c.Service.MailAvailable(), HasPassword: me.HasPassword, TwoFactor: factor.IsEnabled, Codes: factor.BackupCodesRemaining,
+		CodesLow: factor.BackupCodesRemaining < few,
 	}
 	if me.PendingEmail != nil {
 		v.Pending = *me.PendingEmail
 	}
 	v.Unverified = v.Mail && v.Pending == "" && (me.IsEmailVerified == nil || !*me.IsEmailVerified)
 	for _, s := range sessions {
-		row := sessionRow{Browser: s.Browser, Address: s.Address, Current: s.Current, Seen: q.c.moment(s.SeenAt), Created: q.c.moment(s.CreatedAt), End: v.Action + "/sessions/" + s.ID.String() + "/end"}
+		row := sessionRow{
+			Browser: s.Browser, Address: s.Address, Current: s.Current, Seen: q.c.moment(s.SeenAt), Created: q.c.moment(s.CreatedAt),
+			End: v.Action + "/sessions/" + s.ID.String() + "/end",
+		}
 		if row.Browser == "" {
 			row.Browser = "Another browser or program"
 		}
@@ -98,13 +125,14 @@ func (q *request) account(status int, fill func(*accountView)) error {
 	if fill != nil {
 		fill(v)
 	}
-	q.render(status, "account", v)
-	return nil
+	return q.render(status, "account", v)
 }
 
 // changeAccount saves what one form of the account says. It shows the account with the
 // message if a value is refused: refused fills in the fields.
-func (q *request) changeAccount(patch management.UserPatch, refused func(v *accountView, e *management.Error)) (*management.UserView, error) {
+func (q *request) changeAccount(patch management.UserPatch, refused func(v *accountView, e *management.Error)) (*management.UserView,
+	error,
+) {
 	me, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
 		q.sayWhen(e)
@@ -115,22 +143,18 @@ func (q *request) changeAccount(patch management.UserPatch, refused func(v *acco
 
 func saveName(q *request) error {
 	first, last := q.PostForm.Get("first_name"), q.PostForm.Get("last_name")
-	me, err := q.changeAccount(management.UserPatch{FirstName: optional.Of(first), LastName: optional.Of(last)}, func(v *accountView, e *management.Error) {
-		v.FirstName, v.LastName = first, last
-		switch e.Attr {
-		case "first_name":
-			v.FirstNameError = e.Text()
-		case "last_name":
-			v.LastNameError = e.Text()
-		default:
-			v.Notice = e.Text()
-		}
-	})
+	me, err := q.changeAccount(management.UserPatch{FirstName: optional.Of(first), LastName: optional.Of(last)},
+		func(v *accountView, e *management.Error) {
+			v.FirstName, v.LastName = first, last
+			v.place(e, map[string]string{"first_name": "first_name", "last_name": "last_name"})
+		})
 	if me == nil {
 		return err
 	}
 	was := q.by.User
-	return q.done(q.accountPath(), "saved", undo{"Name", "@me", string(must(json.Marshal([]string{was.FirstName, was.LastName, me.FirstName, me.LastName})))})
+	return q.done(q.accountPath(), "saved", undo{
+		"Name", "@me", string(must(json.Marshal([]string{was.FirstName, was.LastName, me.FirstName, me.LastName}))),
+	})
 }
 
 func changeAddress(q *request) error {
@@ -141,11 +165,11 @@ func changeAddress(q *request) error {
 	}
 	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
 		v.Email = email
+		field := "email"
 		if e.Attr == "current_password" {
-			v.AddressPasswordError = e.Text()
-		} else {
-			v.EmailError = e.Text()
+			field = "address_password"
 		}
+		v.fail(field, "%s", e.Text())
 	})
 	if me == nil {
 		return err
@@ -157,7 +181,8 @@ func changeAddress(q *request) error {
 }
 
 func keepAddress(q *request) error {
-	if _, err := q.c.Service.CancelEmailChange(q.Context(), q.by); err != nil && !errors.Is(err, management.ErrInvalid) { // it is done already
+	// it is done already
+	if _, err := q.c.Service.CancelEmailChange(q.Context(), q.by); err != nil && !errors.Is(err, management.ErrInvalid) {
 		return err
 	}
 	return q.redirect(q.accountPath() + "?done=address-kept")
@@ -167,7 +192,7 @@ func keepAddress(q *request) error {
 func verifyAddress(q *request) error {
 	err := q.c.Service.RequestEmailVerification(q.Context(), q.by, management.EmailRequest{UUID: optional.Of(q.by.User.UUID.String())})
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err
@@ -183,14 +208,7 @@ func changePassword(q *request) error {
 		patch.CurrentPassword = optional.Of(q.PostForm.Get("current_password"))
 	}
 	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
-		switch e.Attr {
-		case "current_password":
-			v.CurrentError = e.Text()
-		case "password":
-			v.NewError = e.Text()
-		default:
-			v.Notice = e.Text()
-		}
+		v.place(e, map[string]string{"current_password": "current_password", "password": "password"})
 	})
 	if me == nil {
 		return err
@@ -228,13 +246,10 @@ func endOtherSessions(q *request) error {
 // A secondFactorView is the page that connects an authenticator.
 type secondFactorView struct {
 	layout
-	Address string // that the authenticator scans
-	Secret  string // in groups of four
-	Path    string // the QR code as SVG
-	Box     string
-	Action  string
-	Cancel  string
-	Error   string
+	Address                    string // that the authenticator scans
+	Secret                     string // in groups of four
+	Path                       string // the QR code as SVG
+	Box, Action, Cancel, Error string
 }
 
 // setUpSecondFactor makes a secret, and shows it to be scanned. It is a POST, because a
@@ -242,7 +257,7 @@ type secondFactorView struct {
 func setUpSecondFactor(q *request) error {
 	setup, err := q.c.Service.StartTwoFactor(q.Context(), q.by, "@me")
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err
@@ -257,14 +272,15 @@ func (q *request) scan(status int, setup *management.TwoFactorSetup, refusal str
 		return err
 	}
 	q.layout.Title = "Connect an authenticator"
-	v := &secondFactorView{layout: q.layout, Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal}
+	v := &secondFactorView{
+		Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal,
+	}
 	v.Path, v.Box = drawQR(picture)
 	for part := range groups(setup.Secret, 4) {
 		v.Secret += part + " "
 	}
 	v.Secret = strings.TrimSpace(v.Secret)
-	q.render(status, "two_factor", v)
-	return nil
+	return q.render(status, "two_factor", v)
 }
 
 // groups yields the parts of a text, of n bytes each.
@@ -321,15 +337,17 @@ func confirmSecondFactor(q *request) error {
 		if e.Code == "token_invalid" && len(setup.OTPAuthURL) <= maxSetup && strings.HasPrefix(setup.OTPAuthURL, otpScheme) {
 			_, rest, _ := strings.Cut(setup.OTPAuthURL, "secret=")
 			setup.Secret, _, _ = strings.Cut(rest, "&")
-			return q.scan(http.StatusUnprocessableEntity, setup, "That is not the code that the authenticator shows now. Are its clock and the server's right?")
+			return q.scan(http.StatusUnprocessableEntity, setup,
+				"That is not the code that the authenticator shows now. Are its clock and the server's right?")
 		}
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err
 	}
 	q.renewSession()
-	return q.newCodes("Two-factor authentication is on", "From now on you sign in with your password and a code. All other sessions have ended. ")
+	return q.newCodes("Two-factor authentication is on",
+		"From now on you sign in with your password and a code. All other sessions have ended. ")
 }
 
 func newBackupCodes(q *request) error {
@@ -340,13 +358,14 @@ func newBackupCodes(q *request) error {
 func (q *request) newCodes(title, text string) error {
 	codes, err := q.c.Service.NewBackupCodes(q.Context(), q.by, "@me")
 	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Text() })
+		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
 		return err
 	}
 	return q.showOnce(title, &shownView{
-		Text:  text + "Save these codes where you find them without your phone. Each signs you in once if you do not have the authenticator.",
+		Text: text + "Save these codes where you find them without your phone. Each signs you in once if you do not have the " +
+			"authenticator.",
 		Codes: codes, Back: q.accountPath(), BackName: "I have saved them",
 	})
 }
@@ -380,4 +399,19 @@ func turnSecondFactorOff(q *request) error {
 	}
 	q.renewSession()
 	return q.redirect(q.accountPath() + "?done=two-factor-off")
+}
+
+// undoName gives the user the name before. The mark has both parts of both names.
+func undoName(q *request, u undo) (string, undo, error) {
+	var m [4]string
+	if json.Unmarshal([]byte(u.Mark), &m) != nil {
+		return "", undo{}, errForm
+	}
+	if q.by.User.FirstName != m[2] || q.by.User.LastName != m[3] {
+		return "", undo{}, errUndo
+	}
+	_, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", management.UserPatch{
+		FirstName: optional.Of(m[0]), LastName: optional.Of(m[1]),
+	})
+	return "", undo{u.What, u.Item, string(must(json.Marshal([]string{m[2], m[3], m[0], m[1]})))}, err
 }

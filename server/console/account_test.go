@@ -11,6 +11,30 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/me/name", run: func(s *site) (string, url.Values) {
+			return "/me/name", url.Values{"first_name": {"Ada"}, "last_name": {"L"}}
+		}},
+		action{route: "/me/address", irreversible: "the address before has to be proved again", tested: "TestAccount"},
+		action{route: "/me/address/keep", irreversible: "the message is asked for again", tested: "TestAccount"},
+		action{route: "/me/address/verify", irreversible: "the message is sent", tested: "TestAccount"},
+		action{route: "/me/password", irreversible: "no password before is kept", tested: "TestPassword"},
+		action{route: "/me/two-factor/start", irreversible: "nothing is on before a code is typed", tested: "TestSecondFactor"},
+		action{route: "/me/two-factor/confirm", irreversible: "it is turned off on the same page", tested: "TestSecondFactor"},
+		action{route: "/me/two-factor/codes", irreversible: "codes that are shown once do not come back", tested: "TestSecondFactor"},
+		action{
+			route: "/me/two-factor/off", asks: confirm, irreversible: "the secret is gone; another one is set up",
+			tested: "TestSecondFactor",
+		},
+		action{route: "/me/sessions/{session}/end", irreversible: "signing in begins another one", tested: "TestSessions"},
+		action{route: "/me/sessions/end-others", irreversible: "signing in begins others", tested: "TestSessions"},
+		action{route: "/me/keys", irreversible: "the key that is shown can be deleted", tested: "TestKeys"},
+		action{route: "/me/keys/{key}/roll", asks: confirm, irreversible: "the value before is not kept", tested: "TestKeys"},
+		action{route: "/me/keys/{key}/delete", asks: confirm, irreversible: "the value is not kept", tested: "TestKeys"},
+	)
+}
+
 func TestAccount(t *testing.T) {
 	s := newSite(t)
 	page := s.get("/me").want(200, "Your account", address, "this one")
@@ -85,7 +109,7 @@ func TestSessions(t *testing.T) {
 	first := s.token
 	s.signIn(address)
 	second := s.token
-	page := s.get("/me").want(200, "Where you are signed in", "End all others")
+	page := s.get("/me").want(200, "Sessions", "End all others")
 	ends := regexp.MustCompile(`/console(/me/sessions/[^/"]+/end)"`).FindAllStringSubmatch(page.body, -1)
 	var end []string
 	for _, m := range ends {
@@ -131,16 +155,20 @@ func TestSecondFactor(t *testing.T) {
 	if !strings.Contains(strings.ReplaceAll(words(page.body), " ", ""), secret) || !strings.Contains(page.body, `<path d="M0 0h7v1h-7z`) {
 		t.Error("the page does not show the key and a QR code")
 	}
-	wrong := s.post("/me/two-factor/confirm", url.Values{"code": {"000000"}, "setup": {setup}}).want(422, "not the code that the authenticator shows now")
+	wrong := s.post("/me/two-factor/confirm", url.Values{"code": {"000000"}, "setup": {setup}}).want(422,
+		"not the code that the authenticator shows now")
 	wrong.checkPage()
 	if setupForm.FindStringSubmatch(wrong.body)[1] != setupForm.FindStringSubmatch(page.body)[1] {
 		t.Error("the QR code is another one")
 	}
-	s.post("/me/two-factor/confirm", url.Values{"code": {"000000"}, "setup": {"otpauth://totp/" + strings.Repeat("x", 5000)}}).want(422, "Token is not valid").checkPage()
-	on := s.post("/me/two-factor/confirm", url.Values{"code": {authenticatorCode(t, secret)}, "setup": {setup}}).want(200, "Two-factor authentication is on")
+	s.post("/me/two-factor/confirm", url.Values{"code": {"000000"}, "setup": {"otpauth://totp/" + strings.Repeat("x", 5000)}}).want(422,
+		"Token is not valid").checkPage()
+	on := s.post("/me/two-factor/confirm", url.Values{"code": {authenticatorCode(t, secret)}, "setup": {setup}}).want(200,
+		"Two-factor authentication is on")
 	on.checkPage()
 	codes := codesForm.FindAllStringSubmatch(on.body, -1)
-	if len(codes) != 10 || !strings.Contains(on.body, `download="backup-codes.txt"`) || !strings.Contains(on.body, `href="data:text/plain`) {
+	if len(codes) != 10 || !strings.Contains(on.body, `download="backup-codes.txt"`) ||
+		!strings.Contains(on.body, `href="data:text/plain`) {
 		t.Errorf("the page has %d backup codes:\n%s", len(codes), on.body)
 	}
 	for _, token := range []string{before, other} {
@@ -186,7 +214,10 @@ func TestKeys(t *testing.T) {
 	}
 	s.post("/me/keys", with(form, "label", "", "reach", "all")).want(422, "may not be blank").checkPage()
 	typed := with(form, "label", "ci", "project", "1")
-	for _, name := range []string{"feature_flag", "cohort", "early_access_feature", "survey", "person", "group", "activity_log", "project", "organization", "organization_member", "user"} {
+	for _, name := range []string{
+		"feature_flag", "cohort", "early_access_feature", "survey", "person", "group", "activity_log", "project", "organization",
+		"organization_member", "user",
+	} {
 		typed = with(typed, "scope."+name, map[bool]string{true: "write", false: "read"}[name == "feature_flag"])
 	}
 	made := s.post("/me/keys", typed).want(200, "The key “ci”")
@@ -194,10 +225,12 @@ func TestKeys(t *testing.T) {
 	value := regexp.MustCompile(`value="(phx_\w+)"`).FindStringSubmatch(made.body)[1]
 	p, err := s.service.Authenticate(t.Context(), value, management.InHeader)
 	fatal(t, err)
-	if got := strings.Join(p.Key.Scopes, " "); got != "feature_flag:write cohort:read early_access_feature:read survey:read person:read group:read activity_log:read project:read organization:read organization_member:read user:read" || len(p.Key.Projects) != 1 {
+	if got := strings.Join(p.Key.Scopes,
+		" "); got != "feature_flag:write cohort:read early_access_feature:read survey:read person:read group:read activity_log:read "+
+		"project:read organization:read organization_member:read user:read" || len(p.Key.Projects) != 1 {
 		t.Errorf("scopes %s, projects %v", got, p.Key.Projects)
 	}
-	s.post("/me/keys", typed).want(409, "was made after this page was loaded").checkPage() // sent again
+	s.post("/me/keys", typed).want(409, "was created after this page was loaded").checkPage() // sent again
 	page = s.get("/me/keys").want(200, "Flags (read and change), Cohorts (read)", "only in Shop", "ci")
 	page.checkPage()
 	if strings.Contains(page.body, value) {

@@ -14,11 +14,9 @@ type bar struct {
 
 // A barPart is one share. X and Width are percent of the bar.
 type barPart struct {
-	X, Width string
-	Class    string
-	Label    string // with the share
-	Name     string
-	Share    string
+	X, Width, Class string
+	Label           string // with the share
+	Name, Share     string
 }
 
 // add appends a share that begins at x percent, and returns where the next one does. Shares
@@ -37,6 +35,8 @@ func (b *bar) add(x, share float64, class, name string) float64 {
 	return x + share
 }
 
+// exact writes a number so that it is read as the same number, and decimal a place in a picture.
+func exact(v float64) string   { return strconv.FormatFloat(v, 'f', -1, 64) }
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
 // round keeps one decimal.

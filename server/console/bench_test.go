@@ -72,14 +72,16 @@ func newLargeSite(b *testing.B, database string) (*site, string) {
 	event := func(n int, name, properties string) {
 		at := time.Now().UTC().Add(-time.Duration(n%(30*24*60)) * time.Minute).Truncate(time.Microsecond)
 		events = append(events, capture.Event{
-			Project: 1, UUID: capture.NewUUID(at), Name: name, DistinctID: fmt.Sprintf("person-%06d", n%persons), Time: at, Received: at, Properties: json.RawMessage(properties),
+			Project: 1, UUID: capture.NewUUID(at), Name: name, DistinctID: fmt.Sprintf("person-%06d", n%persons), Time: at, Received: at,
+			Properties: json.RawMessage(properties),
 		})
 		if len(events) == 5000 {
 			flush()
 		}
 	}
 	for n := range persons {
-		event(n, "signed up", fmt.Sprintf(`{"$set":{"plan":%q,"logins":%d,"email":"person-%06d@example.org","name":"Ada Number %d"}}`, []string{"free", "pro", "team", "trial"}[n%4], n%300, n, n))
+		event(n, "signed up", fmt.Sprintf(`{"$set":{"plan":%q,"logins":%d,"email":"person-%06d@example.org","name":"Ada Number %d"}}`,
+			[]string{"free", "pro", "team", "trial"}[n%4], n%300, n, n))
 	}
 	answers := []string{"Faster exports.", "A dark mode.", "Fewer mails.", "Nothing, it is fine."}
 	for n := range 1_000_000 / share {
@@ -88,7 +90,9 @@ func newLargeSite(b *testing.B, database string) (*site, string) {
 		case 0, 1:
 			event(n, "survey shown", properties+"}")
 		case 2:
-			event(n, "survey sent", properties+fmt.Sprintf(`,"$survey_completed":true,"$survey_response_7ce5b831-dc71-4648-b6b0-b583d48a0c11":"%d","$survey_response_0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa":%q}`, n/4%11, answers[n/4%len(answers)]))
+			event(n, "survey sent", properties+fmt.Sprintf(`,"$survey_completed":true,
+				"$survey_response_7ce5b831-dc71-4648-b6b0-b583d48a0c11":"%d",
+				"$survey_response_0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa":%q}`, n/4%11, answers[n/4%len(answers)]))
 		default:
 			event(n, "survey dismissed", properties+"}")
 		}
@@ -138,10 +142,10 @@ func benchmarkPages(b *testing.B, database string) {
 		{"survey results", survey + "/results"},
 		{"survey answers", survey + "/answers?question=0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa"},
 		{"survey answers searched", survey + "/answers?question=0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa&q=dark"},
-		{"why, all flags", "/projects/1/why?person=person-000042"},
-		{"why, one flag", "/projects/1/why?person=person-000042&flag=flag-00007"},
-		{"why, nobody", "/projects/1/why?person=nobody+is+called+so&flag=flag-00007"},
-		{"activity", "/projects/1/activity"},
+		{"why, all flags", "/projects/1/explain?person=person-000042"},
+		{"why, one flag", "/projects/1/explain?person=person-000042&flag=flag-00007"},
+		{"why, nobody", "/projects/1/explain?person=nobody+is+called+so&flag=flag-00007"},
+		{"activity", "/projects/1/audit-log"},
 		{"problems", "/projects/1/problems"},
 		{"import", importPath},
 		{"export", "/projects/1/export"},
@@ -174,7 +178,8 @@ func TestFirstPage(t *testing.T) {
 	fatal(t, s.store.Atomic(t.Context(), func(store management.Store) error {
 		for i := range 60 {
 			f := management.NewFlag(1, time.Now())
-			f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), fmt.Sprintf("The number %d of many, with a description.", i), demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
+			f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), fmt.Sprintf("The number %d of many, with a description.", i),
+				demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
 			if err := store.CreateFlag(t.Context(), f); err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,12 +13,19 @@ import (
 // A changeLine is one difference of a definition.
 type changeLine struct{ Place, Before, After string }
 
-// changes says in words what has changed about a thing of a scope of the activity log, on
+// changes says in words what has changed about a thing of a scope of the audit log, on
 // every page that lists changes (management.md §17.2).
 func changesIn(names *words.Names, scope string, list []management.FlagChange) []changeLine {
 	var out []changeLine
+	place, value := thingOf(scope).place, thingOf(scope).value
+	if place == nil {
+		place = plainPlace
+	}
+	if value == nil { // other things name nothing by numbers
+		value = func(_ *words.Names, _, value string) string { return new(words.Names).Value("", value) }
+	}
 	for _, c := range list {
-		line := changeLine{changePlace(scope, c.Field), changed(names, scope, c.Field, c.Before), changed(names, scope, c.Field, c.After)}
+		line := changeLine{place(c.Field), value(names, c.Field, c.Before), value(names, c.Field, c.After)}
 		if line.Before == "" && line.After == "" {
 			line.After = "changed; what it is stays secret"
 		}
@@ -28,36 +34,8 @@ func changesIn(names *words.Names, scope string, list []management.FlagChange) [
 	return out
 }
 
-// changePlace says in words where in a thing something has changed.
-func changePlace(scope, place string) string {
-	switch scope {
-	case "FeatureFlag":
-		if place == "name" {
-			return "description"
-		}
-		return words.Place(place)
-	case "Survey":
-		return surveyPlace(place)
-	case "Person", "Group": // a property
-		return place
-	}
-	if place == "documentation_url" {
-		return "documentation"
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(place, "/", ", "), "_", " ")
-}
-
-// changed says in words what a field was, or is: JSON that may have been shortened, and ""
-// for nothing.
-func changed(names *words.Names, scope, place, value string) string {
-	if scope == "EarlyAccessFeature" && place == "stage" {
-		return stageOf(text(json.RawMessage(value))).Label
-	}
-	if scope != "FeatureFlag" {
-		names, place = new(words.Names), ""
-	}
-	return names.Value(place, value)
-}
+// plainPlace says where something is by the names of the members on the way to it.
+func plainPlace(field string) string { return strings.NewReplacer("/", ", ", "_", " ").Replace(field) }
 
 // changeVocabulary returns the names of what changes refer to by numbers, if they do.
 func (q *request) changeVocabulary(lists ...[]management.FlagChange) (*words.Names, error) {

@@ -18,8 +18,7 @@ type chart struct {
 
 // A chartColumn is one value. X and Width are percent of the chart, Y and Height pixels.
 type chartColumn struct {
-	X, Width, Y, Height string
-	Class, Title        string
+	X, Width, Y, Height, Class, Title string
 }
 
 // A chartTick is a line across the chart with its value.
@@ -33,10 +32,9 @@ type chartMark struct {
 
 // A point is a value of a chart with what it is about.
 type point struct {
-	Label string
-	Value int
-	Class string
-	Title string
+	Label        string
+	Value        int
+	Class, Title string
 }
 
 // The parts of a chart, in pixels.
@@ -78,7 +76,9 @@ func columnChart(words string, points []point, labels int) chart {
 			title = p.Label + ": " + number(p.Value)
 		}
 		x := float64(i) * each
-		c.Columns = append(c.Columns, chartColumn{decimal(x + each*0.1), decimal(each * 0.8), decimal(chartTop + chartHeight - height), decimal(height), class, title})
+		c.Columns = append(c.Columns, chartColumn{
+			decimal(x + each*0.1), decimal(each * 0.8), decimal(chartTop + chartHeight - height), decimal(height), class, title,
+		})
 		switch {
 		case len(points) <= labels:
 			c.Marks = append(c.Marks, chartMark{decimal(x + each/2), "middle", p.Label, false})

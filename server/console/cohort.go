@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -15,17 +14,33 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "New cohort", under: "Cohorts",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/cohorts/new":       newCohort,
+			"POST /projects/{project}/cohorts/new":      postCohort,
+			"GET /projects/{project}/cohorts/{cohort}":  showCohort,
+			"POST /projects/{project}/cohorts/{cohort}": postCohort,
+		},
+		done: map[string]string{
+			"cohort-made":     "The cohort was created.",
+			"cohort-deleted":  "The cohort was deleted.",
+			"cohort-restored": "The cohort is back.",
+		},
+		undo:  map[string]undoer{"Cohort": undoCohort},
+		thing: &thing{scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/")},
+	})
+}
+
 // cohortView is the page of one cohort.
 type cohortView struct {
 	layout
 	*cohortForm
 	offered
-	New     bool
-	Deleted bool
-	Action  string
-	List    string
-	Notice  string
-	Tree    nodeView
+	New, Deleted         bool
+	Action, List, Notice string
+	Tree                 nodeView
 
 	Who       string // in words
 	Size      sizeView
@@ -34,7 +49,7 @@ type cohortView struct {
 	Made      moment
 	Author    string
 	Activity  string // the whole history
-	Entries   []activityEntry
+	Entries   []auditEntry
 	Members   *membersView // nil: they are not shown here
 	UploadURL string
 	Upload    *uploadView // the newest list
@@ -42,40 +57,36 @@ type cohortView struct {
 
 // A nodeView is a node with what its fields offer.
 type nodeView struct {
-	ID       string
-	Raw      string
-	Root     bool
-	Group    bool
-	Other    string // the JSON of what the form has no fields for
-	Joint    string // before it
-	Kinds    []option
-	Children []nodeView
-	Filter   filterView
-	Error    string
-	Empty    bool
-	Deepest  bool // no group can be added
+	ID, Raw     string
+	Root, Group bool
+	Other       string // the JSON of what the form has no fields for
+	Joint       string // before it
+	Kinds       []option
+	Children    []nodeView
+	Filter      filterView
+	Error       string
+	Empty       bool
+	Deepest     bool // no group can be added
 }
 
 // membersView is a page of the persons in a cohort.
 type membersView struct {
-	Rows         []memberRow
-	Total        int
-	All          string // the same as people write it
-	Range        string
-	Problem      string // why they are not known
-	Older, Newer string
-	Removable    bool
-	Action       string
-	Page         int
-	Full         bool // it is a page of the list, and not a part of the page of the cohort
+	Rows  []memberRow
+	Total int
+	All   string // the same as people write it
+	pager
+	Problem   string // why they are not known
+	Removable bool
+	Action    string
+	Page      int
+	Full      bool // it is a page of the list, and not a part of the page of the cohort
 }
 
 // A memberRow is a person in a cohort.
 type memberRow struct {
-	ID, Name, URL string
-	DistinctID    string
-	MoreIDs       int
-	Seen          moment
+	ID, Name, URL, DistinctID string
+	MoreIDs                   int
+	Seen                      moment
 }
 
 // An uploadView is what became of the newest list.
@@ -234,16 +245,18 @@ func (q *request) switchCohort(c *management.CohortView, deleted bool) error {
 
 // showCohortForm answers with the page of a cohort, which is nil if the cohort is new.
 func (q *request) showCohortForm(status int, c *management.CohortView, form *cohortForm, notice string) error {
-	v := &cohortView{cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
+	v := &cohortView{
+		cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path,
+		Notice: form.noticeOr(notice),
+	}
 	v.Action = strings.TrimSuffix(v.Action, "/members")
 	q.layout.Title = cmp.Or(form.Name, "New cohort")
-	q.notice(doneWords)
+	q.notice()
 	if v.New {
 		q.layout.Title = "New cohort"
 	} else if c != nil {
 		q.layout.Title = c.Name
 	}
-	v.layout = q.layout
 	self := int64(0)
 	if c != nil {
 		self = c.ID
@@ -259,8 +272,7 @@ func (q *request) showCohortForm(status int, c *management.CohortView, form *coh
 	}
 	left := maxNodes
 	v.Tree = v.nodeView(rootNode, "", &form.Root, &left)
-	q.render(status, "cohort", v)
-	return nil
+	return q.render(status, "cohort", v)
 }
 
 // cohortFacts fills in what is known of a cohort that exists.
@@ -285,7 +297,7 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 	if v.Entries, err = q.historyOf("Cohort", item); err != nil {
 		return err
 	}
-	v.Activity = q.projectPath("/activity?" + url.Values{"scope": {"Cohort"}, "item": {item}}.Encode())
+	v.Activity = q.entriesAbout("Cohort", item)
 	if c.Deleted {
 		return nil
 	}
@@ -305,20 +317,25 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 }
 
 // historyOf returns the newest entries about a thing, none if the user may not see them.
-func (q *request) historyOf(scope, item string) ([]activityEntry, error) {
-	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{Scope: scope, ItemID: item, Page: 1, Limit: entriesShown})
+func (q *request) historyOf(scope, item string) ([]auditEntry, error) {
+	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{
+		Scope: scope, ItemID: item, Page: 1, Limit: entriesShown,
+	})
 	if isRefusal(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return q.activityEntries(list.Items)
+	return q.auditEntries(list.Items)
 }
 
 // nodeView returns a node with what its fields offer.
 func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView {
-	out := nodeView{ID: id, Raw: n.Raw, Root: id == rootNode, Group: n.Group, Joint: joint, Error: v.Errors[id], Deepest: strings.Count(id, ".") >= maxNested-2}
+	out := nodeView{
+		ID: id, Raw: n.Raw, Root: id == rootNode, Group: n.Group, Joint: joint, Error: v.Errors[id],
+		Deepest: strings.Count(id, ".") >= maxNested-2,
+	}
 	switch {
 	case n.Other:
 		out.Other = shorten(n.Raw, 400)
@@ -332,7 +349,7 @@ func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView
 	if n.Any {
 		kind, word = "OR", "or"
 	}
-	out.Kinds = selected([]option{{Value: "AND", Label: "all of these are true"}, {Value: "OR", Label: "one of these is true"}}, kind)
+	out.Kinds = selected(options("AND", "all of these are true", "OR", "one of these is true"), kind)
 	out.Empty = len(n.Children) == 0
 	for i := range n.Children {
 		if *left--; *left < 0 {
@@ -345,4 +362,26 @@ func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView
 		out.Children = append(out.Children, v.nodeView(id+"."+strconv.Itoa(i), joint, &n.Children[i], left))
 	}
 	return out
+}
+
+func undoCohort(q *request, u undo) (string, undo, error) {
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	patch, to := management.CohortPatch{Deleted: optional.Of(true)}, q.projectPath("/cohorts")
+	if e.Activity != "created" {
+		body, err := valuesBefore(e, []string{"name", "description", "filters", "deleted"})
+		if err != nil {
+			return "", undo{}, err
+		}
+		to = ""
+		if patch, err = decodePatch[management.CohortPatch](body); err != nil {
+			return "", undo{}, err
+		}
+	}
+	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
+		return "", undo{}, err
+	}
+	return to, q.entryUndo(u.What, u.Item), nil
 }

@@ -162,8 +162,9 @@ const rootNode = "n0"
 // readCohortForm reads what a browser has sent.
 func readCohortForm(v url.Values) *cohortForm {
 	form := &cohortForm{
-		Original: v.Get("original"), Reviewed: v.Get("reviewed") != "", Name: strings.TrimSpace(v.Get("name")), Description: lines(v.Get("description")),
-		Static: v.Get("kind") == "static", Base: v.Get("base"), AsJSON: v.Get("as_json") != "", JSON: lines(v.Get("json")),
+		Original: v.Get("original"), Reviewed: v.Get("reviewed") != "", Name: strings.TrimSpace(v.Get("name")),
+		Description: lines(v.Get("description")),
+		Static:      v.Get("kind") == "static", Base: v.Get("base"), AsJSON: v.Get("as_json") != "", JSON: lines(v.Get("json")),
 	}
 	left := maxNodes
 	form.Root = readNode(v, rootNode, maxNested, &left)
@@ -247,7 +248,7 @@ func (form *cohortForm) checkFilters() {
 			form.fail("json", "%v", err)
 		}
 	case len(form.Root.Children) == 0:
-		form.fail(rootNode, "Add a criterion: a cohort without one has nobody.")
+		form.fail(rootNode, "Add a criterion: a cohort without one has no persons.")
 	default:
 		form.checkNode(rootNode, &form.Root)
 	}
@@ -347,7 +348,9 @@ func (form *cohortForm) edit(verb, target string) {
 			form.fail(target, "Groups can be %d deep in the form. Edit the cohort as JSON for more.", maxNested-1)
 			return
 		}
-		n.Children = append(n.Children, nodeForm{Raw: newPart, Group: true, Any: !n.Any, Children: []nodeForm{{Filter: newFilter("person")}}})
+		n.Children = append(n.Children, nodeForm{
+			Raw: newPart, Group: true, Any: !n.Any, Children: []nodeForm{{Filter: newFilter("person")}},
+		})
 	case "remove":
 		if group != nil {
 			group.Children = slices.Delete(group.Children, index, index+1)
@@ -365,7 +368,8 @@ func (form *cohortForm) edit(verb, target string) {
 		typed := form.JSON
 		if form.setFilters(json.RawMessage(typed)); form.AsJSON {
 			form.JSON = typed
-			form.fail("json", "The form cannot show this: it needs properties with a type and values, nested at most %d deep, with at most %d criteria.", maxNested, maxNodes)
+			form.fail("json", "The form cannot show this: it needs properties with a type and values, nested at most %d deep, with at "+
+				"most %d criteria.", maxNested, maxNodes)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
@@ -10,20 +11,38 @@ import (
 	"iter"
 	"mime/multipart"
 	"net/http"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/server/internal/idlist"
 )
 
+func init() {
+	register(screen{
+		under: "Cohorts",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/cohorts/{cohort}/members":  cohortMembers,
+			"POST /projects/{project}/cohorts/{cohort}/members": addMembers,
+		},
+		done: map[string]string{
+			"members-added": "The persons are in the cohort.",
+			"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
+				"Persons who were created for unknown distinct IDs stay.",
+			"member-removed": "The person is not in the cohort any more.",
+		},
+		undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
+	})
+}
+
 // cohortMembersView is the list of all persons in a cohort.
 type cohortMembersView struct {
 	layout
-	Name         string
-	List, Cohort string
+	Name, List, Cohort string
 	membersView
 }
 
@@ -37,14 +56,16 @@ func cohortMembers(q *request) error {
 		return err
 	}
 	q.layout.Title = "Persons in " + c.Name
-	q.notice(doneWords)
-	return q.show("cohort_members", &cohortMembersView{q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members})
+	q.notice()
+	return q.render(http.StatusOK, "cohort_members", &cohortMembersView{
+		q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members,
+	})
 }
 
 // membersOf returns a page of the persons in a cohort.
 func (q *request) membersOf(c *management.CohortView, size, page int) (*membersView, error) {
 	v := &membersView{Removable: c.IsStatic, Action: q.cohortPath(c.ID), Page: page, Full: size == membersListed}
-	list, err := q.c.Service.ListCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), size, (page-1)*size)
+	found, err := q.c.Service.ListCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), size, (page-1)*size)
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
 		v.Problem = e.Text()
 		return v, nil
@@ -52,28 +73,14 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range list.Items {
+	for _, p := range found.Items {
 		v.Rows = append(v.Rows, q.memberRow(p))
 	}
-	v.Total, v.All = list.Total, number(list.Total)
-	first := (page-1)*size + 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "Nobody"
-	case len(v.Rows) == list.Total:
-		v.Range = count(list.Total, "person", "persons")
-	default:
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + number(list.Total) + " persons"
-	}
-	link := func(page int) string { return pageLink(q.cohortPath(c.ID)+"/members", page) }
-	if page*size < list.Total {
-		v.Older = link(page + 1)
-		if size != membersListed {
-			v.Older = link(1)
-		}
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
+	v.Total, v.All = found.Total, number(found.Total)
+	at := listing{path: v.Action + "/members"}
+	v.pager = at.page(page, size, len(v.Rows), found.Total, "person", "persons")
+	if size != membersListed && v.Older != "" {
+		v.Older = at.at(1)
 	}
 	return v, nil
 }
@@ -85,14 +92,6 @@ func (q *request) memberRow(p *management.PersonView) memberRow {
 		row.DistinctID, row.MoreIDs = p.DistinctIDs[0], len(p.DistinctIDs)-1
 	}
 	return row
-}
-
-// pageLink returns the address of a page of a list.
-func pageLink(path string, page int) string {
-	if page == 1 {
-		return path
-	}
-	return path + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode()
 }
 
 // uploadOf says what became of the newest list of a static cohort, nil if there was none.
@@ -113,11 +112,12 @@ func uploadWords(u *management.CohortUpload) string {
 	case u.Received == 0 && u.Complete:
 		return "The newest list had no distinct IDs."
 	case u.Received == 0:
-		return "The newest list could not be read, so nobody of it is in the cohort."
+		return "The newest list could not be read, so no person of it is in the cohort."
 	}
 	words := "The newest list had " + count(u.Received, "distinct ID", "distinct IDs") + ": "
 	if !u.Complete {
-		words = "The newest list broke off after " + count(u.Received, "distinct ID", "distinct IDs") + ", which are stored. Send it again: what is in already does no harm. "
+		words = "The newest list broke off after " + count(u.Received, "distinct ID", "distinct IDs") +
+			", which are stored. Send it again: what is in already does no harm. "
 	}
 	if u.Added == 1 {
 		words += "1 person was not in the cohort before."
@@ -125,10 +125,12 @@ func uploadWords(u *management.CohortUpload) string {
 		words += number(u.Added) + " persons were not in the cohort before."
 	}
 	if u.Unknown > 0 {
-		words += " " + number(u.Unknown) + " of the distinct IDs were not found: nobody with them has been seen yet. " +
+		words += " " + number(u.Unknown) + " of the distinct IDs were not found: they have not been seen yet. " +
 			"Each of them has got a person without properties, at the top of the list of persons."
 		if u.Unknown == 1 {
-			words = strings.Replace(words, "1 of the distinct IDs were not found: nobody with them has been seen yet. Each of them has got a person without properties, at", "1 of the distinct IDs was not found: nobody with it has been seen yet. It has got a person without properties, at", 1)
+			words = strings.Replace(words,
+				"1 of the distinct IDs were not found: they have not been seen yet. Each of them has got a person without properties, at",
+				"1 of the distinct IDs was not found: it has not been seen yet. It has got a person without properties, at", 1)
 		}
 	}
 	return words
@@ -142,7 +144,8 @@ func addMembers(q *request) error {
 		return err
 	}
 	if !c.IsStatic {
-		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c), "The cohort is not a list: who is in it follows from their properties.")
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c),
+			"The cohort is not a list: who is in it follows from their properties.")
 	}
 	in, err := q.openUpload()
 	if err != nil {
@@ -166,12 +169,12 @@ func addMembers(q *request) error {
 			failed.text = "Nothing of it is stored. Go back and send it again, a large one in parts of at most 64 MiB."
 			return &failed
 		case err != nil:
-			return q.refusedUpload(err, c, in, "Nobody of the list is in the cohort yet.")
+			return q.refusedUpload(err, c, in, "No person of the list is in the cohort yet.")
 		case len(effect.Flags) == 0 || kept.count == 0: // nobody changes
 			ids = unpackIDs(strings.NewReader(packed))
 		case told != nil:
 			const parts = "Nothing of it is stored. Go back and send it in parts."
-			return &pageError{http.StatusRequestEntityTooLarge, errLargeUpload.title, parts, false}
+			return failed(http.StatusRequestEntityTooLarge, errLargeUpload.title, parts)
 		default:
 			return q.askUpload(c, effect, kept.count, packed)
 		}
@@ -196,12 +199,13 @@ func addMembers(q *request) error {
 // askUpload shows who changes by a list, and asks for the rest.
 func (q *request) askUpload(c *management.CohortView, p *management.CohortPreview, ids int, packed string) error {
 	effect := q.cohortEffectOf(p, false)
-	return q.confirm(http.StatusOK, "Who changes", &confirmView{
+	return q.confirm(http.StatusOK, "Review changes", &confirmView{
 		Text: []string{
 			"The list has " + count(ids, "distinct ID", "distinct IDs") + " for " + c.Name + ". Nothing is stored yet.",
-			"Undo takes those out again who were not in it before. Persons who are made for distinct IDs that nobody has stay persons.",
+			"Undo takes those out again who were not in it before. Persons who are created for unknown distinct IDs stay.",
 		},
-		Effect: effect, Action: q.URL.Path, Files: true, Button: "Add them", Cancel: q.cohortPath(c.ID), Hidden: []hidden{{keptList, packed}},
+		Effect: effect, Action: q.URL.Path, Files: true, Button: "Add them", Cancel: q.cohortPath(c.ID),
+		Hidden: []hidden{{keptList, packed}},
 	})
 }
 
@@ -212,7 +216,7 @@ func (q *request) refusedUpload(err error, c *management.CohortView, in *formUpl
 		return q.showMembersForm(c, in, e.Text(), notice)
 	case in.failed == nil:
 		if pageOf(err).status == http.StatusServiceUnavailable {
-			q.c.Log.ErrorContext(q.Context(), "members of a cohort were not added", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+			q.logFailure("members of a cohort were not added", err)
 			form := cohortFormOf(c)
 			form.fail("ids", "The store does not answer. Send the list again in a while: what is in already does no harm.")
 			return q.showUpload(http.StatusServiceUnavailable, c, form, in, notice)
@@ -274,13 +278,14 @@ func (q *request) addMember(c *management.CohortView, target string) error {
 
 // removeMember takes a person out of a static cohort.
 func (q *request) removeMember(c *management.CohortView, person string) error {
-	err := q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), management.CohortPersons{ID: optional.Of(person)})
+	err := q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10),
+		management.CohortPersons{ID: optional.Of(person)})
 	if err != nil {
 		return q.refusedCohort(err, c, cohortFormOf(c))
 	}
 	to := q.cohortPath(c.ID)
-	if page, err := strconv.Atoi(q.PostForm.Get("page")); err == nil && q.PostForm.Get("from") == "members" {
-		to = pageLink(to+"/members", page)
+	if q.PostForm.Get("from") == "members" {
+		to = listing{path: to + "/members"}.at(pageNumber(q.PostForm))
 	}
 	return q.done(to, "member-removed", undo{"MemberRemoved", strconv.FormatInt(c.ID, 10), person})
 }
@@ -465,4 +470,44 @@ func looksLikeJSON(in *bufio.Reader) bool {
 			return false
 		}
 	}
+}
+
+// inCohort reports whether a person is in a cohort.
+func (q *request) inCohort(person, cohort string) (bool, error) {
+	now, err := q.c.Service.PersonCohorts(q.Context(), q.by, q.ref, person)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(now.Items, func(c management.PersonCohort) bool { return strconv.FormatInt(c.ID, 10) == cohort }), nil
+}
+
+// undoRemoval brings a person back into a list.
+func undoRemoval(q *request, u undo) (string, undo, error) {
+	if in, err := q.inCohort(u.Mark, u.Item); err != nil || in {
+		return "", undo{}, cmp.Or[error](err, errUndo)
+	}
+	persons := management.CohortPersons{IDs: optional.Of(json.RawMessage(must(json.Marshal([]string{u.Mark}))))}
+	return "", undo{"MemberAdded", u.Item, u.Mark}, q.c.Service.AddCohortPersons(q.Context(), q.by, q.ref, u.Item, persons)
+}
+
+// undoAddition takes a person out of a list again.
+func undoAddition(q *request, u undo) (string, undo, error) {
+	if in, err := q.inCohort(u.Mark, u.Item); err != nil || !in {
+		return "", undo{}, cmp.Or[error](err, errUndo)
+	}
+	person := management.CohortPersons{ID: optional.Of(u.Mark)}
+	return "", undo{"MemberRemoved", u.Item, u.Mark}, q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, u.Item, person)
+}
+
+// undoList takes the persons out of a static cohort again whom a list has brought in.
+func undoList(q *request, u undo) (string, undo, error) {
+	upload, err := uuid.Parse(u.Mark)
+	if err != nil {
+		return "", undo{}, errForm
+	}
+	n, err := q.c.Service.RemoveCohortUpload(q.Context(), q.by, q.ref, u.Item, upload)
+	if err == nil && n == 0 {
+		err = errUndo
+	}
+	return "", undo{}, err // whoever wants the list again sends it again
 }

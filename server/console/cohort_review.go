@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
 
@@ -15,13 +16,12 @@ import (
 // A cohortReviewView is the page that says who is in a cohort, before it is saved.
 type cohortReviewView struct {
 	layout
-	Name     string
-	New      bool
-	List     string
-	Action   string
-	Hidden   []hidden // the form
-	Uses     []useView
-	Who, Was string // in words
+	Name         string
+	New          bool
+	List, Action string
+	Hidden       []hidden // the form
+	Uses         []useView
+	Who, Was     string // in words
 	effectView
 }
 
@@ -39,9 +39,9 @@ func (q *request) reviewCohort(c *management.CohortView, form *cohortForm) error
 	if err != nil {
 		return q.keepCohort(err, form)
 	}
-	q.layout.Title = "Who is in it"
+	q.layout.Title = map[bool]string{true: "Preview persons", false: "Review changes"}[c == nil]
 	v := &cohortReviewView{
-		layout: q.layout, Name: form.Name, New: c == nil, List: q.projectPath("/cohorts"), Action: q.URL.Path, Hidden: hiddenFields(q.PostForm),
+		Name: form.Name, New: c == nil, List: q.projectPath("/cohorts"), Action: q.URL.Path, Hidden: hiddenFields(q.PostForm),
 		Who: offered.words.Cohort(patch.Filters.Value), effectView: *effect,
 	}
 	if c != nil {
@@ -52,8 +52,7 @@ func (q *request) reviewCohort(c *management.CohortView, form *cohortForm) error
 		}
 		v.Uses = q.usesOf(uses[c.ID])
 	}
-	q.render(http.StatusOK, "cohort_review", v)
-	return nil
+	return q.render(http.StatusOK, "cohort_review", v)
 }
 
 // previewCohort answers a script that asks who is in a cohort while it is edited: with a
@@ -75,8 +74,7 @@ func (q *request) previewCohort(c *management.CohortView, form *cohortForm) erro
 	if err != nil {
 		return err
 	}
-	q.renderPart(http.StatusOK, "cohort_review", "effect", effect)
-	return nil
+	return q.renderPart(http.StatusOK, "cohort_review", "effect", effect)
 }
 
 // cohortEffect asks the Service who is in a cohort after a change.
@@ -96,7 +94,7 @@ func (q *request) cohortEffect(c *management.CohortView, patch management.Cohort
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		switch e.Code {
 		case "not_available":
-			return &effectView{Asks: used, Unknown: "Who is in it is not known: no events are captured here."}, nil
+			return &effectView{Asks: used, Unknown: "The number of persons is not known: no events are captured here."}, nil
 		case "behavioral_cohort_found":
 			return &effectView{Asks: used, Unknown: e.Text()}, nil
 		}
@@ -133,7 +131,10 @@ func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effec
 		if i == examplesShown {
 			break
 		}
-		m := move{Person: change.DistinctID, From: "not in it", To: "in it", Why: q.projectPath("/why?" + url.Values{"person": {change.DistinctID}}.Encode())}
+		m := move{
+			Person: change.DistinctID, From: "not in it", To: "in it",
+			Why: q.projectPath("/explain?" + url.Values{"person": {change.DistinctID}}.Encode()),
+		}
 		if !change.Member {
 			m.From, m.To = m.To, m.From
 		}
@@ -148,7 +149,7 @@ func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effec
 
 func membersSummary(p *management.CohortPreview, isNew bool) string {
 	if p.Subjects == 0 {
-		return "Nobody has been seen yet, so it cannot be told who is in it."
+		return "No persons have been seen yet, so the number of persons is not known."
 	}
 	words := "Of the " + number(p.Subjects) + " persons who were seen last, " + number(p.Members)
 	if p.Members == 1 {
@@ -176,15 +177,13 @@ func membersSummary(p *management.CohortPreview, isNew bool) string {
 // versions.
 type clashView struct {
 	layout
-	Kind         string // cohort, for example
-	Name         string
-	List         string
-	ListName     string
-	Keep         string // the thing as it is now
-	Action       string
-	Hidden       []hidden
-	Original     string // as it is now
-	Theirs, Mine []changeLine
+	Kind                 string // cohort, for example
+	Name, List, ListName string
+	Keep                 string // the thing as it is now
+	Action               string
+	Hidden               []hidden
+	Original             string // as it is now
+	Theirs, Mine         []changeLine
 }
 
 // cohortConflict shows what somebody else has changed since a form was made, and what
@@ -211,14 +210,11 @@ func (q *request) cohortConflict(c *management.CohortView, form *cohortForm) err
 // clash answers with a clashView.
 func (q *request) clash(v *clashView, now string) error {
 	q.layout.Title = "Somebody else changed " + v.Name
-	v.layout, v.Action, v.Original = q.layout, q.URL.Path, now
-	for _, h := range hiddenFields(q.PostForm) {
-		if h.Name != "original" {
-			v.Hidden = append(v.Hidden, h)
-		}
+	v.Action, v.Original = q.URL.Path, now
+	if v.Hidden == nil {
+		v.Hidden = slices.DeleteFunc(hiddenFields(q.PostForm), func(h hidden) bool { return h.Name == "original" })
 	}
-	q.render(http.StatusConflict, "clash", v)
-	return nil
+	return q.render(http.StatusConflict, "clash", v)
 }
 
 // cohortChanges says what differs between two forms of a cohort.
@@ -239,7 +235,7 @@ func cohortChanges(words *words.Names, a, b originalCohort) []changeLine {
 
 // cohortChange says in words how who is in a cohort has changed.
 func cohortChange(names *words.Names, before, after json.RawMessage) changeLine {
-	line := changeLine{Place: "who is in it"}
+	line := changeLine{Place: "criteria"}
 	if text(before) != "" {
 		line.Before = names.Cohort(before)
 	}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -11,31 +10,34 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		title: "Cohorts", entry: 2, path: "/cohorts",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/cohorts": listCohorts},
+	})
+}
+
 // cohortsView is the list of cohorts.
 type cohortsView struct {
 	layout
-	Rows         []cohortRow
-	Search, Kind string
-	Kinds        []stateTab
-	Action       string
-	NewURL       string
-	Range        string
-	Older, Newer string
-	Clear        string
-	Empty        bool // the project has no cohorts
+	Rows           []cohortRow
+	Search, Kind   string
+	Kinds          []stateTab
+	Action, NewURL string
+	pager
+	Empty bool // the project has no cohorts
 }
 
 // A cohortRow is a cohort in the list.
 type cohortRow struct {
-	Name, URL   string
-	Description string
-	Static      bool
-	Who         string // in words; "" for a list
-	Size        sizeView
-	Uses        []useView
-	MoreUses    int
-	Made        moment
-	Author      string
+	Name, URL, Description string
+	Static                 bool
+	Who                    string // in words; "" for a list
+	Size                   sizeView
+	Uses                   []useView
+	MoreUses               int
+	Made                   moment
+	Author                 string
 }
 
 // A sizeView is how many persons are in a cohort.
@@ -72,7 +74,7 @@ func listCohorts(q *request) error {
 	default:
 		kind = ""
 	}
-	list, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, asked, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, asked, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
@@ -88,10 +90,11 @@ func listCohorts(q *request) error {
 	for _, c := range all.Items {
 		words.Cohorts[strconv.FormatInt(c.ID, 10)] = c.Name
 	}
-	q.layout.Title = "Cohorts"
-	q.notice(doneWords)
-	v := &cohortsView{layout: q.layout, Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0}
-	for _, c := range list.Items {
+	q.notice()
+	v := &cohortsView{
+		Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0,
+	}
+	for _, c := range found.Items {
 		row := cohortRow{
 			Name: c.Name, URL: q.cohortPath(c.ID), Description: c.Description, Static: c.IsStatic, Size: q.sizeOf(c),
 			Made: q.c.moment(c.CreatedAt), Author: authorName(c.CreatedBy),
@@ -105,60 +108,15 @@ func listCohorts(q *request) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.paging(page, list.Total)
-	return q.show("cohorts", v)
-}
-
-// show answers with a page.
-func (q *request) show(name string, view any) error {
-	q.render(http.StatusOK, name, view)
-	return nil
-}
-
-// pageNumber returns which page of a list is asked for. What is not a number is the first one.
-func pageNumber(v url.Values) int {
-	n, _ := strconv.Atoi(v.Get("page"))
-	return min(max(n, 1), 1<<20)
-}
-
-func (v *cohortsView) paging(page, total int) {
-	link := func(kind, search string, page int) string {
-		values := url.Values{}
-		for name, value := range map[string]string{"kind": kind, "q": search} {
-			if value != "" {
-				values.Set(name, value)
-			}
-		}
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		if len(values) == 0 {
-			return v.Action
-		}
-		return v.Action + "?" + values.Encode()
+	at := listing{v.Action, map[string]string{"kind": kind, "q": asked.Search}}
+	for _, kind := range options("", "All", "properties", "By properties", "list", "Lists") {
+		v.Kinds = append(v.Kinds, stateTab{kind.Label, at.at(1, "kind", kind.Value), "", kind.Value == v.Kind})
 	}
-	for _, kind := range []option{{Value: "", Label: "All"}, {Value: "properties", Label: "By properties"}, {Value: "list", Label: "Lists"}} {
-		v.Kinds = append(v.Kinds, stateTab{kind.Label, link(kind.Value, v.Search, 1), "", kind.Value == v.Kind})
-	}
-	first := (page-1)*pageSize + 1
-	last := first + len(v.Rows) - 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "No cohorts"
-	case len(v.Rows) == total:
-		v.Range = count(total, "cohort", "cohorts")
-	default:
-		v.Range = number(first) + " to " + number(last) + " of " + number(total) + " cohorts"
-	}
-	if last < total && len(v.Rows) > 0 {
-		v.Older = link(v.Kind, v.Search, page+1)
-	}
-	if page > 1 {
-		v.Newer = link(v.Kind, v.Search, page-1)
-	}
+	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "cohort", "cohorts")
 	if v.Search != "" || v.Kind != "" {
 		v.Clear = v.Action
 	}
+	return q.render(http.StatusOK, "cohorts", v)
 }
 
 // sizeOf says how many persons are in a cohort.

@@ -108,14 +108,16 @@ func (c *Config) validate() error {
 	if c.Service == nil {
 		return errors.New("console: Config.Service is missing")
 	}
-	if c.Prefix != "" && (!strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") || strings.ContainsAny(c.Prefix, "{}?#%\\ \"") || strings.Contains(c.Prefix, "//")) {
+	if c.Prefix != "" && (!strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") ||
+		strings.ContainsAny(c.Prefix, "{}?#%\\ \"") || strings.Contains(c.Prefix, "//")) {
 		return fmt.Errorf("console: Config.Prefix is %q, want a path such as \"/console\"", c.Prefix)
 	}
 	if c.URL == "" {
 		return nil
 	}
 	u, err := url.Parse(c.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" ||
+		u.User != nil {
 		return fmt.Errorf("console: Config.URL is %q, want an origin such as \"https://flags.example.com\"", c.URL)
 	}
 	return nil

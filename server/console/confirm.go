@@ -32,21 +32,16 @@ const cannotBeUndone = "This cannot be undone."
 // confirm asks. The form is posted to the path of the request.
 func (q *request) confirm(status int, title string, v *confirmView) error {
 	q.layout.Title = title
-	v.layout = q.layout
-	q.render(status, "confirm", v)
-	return nil
+	return q.render(status, "confirm", v)
 }
 
 // A shownView is the page that shows a secret or a link, once.
 type shownView struct {
 	layout
-	Text     string
-	Label    string
-	Value    string
-	Codes    []string
-	Download template.URL // the codes as a file; "" for none
-	Back     string
-	BackName string
+	Text, Label, Value string
+	Codes              []string
+	Download           template.URL // the codes as a file; "" for none
+	Back, BackName     string
 }
 
 // showOnce shows a secret. It is the answer to a POST, because nothing keeps the secret for
@@ -57,7 +52,5 @@ func (q *request) showOnce(title string, v *shownView) error {
 		file := q.origin() + "\n" + q.by.User.Email + "\n\n" + strings.Join(v.Codes, "\n") + "\n"
 		v.Download = template.URL("data:text/plain;charset=utf-8," + url.PathEscape(file))
 	}
-	v.layout = q.layout
-	q.render(http.StatusOK, "shown", v)
-	return nil
+	return q.render(http.StatusOK, "shown", v)
 }

@@ -2,6 +2,13 @@ package console
 
 import "net/http"
 
+func init() {
+	register(screen{
+		title: "Connect a program", under: "Flags",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/connect": connect},
+	})
+}
+
 // A connectView is how programs are connected with a project, and what has come of them.
 type connectView struct {
 	layout
@@ -30,9 +37,7 @@ func (q *request) connection() connection {
 }
 
 func connect(q *request) error {
-	q.layout.Title = "Connect a program"
-	q.render(http.StatusOK, "connect", &connectView{layout: q.layout, connection: q.connection(), Flags: q.projectPath("/flags")})
-	return nil
+	return q.render(http.StatusOK, "connect", &connectView{connection: q.connection(), Flags: q.projectPath("/flags")})
 }
 
 // A snippet is the lines that connect a program with the server.

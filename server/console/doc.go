@@ -18,10 +18,10 @@
 // typed; a change that was made is answered with a redirect. The script of the console
 // adds keyboard shortcuts, and swaps parts of pages that forms would load anyway.
 //
-// A change of who gets a flag that is on is shown first as what it does: for how many of the
-// persons that were seen last the value changes, from what to what. So is every switch of a
-// flag with the tag "protected". The notice after a change has a button that takes it back.
-// The rules are in management.md §5.11.
+// A change of the targeting of a flag that is on is shown first as what it does: for how many
+// of the persons that were seen last the value changes, from what to what. So is every switch
+// of a flag with the tag "protected". The notice after a change has a button that takes it
+// back. The rules are in management.md §5.11.
 //
 // A form stays as it is while the server cannot take it, and whoever is signed out signs in
 // beside it. Without a script it travels through the pages of signing in.
@@ -40,28 +40,26 @@
 // session is in a cookie that scripts cannot read, and which browsers send over HTTPS
 // alone. Over plain HTTP people can sign in only on the machine itself.
 //
+// # Screens
+//
+// A page of the console touches three files: cohorts.go with its handlers and what its
+// template shows, templates/cohorts.html, and cohorts_test.go, which also adds what people
+// can do there to the table of actions. The Go file registers a [screen]: the routes and who
+// may see them, the title, the entry of the navigation, the notices after changes, what
+// takes changes back, and the words of its things in the audit log. Nothing else lists pages,
+// which TestScreens holds.
+//
 // # Where things are
 //
-// A screen has one name in all places: flags.go has the handler and the view model of the
-// list of flags, flags_test.go its tests, templates/flags.html how it looks.
-//
-//   - console.go: routes, headers, sessions of requests; render.go: templates
-//   - signin.go with session.go, projects.go, flags.go with connect.go, flag.go: screens
-//   - flag_form.go, filter.go: the form of a flag, and the JSON that it stands for
-//   - flag_review.go: who changes; flag_switch.go: what single buttons do with a flag
-//   - undo.go: how changes are taken back; kept.go: forms of ended sessions
-//   - persons.go, person.go, groups.go, with properties.go, typed.go: persons, groups, and
-//     their properties
-//   - surveys.go, survey.go with survey_form.go, survey_fields.go and survey_preview.go: the
-//     surveys, the form of one and how respondents see it
-//   - survey_results.go, survey_answers.go: what was answered; chart.go: columns as pictures
-//   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
-//   - import.go with import_run.go, export.go: definitions of other servers, and for them
-//   - cohorts.go, cohort.go with cohort_form.go, cohort_review.go, cohort_members.go: cohorts
-//   - features.go, feature.go: early access features
-//   - settings.go with confirm.go, members.go: a project and its organization
-//   - account.go, keys.go: the user; invitation.go: how people become members
-//   - person_named.go: whom somebody names, wherever a person is asked for
-//   - words.go, cohort_words.go: definitions in words; changes.go: what has changed in them
-//   - bar.go: shares as pictures, chart.go: shares of a whole
+//   - screen.go: what a screen registers; console.go: headers, sessions of requests, who may
+//     see a page; render.go: templates; pager.go: pages of lists; errors.go: pages of errors
+//   - form.go: errors at their fields; flag_form.go, filter.go: the form of a flag;
+//     cohort_form.go, survey_form.go with survey_fields.go: other forms
+//   - flag_review.go, cohort_review.go: what a change does, and two who change the same
+//   - confirm.go, undo.go, kept.go: questions, how changes are taken back, forms of ended
+//     sessions
+//   - properties.go, typed.go, person_named.go: properties, and whom somebody names
+//   - words.go, changes.go: definitions and their changes in words
+//   - bar.go: shares as pictures, chart.go: columns, survey_preview.go: how respondents see a
+//     survey
 package console

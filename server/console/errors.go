@@ -14,26 +14,39 @@ import (
 
 // A pageError is what a person sees in place of a page.
 type pageError struct {
-	status int
-	title  string
-	text   string
-	signIn bool // the page leads to the form
+	status      int
+	title, text string
+	leads       bool // the page leads to the form
 }
+
+func failed(status int, title, text string) *pageError { return &pageError{status, title, text, false} }
 
 func (e *pageError) Error() string { return "console: " + e.title }
 
 var (
-	errNoPage       = &pageError{http.StatusNotFound, "There is no such page", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.", false}
-	errOrigin       = &pageError{http.StatusForbidden, "The request came from another site", "Nothing was changed. Forms of the console work only on its own pages.", false}
-	errForm         = &pageError{http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.", false}
-	errUploads      = &pageError{http.StatusServiceUnavailable, "The server has enough to do with other documents", "Nothing was changed. Go back and send the document again in a moment.", false}
-	errLargeForm    = &pageError{http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.", false}
-	errLargeUpload  = &pageError{http.StatusRequestEntityTooLarge, "The file is too large", "A file may have 64 MiB. What came before the limit is stored; send the rest as another file.", false}
-	errBrokenUpload = &pageError{http.StatusBadRequest, "The file did not arrive in full", "What has arrived is stored. Go back and send the file again: what is in already does no harm.", false}
-	errInsecure     = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
-	errLink         = &pageError{http.StatusGone, "The link is not valid any more", "It has expired, was withdrawn, or was used already: a link is good once, and not for long. Ask for another one.", true}
-	errNoProject    = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
-	errNoRun        = &pageError{http.StatusNotFound, "This import is not known here", "It ended more than an hour ago, the server was started again since, or another machine does it. What it has made stands in the activity of the project; to import the document again changes nothing.", false}
+	errNoPage = failed(http.StatusNotFound, "Page not found",
+		"The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.")
+	errOrigin = failed(http.StatusForbidden, "The request came from another site",
+		"Nothing was changed. Forms of the console work only on its own pages.")
+	errForm    = failed(http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.")
+	errUploads = failed(http.StatusServiceUnavailable, "The server has enough to do with other documents",
+		"Nothing was changed. Go back and send the document again in a moment.")
+	errLargeForm   = failed(http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.")
+	errLargeUpload = failed(http.StatusRequestEntityTooLarge, "The file is too large",
+		"A file may have 64 MiB. What came before the limit is stored; send the rest as another file.")
+	errBrokenUpload = failed(http.StatusBadRequest, "The file did not arrive in full",
+		"What has arrived is stored. Go back and send the file again: what is in already does no harm.")
+	errInsecure = failed(http.StatusForbidden, "People cannot sign in over plain HTTP",
+		"Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.")
+	errLink = &pageError{
+		http.StatusGone, "The link is not valid any more",
+		"It has expired, was withdrawn, or was used already: a link is good once, and not for long. Ask for another one.", true,
+	}
+	errNoProject = failed(http.StatusNotFound, "You have no project yet",
+		"Ask an administrator of your organization to invite you, or to make a project.")
+	errNoRun = failed(http.StatusNotFound, "This import is not known here",
+		"It ended more than an hour ago, the server was started again since, or another machine does it. The audit log of the project "+
+			"has what it created; to import the document again changes nothing.")
 )
 
 // errorPages is the one table of pages for errors of the Service.
@@ -42,13 +55,13 @@ var errorPages = []struct {
 	status int
 	title  string
 }{
-	{management.ErrNotFound, http.StatusNotFound, "There is no such thing"},
-	{management.ErrForbidden, http.StatusForbidden, "You may not do that"},
+	{management.ErrNotFound, http.StatusNotFound, "Not found"},
+	{management.ErrForbidden, http.StatusForbidden, "Not allowed"},
 	{management.ErrUnauthenticated, http.StatusUnauthorized, "You are signed out"},
 	{management.ErrThrottled, http.StatusTooManyRequests, "Too many attempts"},
-	{management.ErrConflict, http.StatusConflict, "Somebody else was faster"},
-	{management.ErrPrecondition, http.StatusConflict, "Somebody else was faster"},
-	{management.ErrInvalid, http.StatusUnprocessableEntity, "That is not possible"},
+	{management.ErrConflict, http.StatusConflict, "Changed by somebody else meanwhile"},
+	{management.ErrPrecondition, http.StatusConflict, "Changed by somebody else meanwhile"},
+	{management.ErrInvalid, http.StatusUnprocessableEntity, "Invalid request"},
 }
 
 // pageOf returns the page for an error. A failure of the store has nothing to say but that.
@@ -63,7 +76,8 @@ func pageOf(err error) *pageError {
 			}
 		}
 	}
-	return &pageError{http.StatusServiceUnavailable, "The store does not answer", "Nothing was changed. Reload this page to try again: if you have sent a form, your browser sends what you have typed once more.", false}
+	return failed(http.StatusServiceUnavailable, "The store does not answer",
+		"Nothing was changed. Reload this page to try again: if you have sent a form, your browser sends what you have typed once more.")
 }
 
 // requestID returns the id of a request for the log, "" if the program in front of the
@@ -83,6 +97,11 @@ func (q *request) sayWhen(e *management.Error) {
 	}
 }
 
+// logFailure logs what no fault of the user has brought about.
+func (q *request) logFailure(what string, err error) {
+	q.c.Log.ErrorContext(q.Context(), what, "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+}
+
 // fail answers with a page for an error.
 func (q *request) fail(err error) {
 	p := pageOf(err)
@@ -90,18 +109,18 @@ func (q *request) fail(err error) {
 		if errors.Is(err, context.Canceled) && q.Context().Err() != nil {
 			return // nobody is there any more
 		}
-		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+		q.logFailure("a page of the console failed", err)
 		q.w.Header().Set("Retry-After", "5")
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		q.sayWhen(e)
 	}
 	q.layout.Title = p.title
-	v := errorView{layout: q.layout, Text: p.text, Status: p.status}
-	if p.signIn {
+	v := errorView{Text: p.text, Status: p.status}
+	if p.leads {
 		v.SignIn = q.c.Prefix + "/signin"
 	}
-	q.render(p.status, "error", &v)
+	_ = q.render(p.status, "error", &v)
 }
 
 type errorView struct {

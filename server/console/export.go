@@ -7,6 +7,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		under: "Flags",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/export": exportDefinitions},
+	})
+}
+
 // exportDefinitions sends the flags and cohorts of the project as a file.
 func exportDefinitions(q *request) error {
 	o := management.ExportOptions{Archived: q.Form.Get("archived") == "true", AsLists: q.Form.Get("as") == "lists"}

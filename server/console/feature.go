@@ -4,29 +4,51 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
+
+func init() {
+	register(screen{
+		title: "New feature", under: "Early access",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/features/new":        newFeature,
+			"POST /projects/{project}/features/new":       postFeature,
+			"GET /projects/{project}/features/{feature}":  showFeature,
+			"POST /projects/{project}/features/{feature}": postFeature,
+		},
+		done: map[string]string{
+			"feature-made":     "The feature was created.",
+			"feature-deleted":  "The feature was deleted. Its flag is still there.",
+			"enrolled":         "The person is enrolled.",
+			"unenrolled":       "The person is not enrolled any more.",
+			"choice-forgotten": "The choice of the person is forgotten.",
+		},
+		undo: map[string]undoer{"EarlyAccessFeature": undoFeature},
+		thing: &thing{
+			scope: "EarlyAccessFeature", one: "early access feature", many: "Early access features", path: below("/features/"),
+			place: featurePlace, value: featureValue,
+		},
+	})
+}
 
 // A featureForm is an early access feature as a person edits it.
 type featureForm struct {
 	Original  string // the JSON of the feature for which the form was made; "" for a new one
 	Confirmed string // the stage of which the person has seen what it does
 
-	Name, Description string
-	Stage             string
-	Documentation     string
-	Payload           string
-	Flag              string     // the key of the flag of a new feature; "" to make one
-	Person            string     // a person who is to be enrolled
-	Namesakes         []namesake // who may be meant
+	Name, Description, Stage, Documentation, Payload string
+	Flag                                             string     // the key of the flag of a new feature; "" to make one
+	Person                                           string     // a person who is to be enrolled
+	Namesakes                                        []namesake // who may be meant
 
 	checked
 }
@@ -48,43 +70,32 @@ func featureOf(f *management.EarlyAccessView) originalFeature {
 type featureView struct {
 	layout
 	*featureForm
-	New        bool
-	Action     string
-	List       string
-	Notice     string
-	Stages     []option
-	Flags      []string
-	Now        featureRow
-	Activity   string
-	Entries    []activityEntry
-	Enrollment *enrollmentView
+	New                  bool
+	Action, List, Notice string
+	Stages               []option
+	Flags                []string
+	Now                  featureRow
+	Activity             string
+	Entries              []auditEntry
+	Enrollment           *enrollmentView
 }
 
 // An enrollmentView is who has enrolled.
 type enrollmentView struct {
-	Tabs         []stateTab
-	OptedOut     bool // those who have chosen against it are shown
-	Rows         []memberRow
-	Problem      string
-	Range        string
-	Older, Newer string
-	Action       string
-	Enrolled     int
-	Property     string
-}
-
-func (form *featureForm) fail(field, format string, args ...any) {
-	if form.Errors == nil {
-		form.Errors = make(map[string]string)
-	}
-	if form.Errors[field] == "" {
-		form.Errors[field] = fmt.Sprintf(format, args...)
-	}
+	Tabs     []stateTab
+	OptedOut bool // those who have chosen against it are shown
+	Rows     []memberRow
+	Problem  string
+	pager
+	Action   string
+	Enrolled int
+	Property string
 }
 
 func featureFormOf(f *management.EarlyAccessView) *featureForm {
 	form := &featureForm{
-		Original: string(must(json.Marshal(featureOf(f)))), Name: f.Name, Description: f.Description, Stage: f.Stage, Documentation: f.DocumentationURL,
+		Original: string(must(json.Marshal(featureOf(f)))), Name: f.Name, Description: f.Description, Stage: f.Stage,
+		Documentation: f.DocumentationURL,
 	}
 	if string(f.Payload) != "{}" {
 		form.Payload = pretty(f.Payload)
@@ -94,7 +105,8 @@ func featureFormOf(f *management.EarlyAccessView) *featureForm {
 
 func readFeatureForm(v url.Values) *featureForm {
 	return &featureForm{
-		Original: v.Get("original"), Confirmed: v.Get("confirmed"), Name: strings.TrimSpace(v.Get("name")), Description: lines(v.Get("description")), Stage: v.Get("stage"),
+		Original: v.Get("original"), Confirmed: v.Get("confirmed"), Name: strings.TrimSpace(v.Get("name")),
+		Description: lines(v.Get("description")), Stage: v.Get("stage"),
 		Documentation: strings.TrimSpace(v.Get("documentation")), Payload: lines(v.Get("payload")), Flag: strings.TrimSpace(v.Get("flag")),
 		Person: strings.TrimSpace(v.Get("person")),
 	}
@@ -119,7 +131,10 @@ func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bo
 	if len(form.Errors) > 0 {
 		return p, false
 	}
-	body := map[string]any{"name": form.Name, "description": form.Description, "stage": form.Stage, "documentation_url": form.Documentation, "payload": payload}
+	body := map[string]any{
+		"name": form.Name, "description": form.Description, "stage": form.Stage, "documentation_url": form.Documentation,
+		"payload": payload,
+	}
 	if flag != 0 {
 		body["feature_flag_id"] = flag
 	}
@@ -135,7 +150,10 @@ func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bo
 
 // refuse notes what the Service says against the form.
 func (form *featureForm) refuse(e *management.Error) {
-	field := map[string]string{"name": "name", "description": "description", "stage": "stage", "documentation_url": "documentation", "payload": "payload", "feature_flag_id": "flag"}[e.Attr]
+	field := map[string]string{
+		"name": "name", "description": "description", "stage": "stage", "documentation_url": "documentation", "payload": "payload",
+		"feature_flag_id": "flag",
+	}[e.Attr]
 	if e.Attr == "" && form.Original == "" && form.Flag != "" {
 		field = "flag"
 	}
@@ -225,7 +243,7 @@ func (q *request) createFeature(form *featureForm) error {
 			return q.refusedFeature(err, nil, form)
 		}
 		if effect.Asks {
-			return q.askFeature("Make the feature?", "Make the feature", form, effect)
+			return q.askFeature("Create the feature?", "Create feature", form, effect)
 		}
 	}
 	made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
@@ -253,7 +271,8 @@ func (q *request) enrollmentEffect(flag int64, on bool) (*effectView, error) {
 func (q *request) askFeature(title, button string, form *featureForm, effect *effectView, text ...string) error {
 	fields := slices.DeleteFunc(hiddenFields(q.PostForm), func(h hidden) bool { return h.Name == "confirmed" })
 	return q.confirm(http.StatusOK, title, &confirmView{
-		Text: text, Effect: effect, Button: button, Do: "save", Edit: true, Action: q.URL.Path, Hidden: append(fields, hidden{"confirmed", form.Stage}),
+		Text: text, Effect: effect, Button: button, Do: "save", Edit: true, Action: q.URL.Path,
+		Hidden: append(fields, hidden{"confirmed", form.Stage}),
 	})
 }
 
@@ -308,11 +327,13 @@ func (q *request) asksOfStage(f *management.EarlyAccessView, then stageView, for
 // stageWarning says for whom a stage changes something.
 func stageWarning(then stageView, e *management.Enrollments) string {
 	if then.Released {
-		return enrolledWords(e.Enrolled) + " before: from this stage on the flag is on for them, whatever its conditions say, and off for the " +
-			number(e.OptedOut) + " who have chosen against it."
+		return enrolledWords(e.Enrolled) +
+			" before: from this stage on the flag is on for them, whatever its condition sets say, and off for the " +
+			number(e.OptedOut) + " who have opted out."
 	}
-	return enrolledWords(e.Enrolled) + ": in this stage that does not count any more, and the conditions of the flag decide for them, as for the " +
-		number(e.OptedOut) + " who have chosen against it."
+	return enrolledWords(e.Enrolled) +
+		": in this stage that does not count any more, and the condition sets of the flag decide for them, as for the " +
+		number(e.OptedOut) + " who have opted out."
 }
 
 func enrolledWords(n int) string {
@@ -332,8 +353,9 @@ func (q *request) deleteFeature(f *management.EarlyAccessView) error {
 		}
 		if effect.Asks {
 			return q.confirm(http.StatusOK, "Delete "+f.Name+"?", &confirmView{
-				Text:   []string{"The flag stays, and its conditions decide alone."},
-				Effect: effect, Button: "Delete it", Danger: true, Do: "delete", Action: q.URL.Path, Cancel: q.URL.Path, Hidden: []hidden{{"confirmed", "delete"}},
+				Text:   []string{"The flag stays, and its condition sets decide alone."},
+				Effect: effect, Button: "Delete it", Danger: true, Do: "delete", Action: q.URL.Path, Cancel: q.URL.Path,
+				Hidden: []hidden{{"confirmed", "delete"}},
 			})
 		}
 	}
@@ -373,7 +395,9 @@ func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, 
 	}
 	if err == nil {
 		if verb == "forget" {
-			_, err = q.c.Service.DeletePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyRemoval{Unset: optional.Of(e.Property)})
+			_, err = q.c.Service.DeletePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyRemoval{
+				Unset: optional.Of(e.Property),
+			})
 		} else {
 			_, err = q.c.Service.UpdatePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyPatch{
 				Key: optional.Of(e.Property), Value: optional.Of(json.RawMessage(strconv.FormatBool(verb == "enrol"))),
@@ -416,9 +440,12 @@ func (q *request) choiceOf(person, property string) (id string, m propertyMark, 
 func (q *request) featureConflict(f *management.EarlyAccessView, form *featureForm) error {
 	var was originalFeature
 	_ = json.Unmarshal([]byte(form.Original), &was) // a form that is not ours has had nothing
-	mine := originalFeature{form.Name, form.Description, form.Stage, form.Documentation, json.RawMessage(cmp.Or(strings.TrimSpace(form.Payload), "{}"))}
+	mine := originalFeature{
+		form.Name, form.Description, form.Stage, form.Documentation, json.RawMessage(cmp.Or(strings.TrimSpace(form.Payload), "{}")),
+	}
 	v := &clashView{
-		Kind: "early access feature", Name: f.Name, List: q.projectPath("/features"), ListName: "Early access", Keep: q.featurePath(f.ID.String()),
+		Kind: "early access feature", Name: f.Name, List: q.projectPath("/features"), ListName: "Early access",
+		Keep:   q.featurePath(f.ID.String()),
 		Theirs: featureChanges(was, featureOf(f)), Mine: featureChanges(featureOf(f), mine),
 	}
 	return q.clash(v, string(must(json.Marshal(featureOf(f)))))
@@ -445,9 +472,10 @@ func featureChanges(a, b originalFeature) []changeLine {
 // showFeatureForm answers with the page of a feature, which is nil if it is new.
 func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, form *featureForm, notice string) error {
 	q.layout.Title = cmp.Or(form.Name, "New feature")
-	q.notice(doneWords)
+	q.notice()
 	v := &featureView{
-		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"), Notice: form.noticeOr(notice),
+		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"),
+		Notice: form.noticeOr(notice),
 		Stages: selected(featureStages, form.Stage),
 	}
 	if v.New {
@@ -455,7 +483,6 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 	} else if f != nil {
 		q.layout.Title = f.Name
 	}
-	v.layout = q.layout
 	if v.New && status != http.StatusServiceUnavailable {
 		var err error
 		if v.Flags, err = q.flagKeys(); err != nil {
@@ -467,8 +494,7 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 			return q.keepFeature(err, form)
 		}
 	}
-	q.render(status, "feature", v)
-	return nil
+	return q.render(status, "feature", v)
 }
 
 // featureFacts fills in what is known of a feature that exists.
@@ -479,7 +505,7 @@ func (q *request) featureFacts(v *featureView, f *management.EarlyAccessView) er
 	if v.Entries, err = q.historyOf("EarlyAccessFeature", item); err != nil {
 		return err
 	}
-	v.Activity = q.projectPath("/activity?" + url.Values{"scope": {"EarlyAccessFeature"}, "item": {item}}.Encode())
+	v.Activity = q.entriesAbout("EarlyAccessFeature", item)
 	v.Enrollment, err = q.enrollmentOf(f)
 	return err
 }
@@ -496,20 +522,9 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 		return nil, err
 	}
 	v.Enrolled, v.Property = e.Enrolled, e.Property
-	link := func(page int) string {
-		values := url.Values{}
-		if v.OptedOut {
-			values.Set("show", "out")
-		}
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		if len(values) == 0 {
-			return path
-		}
-		return path + "?" + values.Encode()
+	v.Tabs = []stateTab{
+		{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Opted out", path + "?show=out", number(e.OptedOut), v.OptedOut},
 	}
-	v.Tabs = []stateTab{{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Chosen against it", path + "?show=out", number(e.OptedOut), v.OptedOut}}
 	for _, p := range e.Persons {
 		v.Rows = append(v.Rows, q.memberRow(p))
 	}
@@ -517,16 +532,79 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 	if v.OptedOut {
 		total = e.OptedOut
 	}
-	first := (page-1)*membersShown + 1
-	v.Range = count(total, "person", "persons")
-	if len(v.Rows) > 0 && len(v.Rows) < total {
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + v.Range
+	at := listing{path: path}
+	if v.OptedOut {
+		at.query = map[string]string{"show": "out"}
 	}
-	if page*membersShown < total {
-		v.Older = link(page + 1)
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
-	}
+	v.pager = at.page(page, membersShown, len(v.Rows), total, "person", "persons")
 	return v, nil
+}
+
+var featureMembers = []string{"name", "description", "stage", "documentation_url", "payload", "feature_flag_id"}
+
+func undoFeature(q *request, u undo) (string, undo, error) {
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if e.Activity == "created" {
+		return q.projectPath("/features"), undo{}, q.unmakeFeature(u.Item)
+	}
+	body, err := valuesBefore(e, featureMembers)
+	if err != nil {
+		return "", undo{}, err
+	}
+	patch, err := decodePatch[management.EarlyAccessPatch](body)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if e.Activity == "deleted" {
+		made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
+		if err != nil {
+			return "", undo{}, err
+		}
+		return q.featurePath(made.ID.String()), q.entryUndo(u.What, made.ID.String()), nil
+	}
+	if _, err := q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
+		return "", undo{}, err
+	}
+	return "", q.entryUndo(u.What, u.Item), nil
+}
+
+// unmakeFeature deletes a feature that was just made, and its flag, if that was made with it
+// and nobody has changed it.
+func (q *request) unmakeFeature(id string) error {
+	f, err := q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, id)
+	if err != nil {
+		return err
+	}
+	var flag *management.FlagView
+	if f.Flag != nil {
+		if flag, err = q.c.Service.Flag(q.Context(), q.by, q.ref, strconv.FormatInt(f.Flag.ID, 10)); err != nil {
+			return err
+		}
+	}
+	if err := q.c.Service.DeleteEarlyAccessFeature(q.Context(), q.by, q.ref, id); err != nil {
+		return err
+	}
+	if flag == nil || flag.Version != 1 || f.CreatedAt.Sub(flag.CreatedAt).Abs() > time.Second {
+		return nil
+	}
+	_, err = q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(flag.ID, 10),
+		management.FlagPatch{Deleted: optional.Of(true)})
+	return err
+}
+
+func featurePlace(field string) string {
+	if field == "documentation_url" {
+		return "documentation"
+	}
+	return plainPlace(field)
+}
+
+func featureValue(_ *words.Names, field, value string) string {
+	if field == "stage" {
+		return stageOf(text(json.RawMessage(value))).Label
+	}
+	return new(words.Names).Value("", value)
 }

@@ -1,28 +1,35 @@
 package console
 
 import (
+	"net/http"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
+
+func init() {
+	register(screen{
+		title: "Early access", entry: 5, path: "/features",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/features": listFeatures},
+	})
+}
 
 // featuresView is the list of early access features.
 type featuresView struct {
 	layout
-	Rows         []featureRow
-	NewURL       string
-	Range        string
-	Older, Newer string
-	Empty        bool
+	Rows   []featureRow
+	NewURL string
+	pager
+	Empty bool
 }
 
 // A featureRow is an early access feature in the list.
 type featureRow struct {
-	Name, URL   string
-	Description string
-	Stage       stageView
-	Flag        string // the key
-	FlagURL     string
-	FlagOff     bool
-	Made        moment
+	Name, URL, Description string
+	Stage                  stageView
+	Flag                   string // the key
+	FlagURL                string
+	FlagOff                bool
+	Made                   moment
 }
 
 // A stageView is a stage of an early access feature.
@@ -32,18 +39,14 @@ type stageView struct {
 }
 
 // featureStages are the stages in the order in which features go through them.
-var featureStages = []option{
-	{Value: "draft", Label: "Draft"},
-	{Value: "concept", Label: "Concept"},
-	{Value: "alpha", Label: "Alpha"},
-	{Value: "beta", Label: "Beta"},
-	{Value: "general-availability", Label: "General availability"},
-	{Value: "archived", Label: "Archived"},
-}
+var featureStages = options(
+	"draft", "Draft", "concept", "Concept", "alpha", "Alpha", "beta", "Beta",
+	"general-availability", "General availability", "archived", "Archived",
+)
 
 // stageOf says what a stage means.
 func stageOf(stage string) stageView {
-	v := stageView{Label: stage, Means: "Persons cannot enrol; the conditions of the flag decide alone."}
+	v := stageView{Label: stage, Means: "Persons cannot enrol; the condition sets of the flag decide alone."}
 	for _, s := range featureStages {
 		if s.Value == stage {
 			v.Label = s.Label
@@ -52,9 +55,9 @@ func stageOf(stage string) stageView {
 	switch stage {
 	case "alpha", "beta", "general-availability":
 		v.Released, v.Class = true, "good"
-		v.Means = "Persons can enrol. Those who have get the flag, whatever its conditions say; those who have chosen against it do not."
+		v.Means = "Persons can enrol. Those who have get the flag, whatever its condition sets say; those who have opted out do not."
 	case "concept":
-		v.Means = "Programs can show it and collect who is interested. The conditions of the flag decide alone."
+		v.Means = "Programs can show it and collect who is interested. The condition sets of the flag decide alone."
 	}
 	return v
 }
@@ -63,33 +66,24 @@ func (q *request) featurePath(id string) string { return q.projectPath("/feature
 
 func listFeatures(q *request) error {
 	page := pageNumber(q.Form)
-	list, err := q.c.Service.ListEarlyAccessFeatures(q.Context(), q.by, q.ref, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListEarlyAccessFeatures(q.Context(), q.by, q.ref, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Early access"
-	q.notice(doneWords)
-	v := &featuresView{layout: q.layout, NewURL: q.projectPath("/features/new"), Empty: list.Total == 0}
-	for _, f := range list.Items {
+	q.notice()
+	v := &featuresView{NewURL: q.projectPath("/features/new"), Empty: found.Total == 0}
+	for _, f := range found.Items {
 		v.Rows = append(v.Rows, q.featureRow(f))
 	}
-	first := (page-1)*pageSize + 1
-	last := first + len(v.Rows) - 1
-	v.Range = count(list.Total, "feature", "features")
-	if len(v.Rows) > 0 && len(v.Rows) < list.Total {
-		v.Range = number(first) + " to " + number(last) + " of " + v.Range
-	}
-	if last < list.Total && len(v.Rows) > 0 {
-		v.Older = pageLink(q.projectPath("/features"), page+1)
-	}
-	if page > 1 {
-		v.Newer = pageLink(q.projectPath("/features"), page-1)
-	}
-	return q.show("features", v)
+	v.pager = listing{path: q.projectPath("/features")}.page(page, pageSize, len(v.Rows), found.Total, "feature", "features")
+	return q.render(http.StatusOK, "features", v)
 }
 
 func (q *request) featureRow(f *management.EarlyAccessView) featureRow {
-	row := featureRow{Name: f.Name, URL: q.featurePath(f.ID.String()), Description: f.Description, Stage: stageOf(f.Stage), Made: q.c.moment(f.CreatedAt)}
+	row := featureRow{
+		Name: f.Name, URL: q.featurePath(f.ID.String()), Description: f.Description, Stage: stageOf(f.Stage),
+		Made: q.c.moment(f.CreatedAt),
+	}
 	if f.Flag != nil {
 		row.Flag, row.FlagURL, row.FlagOff = f.Flag.Key, q.flagPath(f.Flag.ID), !f.Flag.Active
 	}

@@ -12,6 +12,35 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{
+			route: "/projects/{project}/features/new", verb: "save", why: "a flag of its own is new",
+			run: func(s *site) (string, url.Values) {
+				form := s.get(newFeature).form("form")
+				return newFeature, with(form, "name", "Fresh", "stage", "beta", "do", "save")
+			},
+		},
+		action{route: "/projects/{project}/features/{feature}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.enrolled()
+			return path, with(s.get(path).form("form"), "stage", "draft", "do", "save")
+		}},
+		action{
+			route: "/projects/{project}/features/{feature}", verb: "delete", asks: who,
+			run: func(s *site) (string, url.Values) { return s.enrolled(), url.Values{"do": {"delete"}} },
+		},
+		action{route: "/projects/{project}/features/{feature}", verb: "enrol", why: named, run: func(s *site) (string, url.Values) {
+			return s.enrolled(), url.Values{"do": {"enrol"}, "person": {"user-002"}}
+		}},
+		action{route: "/projects/{project}/features/{feature}", verb: "unenrol", why: named, run: func(s *site) (string, url.Values) {
+			return s.enrolled(), url.Values{"do": {"unenrol user-001"}}
+		}},
+		action{route: "/projects/{project}/features/{feature}", verb: "forget", why: named, run: func(s *site) (string, url.Values) {
+			return s.enrolled(), url.Values{"do": {"forget user-001"}}
+		}},
+	)
+}
+
 const newFeature = "/projects/1/features/new"
 
 // feature makes an early access feature by the form, and returns its path and how it is
@@ -32,20 +61,24 @@ func TestFeatures(t *testing.T) {
 	s := newSite(t)
 	s.get("/projects/1/features").want(200, "This project has no early access features yet").checkPage()
 	s.get(newFeature).want(200, "New feature").checkPage()
-	path, stored := s.feature("name", "Dark mode", "description", "Black", "stage", "beta", "documentation", "https://docs.example.com/dark", "payload", `{"a": [1]}`)
+	path, stored := s.feature("name", "Dark mode", "description", "Black", "stage", "beta", "documentation",
+		"https://docs.example.com/dark", "payload", `{"a": [1]}`)
 	f := stored()
-	if f.Name != "Dark mode" || f.Description != "Black" || f.Stage != "beta" || f.DocumentationURL != "https://docs.example.com/dark" || compact(t, f.Payload) != `{"a":[1]}` || f.Flag.Key != "dark-mode" {
+	if f.Name != "Dark mode" || f.Description != "Black" || f.Stage != "beta" || f.DocumentationURL != "https://docs.example.com/dark" ||
+		compact(t, f.Payload) != `{"a":[1]}` || f.Flag.Key != "dark-mode" {
 		t.Errorf("feature %+v", f)
 	}
 	s.get("/projects/1/features").want(200, "Dark mode Black Beta dark-mode", "1 feature").checkPage()
-	page := s.get(path+"?done=feature-made").want(200, "The feature was made.", "Nobody has enrolled", "Persons can enrol", "created")
+	page := s.get(path+"?done=feature-made").want(200, "The feature was created.", "No person has enrolled", "Persons can enrol", "created")
 	page.checkPage()
 	s.post(path, with(page.form("form"), "do", "save")).leads(path + "?done=unchanged")
 	if diff := cmp.Diff(f, stored(), same); diff != "" {
 		t.Errorf("saved as it is (-before +after)\n%s", diff)
 	}
-	s.post(path, with(page.form("form"), "do", "save", "name", "Night", "description", "", "stage", "alpha", "documentation", "", "payload", "")).leads(path + "?done=saved")
-	if f := stored(); f.Name != "Night" || f.Description != "" || f.Stage != "alpha" || f.DocumentationURL != "" || string(f.Payload) != "{}" {
+	s.post(path, with(page.form("form"), "do", "save", "name", "Night", "description", "", "stage", "alpha", "documentation", "",
+		"payload", "")).leads(path + "?done=saved")
+	if f := stored(); f.Name != "Night" || f.Description != "" || f.Stage != "alpha" || f.DocumentationURL != "" ||
+		string(f.Payload) != "{}" {
 		t.Errorf("feature %+v", f)
 	}
 
@@ -53,7 +86,7 @@ func TestFeatures(t *testing.T) {
 	if key := stored().Flag.Key; key != "retired" {
 		t.Errorf("flag %q, want retired", key)
 	}
-	s.get(given).want(200, "off, so nobody gets it")
+	s.get(given).want(200, "off for everyone")
 	s.post(given, url.Values{"do": {"delete"}}).leads("/projects/1/features?done=feature-deleted")
 	s.get(given).want(404).checkPage()
 	s.get("/projects/1/features/x").want(404)
@@ -104,14 +137,15 @@ func TestEnrollments(t *testing.T) {
 	path, stored := s.feature("name", "Dark mode", "stage", "beta")
 	post := func(pairs ...string) *answer { t.Helper(); return s.post(path, with(url.Values{}, pairs...)) }
 	post("do", "enrol", "person", "").want(422, "Name a person: by a distinct ID, an address or a name.").checkPage()
-	post("do", "enrol", "person", "nobody").want(422, "Nobody with the distinct ID, address or name nobody is known.").checkPage()
+	post("do", "enrol", "person", "nobody").want(422, "No person with the distinct ID, address or name nobody is known.").checkPage()
 	post("do", "enrol", "person", "user-001").leads(path + "?done=enrolled")
 	post("do", "enrol", "person", "user-002").leads(path + "?done=enrolled")
-	s.get(path).want(200, "Enrolled 2 Chosen against it 0", "user-001@example.org", "user-002@example.org", "$feature_enrollment/dark-mode").checkPage()
+	s.get(path).want(200, "Enrolled 2 Opted out 0", "user-001@example.org", "user-002@example.org",
+		"$feature_enrollment/dark-mode").checkPage()
 	person, err := s.service.GetPerson(t.Context(), s.owner, "1", "user-001")
 	fatal(t, err)
 	post("do", "unenrol "+person.ID.String()).leads(path + "?done=unenrolled")
-	s.get(path+"?show=out").want(200, "Enrolled 1 Chosen against it 1", "user-001@example.org").checkPage()
+	s.get(path+"?show=out").want(200, "Enrolled 1 Opted out 1", "user-001@example.org").checkPage()
 	reasons, err := s.service.EvaluationReasons(t.Context(), s.owner, "1", "user-002", "")
 	fatal(t, err)
 	if reasons["dark-mode"].Value != true {
@@ -120,12 +154,14 @@ func TestEnrollments(t *testing.T) {
 
 	// A stage in which enrolment does not count is saved only by somebody who knows that.
 	form := s.get(path).form("form")
-	a := s.post(path, with(form, "do", "save", "stage", "archived", "description", "typed")).want(200, "Change the stage to Archived?", "1 person has enrolled", "1 lose it")
+	a := s.post(path, with(form, "do", "save", "stage", "archived", "description", "typed")).want(200, "Change the stage to Archived?",
+		"1 person has enrolled", "1 lose it")
 	a.checkPage()
 	if stored().Stage != "beta" {
 		t.Fatal("it was saved")
 	}
-	if edit := s.post(path, with(a.form(""), "do", "edit")).want(200).form("form"); edit.Get("description") != "typed" || edit.Get("stage") != "archived" {
+	if edit := s.post(path, with(a.form(""), "do", "edit")).want(200).form("form"); edit.Get("description") != "typed" ||
+		edit.Get("stage") != "archived" {
 		t.Errorf("back in the form: %v", edit)
 	}
 	s.post(path, with(a.form(""), "do", "save")).leads(path + "?done=saved")
@@ -133,7 +169,7 @@ func TestEnrollments(t *testing.T) {
 		t.Errorf("feature %+v", f)
 	}
 	post("do", "forget "+person.ID.String(), "show", "out").leads(path + "?done=choice-forgotten&show=out")
-	s.get(path+"?show=out").want(200, "Chosen against it 0", "Nobody has chosen against it.").checkPage()
+	s.get(path+"?show=out").want(200, "Opted out 0", "No person has opted out.").checkPage()
 }
 
 func TestFeatureConflict(t *testing.T) {
@@ -154,7 +190,8 @@ func TestFeatureConflict(t *testing.T) {
 	}
 	form = s.get(path).form("form")
 	change(`{"stage":"alpha"}`)
-	a := s.post(path, with(form, "do", "save", "stage", "general-availability")).want(409, "Somebody else changed this early access feature", "Beta → Alpha", "Alpha → General availability")
+	a := s.post(path, with(form, "do", "save", "stage", "general-availability")).want(409,
+		"Somebody else changed this early access feature", "Beta → Alpha", "Alpha → General availability")
 	a.checkPage()
 	s.post(path, with(a.form(""), "do", "edit")).want(200).checkPage()
 	s.post(path, with(a.form(""), "do", "save")).leads(path + "?done=saved")
@@ -185,7 +222,8 @@ func TestMembersMayEdit(t *testing.T) {
 	s.member("bob@example.com", management.LevelMember)
 	s.signIn("bob@example.com")
 	s.get("/projects/1/cohorts").want(200, "Pro").checkPage()
-	s.post(cohortPath(c.ID), with(s.get(cohortPath(c.ID)).form("form"), "do", "save", "name", "Bob's")).leads(cohortPath(c.ID) + "?done=saved")
+	s.post(cohortPath(c.ID), with(s.get(cohortPath(c.ID)).form("form"), "do", "save", "name", "Bob's")).leads(cohortPath(c.ID) +
+		"?done=saved")
 	s.post(feature, with(s.get(feature).form("form"), "do", "save", "name", "Bob's")).leads(feature + "?done=saved")
 	if s.stored(c.ID).Name != "Bob's" || stored().Name != "Bob's" {
 		t.Error("it was not saved")

@@ -45,7 +45,8 @@ func (a *answer) forms(path string) (list []webForm) {
 		f.fields = (&answer{t: a.t, body: `<form id="x">` + m[3] + "</form>"}).form("x")
 		for _, field := range typedField.FindAllStringSubmatch(m[3], -1) {
 			name, kind := attribute(field[2], "name"), attribute(field[2], "type")
-			if name == "" || strings.Contains(field[2], " hidden") || slices.Contains([]string{"hidden", "checkbox", "radio", "file", "range", "date"}, kind) {
+			if name == "" || strings.Contains(field[2], " hidden") ||
+				slices.Contains([]string{"hidden", "checkbox", "radio", "file", "range", "date"}, kind) {
 				continue
 			}
 			f.typed = append(f.typed, name)
@@ -112,7 +113,8 @@ func (f *webForm) fault(a *answer, texts map[string]string) string {
 	if a.status == http.StatusOK {
 		return "" // a question
 	}
-	for _, field := range regexp.MustCompile(`<(?:input|textarea|select)( [^>]*aria-invalid="true"[^>]*)>`).FindAllStringSubmatch(a.body, -1) {
+	for _, field := range regexp.MustCompile(`<(?:input|textarea|select)( [^>]*aria-invalid="true"[^>]*)>`).FindAllStringSubmatch(a.body,
+		-1) {
 		by := regexp.MustCompile(` aria-describedby="([^"]*)"`).FindStringSubmatch(field[1])
 		if by == nil || !strings.Contains(a.body, `id="`+by[1]+`"`) {
 			return "the field has no text about it: " + field[1]
@@ -121,7 +123,8 @@ func (f *webForm) fault(a *answer, texts map[string]string) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("the error stands at no field: %s", regexp.MustCompile(`<p class="(?:wrong|note bad)[^>]*>[^<]*`).FindAllString(a.body, -1))
+	return fmt.Sprintf("the error stands at no field: %s",
+		regexp.MustCompile(`<p class="(?:wrong|note bad)[^>]*>[^<]*`).FindAllString(a.body, -1))
 }
 
 // TestFormsKeepAndTell sends each form of the console empty, with a text that is too long in each of
@@ -135,8 +138,10 @@ func TestFormsKeepAndTell(t *testing.T) {
 	s.member("bob@example.com", management.LevelMember)
 	pages := []string{
 		"/me", "/me/keys", "/projects/1/settings", "/projects/1/settings/members", "/projects/1/settings/delete", "/projects/1/import",
-		"/projects/1/flags/new", s.flagPath("checkout-button"), s.flagPath("new-dashboard"), "/projects/1/cohorts/new", cohortPath(s.cohort(pro).ID), list,
-		"/projects/1/features/new", feature, "/projects/1/surveys/new", s.draft(), person, person + "?edit=plan", "/projects/1/groups/0/group?key=acme",
+		"/projects/1/flags/new", s.flagPath("checkout-button"), s.flagPath("new-dashboard"), "/projects/1/cohorts/new",
+		cohortPath(s.cohort(pro).ID), list,
+		"/projects/1/features/new", feature, "/projects/1/surveys/new", s.draft(), person, person + "?edit=plan",
+		"/projects/1/groups/0/group?key=acme",
 	}
 	valid := map[string]map[string]string{ // where fields must be filled in
 		"/me address":                                  {"email": "other@example.com", "current_password": password},

@@ -41,7 +41,8 @@ func newFilter(kind string) filterForm {
 // filterOf returns the form of a filter.
 func filterOf(p *flags.Filter) filterForm {
 	f := filterForm{
-		Raw: string(must(json.Marshal(p))), Kind: cmp.Or(p.Type, "person"), Key: p.Key, Operator: p.Operator, Values: texts(p.Value), Negated: p.Negation,
+		Raw: string(must(json.Marshal(p))), Kind: cmp.Or(p.Type, "person"), Key: p.Key, Operator: p.Operator, Values: texts(p.Value),
+		Negated: p.Negation,
 	}
 	if p.GroupTypeIndex != nil {
 		f.GroupType = strconv.Itoa(*p.GroupTypeIndex)
@@ -169,19 +170,16 @@ type suggestion struct {
 // A filterView is a filter with what its fields offer.
 type filterView struct {
 	filterForm
-	ID          string // c0.f0
-	Joint       string // the word before it
-	Nested      bool   // it is in a cohort, where it can be negated
-	Node        bool   // it says that it is a filter, where there are groups as well
-	Operators   []optionGroup
-	GroupTypes  []option
-	Cohorts     []option
-	Inputs      []string // values, with room for one more where there may be several
-	List        string   // of suggested values
-	None, Range bool     // there is no value; there are two
-	KeyError    string
-	ValueError  string
-	Error       string
+	ID                          string // c0.f0
+	Joint                       string // the word before it
+	Nested                      bool   // it is in a cohort, where it can be negated
+	Node                        bool   // it says that it is a filter, where there are groups as well
+	Operators                   []optionGroup
+	GroupTypes, Cohorts         []option
+	Inputs                      []string // values, with room for one more where there may be several
+	List                        string   // of suggested values
+	None, Range                 bool     // there is no value; there are two
+	KeyError, ValueError, Error string
 }
 
 type optionGroup struct {

@@ -75,10 +75,18 @@ func fill(t testing.TB, store sqlstore.Storage) {
 	for i := range 40 {
 		fatal(t, events.Capture(capture.ClientEvent{
 			Name: "signed up", DistinctID: fmt.Sprintf("user-%03d", i), Time: time.Now(),
-			Properties: map[string]any{"$set": map[string]any{"plan": []string{"free", "pro", "team", "trial"}[i%4], "logins": i * 5, "email": fmt.Sprintf("user-%03d@example.org", i)}},
+			Properties: map[string]any{
+				"$set": map[string]any{
+					"plan": []string{"free", "pro", "team", "trial"}[i%4], "logins": i * 5,
+					"email": fmt.Sprintf("user-%03d@example.org", i),
+				},
+			},
 		}))
 	}
-	fatal(t, events.Capture(capture.ClientEvent{Name: "$groupidentify", DistinctID: "user-001", Time: time.Now(), Properties: map[string]any{"$group_type": "company", "$group_key": "acme", "$group_set": map[string]any{"seats": 70}}}))
+	fatal(t, events.Capture(capture.ClientEvent{
+		Name: "$groupidentify", DistinctID: "user-001", Time: time.Now(),
+		Properties: map[string]any{"$group_type": "company", "$group_key": "acme", "$group_set": map[string]any{"seats": 70}},
+	}))
 	fatal(t, events.Close(ctx))
 }
 
@@ -104,7 +112,10 @@ func newSiteOn(t testing.TB, store sqlstore.Storage, configure ...func(*console.
 	s.surveys, err = survey.New(survey.Config{Management: s.service, Events: s.store})
 	fatal(t, err)
 	s.project = 1
-	c := console.Config{Service: s.service, Surveys: s.surveys, Prefix: "/console", URL: "https://flags.example.com", Problems: problems, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	c := console.Config{
+		Service: s.service, Surveys: s.surveys, Prefix: "/console", URL: "https://flags.example.com", Problems: problems,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
 	for _, f := range configure {
 		f(&c)
 	}
@@ -115,7 +126,15 @@ func newSiteOn(t testing.TB, store sqlstore.Storage, configure ...func(*console.
 }
 
 func problems(int64) []flags.Problem {
-	return []flags.Problem{{Severity: flags.SeverityWarning, DefinitionError: &flags.DefinitionError{Flag: "power-tools", Path: "/filters/groups/0/properties/0", Err: fmt.Errorf("the cohort is empty"), Hint: "Choose another one."}}}
+	return []flags.Problem{
+		{
+			Severity: flags.SeverityWarning,
+			DefinitionError: &flags.DefinitionError{
+				Flag: "power-tools", Path: "/filters/groups/0/properties/0", Err: fmt.Errorf("the cohort is empty"),
+				Hint: "Choose another one.",
+			},
+		},
+	}
 }
 
 func (s *site) signIn(email string) *management.Principal {
@@ -134,7 +153,9 @@ func (s *site) member(email string, level int) {
 	fatal(s.t, err)
 	p, err := s.store.Project(ctx, s.project)
 	fatal(s.t, err)
-	fatal(s.t, s.store.CreateMembership(ctx, &management.Membership{Organization: p.Organization, User: u.ID, Level: level, Joined: time.Now()}))
+	fatal(s.t, s.store.CreateMembership(ctx, &management.Membership{
+		Organization: p.Organization, User: u.ID, Level: level, Joined: time.Now(),
+	}))
 }
 
 // An answer is what a browser gets.
@@ -152,7 +173,22 @@ func (s *site) do(r *http.Request) *answer {
 	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
-	return &answer{s.t, w.Code, w.Header(), w.Body.String()}
+	body := w.Body.String()
+	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && w.Header().Get("Content-Encoding") == "" {
+		body = unfolded(body)
+	}
+	return &answer{s.t, w.Code, w.Header(), body}
+}
+
+// unfolded returns a page whose tags have blanks where templates have ends of lines.
+func unfolded(page string) string {
+	return tagForm.ReplaceAllStringFunc(page, func(tag string) string {
+		parts := strings.Split(tag, `"`)
+		for i := 0; i < len(parts); i += 2 { // the others are values
+			parts[i] = strings.ReplaceAll(parts[i], "\n", " ")
+		}
+		return strings.Join(parts, `"`)
+	})
 }
 
 func (s *site) get(path string) *answer {
@@ -264,7 +300,9 @@ func (b *brokenStore) Project(ctx context.Context, id int64) (*management.Projec
 	return b.Storage.Project(ctx, id)
 }
 
-func (b *brokenStore) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*management.Person, error) {
+func (b *brokenStore) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage,
+	unset []string,
+) (*management.Person, error) {
 	if b.update.Load() {
 		return nil, errBroken
 	}

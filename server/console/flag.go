@@ -16,18 +16,35 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "New flag", under: "Flags",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/flags/new":     newFlag,
+			"POST /projects/{project}/flags/new":    postFlag,
+			"GET /projects/{project}/flags/{flag}":  showFlag,
+			"POST /projects/{project}/flags/{flag}": postFlag,
+		},
+		done: map[string]string{
+			"created":    "The flag was created.",
+			"archived":   "The flag is archived, and off.",
+			"unarchived": "The flag is back from the archive. It is still off.",
+			"deleted":    "The flag was deleted.",
+			"restored":   "The flag is back.",
+		},
+		undo:  map[string]undoer{"FeatureFlag": undoFlag},
+		thing: &thing{"FeatureFlag", "flag", "Flags", below("/flags/"), flagPlace, (*words.Names).Value},
+	})
+}
+
 // flagView is the page of one flag.
 type flagView struct {
 	layout
 	*flagForm
-	New      bool
-	On       bool
-	Archived bool
-	Deleted  bool
-	Action   string // where the form is sent
-	List     string // the list of flags
-	Switch   string
-	History  string
+	New, On, Archived, Deleted bool
+	Action                     string // where the form is sent
+	List                       string // the list of flags
+	Switch, History            string
 	flagState
 	Reach    string
 	Shares   bar
@@ -42,42 +59,29 @@ type flagView struct {
 	Enrolled bool     // the early access feature of the flag enrols people
 	Locked   bool     // payloads are encrypted, and not shown
 
-	Sets         []conditionView
-	Parts        []variantView
-	Runtimes     []option
-	Bucketings   []option
-	Hashes       []option
-	Matches      []option
-	Aggregations []option
+	Sets                                                []conditionView
+	Parts                                               []variantView
+	Runtimes, Bucketings, Hashes, Matches, Aggregations []option
 	offered
 }
 
 // A conditionView is a condition set with what its fields offer.
 type conditionView struct {
 	conditionForm
-	ID           string // c0
-	Number       int
-	Words        string
-	Error        string
-	ShareError   string
-	VariantError string
-	Up, Down     bool
-	ByGroup      bool // it is about groups, whose properties its filters look at
-	VariantKeys  []option
-	Aggregations []option
-	Filters      []filterView
+	ID                                     string // c0
+	Number                                 int
+	Words, Error, ShareError, VariantError string
+	Up, Down                               bool
+	ByGroup                                bool // it is about groups, whose properties its filters look at
+	VariantKeys, Aggregations              []option
+	Filters                                []filterView
 }
 
 // A variantView is a variant with the messages about it.
 type variantView struct {
 	variantForm
-	ID           string
-	Hue          string
-	Error        string
-	KeyError     string
-	ShareError   string
-	PayloadError string
-	Rows         int // lines of the payload
+	ID, Hue, Error, KeyError, ShareError, PayloadError string
+	Rows                                               int // lines of the payload
 }
 
 // noVersion is the version of a flag that does not exist yet.
@@ -200,8 +204,11 @@ func (q *request) save(f *management.FlagView, form *flagForm) error {
 
 // showForm answers with the page of a flag, which is nil if the flag is new.
 func (q *request) showForm(status int, f *management.FlagView, form *flagForm, notice string) error {
-	v := &flagView{flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
-	q.notice(doneWords)
+	v := &flagView{
+		flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path,
+		Notice: form.noticeOr(notice),
+	}
+	q.notice()
 	switch {
 	case v.New:
 		q.layout.Title = "New flag"
@@ -210,7 +217,6 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 	default:
 		q.layout.Title = f.Key
 	}
-	v.layout = q.layout
 	self := int64(0)
 	if f != nil {
 		self = f.ID
@@ -226,8 +232,7 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 		}
 	}
 	v.fields()
-	q.render(status, "flag", v)
-	return nil
+	return q.render(status, "flag", v)
 }
 
 // facts fills in what is known of a flag that exists.
@@ -272,12 +277,12 @@ func selected(options []option, value string) []option {
 
 // fields fills in what the fields of the form show and offer.
 func (v *flagView) fields() {
-	v.Runtimes = selected([]option{{Value: "all", Label: "Everywhere"}, {Value: "client", Label: "Browsers and apps only"}, {Value: "server", Label: "Back ends only"}}, v.Runtime)
-	v.Bucketings = selected([]option{{Value: "distinct_id", Label: "Person (distinct ID)"}, {Value: "device_id", Label: "Device"}}, v.Bucketing)
-	v.Hashes = selected([]option{{Value: "", Label: "The project's default"}, {Value: "sha1", Label: "SHA-1"}, {Value: "xxhash64", Label: "xxHash64"}}, v.Hash)
-	v.Matches = selected([]option{{Value: "any", Label: "one of them"}, {Value: "all", Label: "all of them"}}, v.ContextMatch)
-	v.Aggregations = selected(append([]option{{Value: "", Label: "Persons"}}, v.GroupTypes...), v.Aggregation)
-	variants := []option{{Value: "", Label: "by their shares"}}
+	v.Runtimes = selected(options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
+	v.Bucketings = selected(options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
+	v.Hashes = selected(options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
+	v.Matches = selected(options("any", "one of them", "all", "all of them"), v.ContextMatch)
+	v.Aggregations = selected(append(options("", "Persons"), v.GroupTypes...), v.Aggregation)
+	variants := options("", "by weight")
 	for i, f := range v.Variants {
 		id := variantName(i)
 		v.Parts = append(v.Parts, variantView{
@@ -291,8 +296,9 @@ func (v *flagView) fields() {
 	for i, c := range v.Conditions {
 		id := conditionName(i)
 		set := conditionView{
-			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"], VariantError: v.Errors[id+".variant"],
-			Up: i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
+			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"],
+			VariantError: v.Errors[id+".variant"],
+			Up:           i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
 		}
 		said := c.condition()
 		set.Words = v.words.Condition(&said, aggregationOf(v.Aggregation))
@@ -300,7 +306,7 @@ func (v *flagView) fields() {
 			set.VariantKeys = selected(variants, c.Variant)
 		}
 		if len(v.GroupTypes) > 0 || c.Aggregation != "" {
-			set.Aggregations = selected(append([]option{{Value: "", Label: "what the flag is about"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
+			set.Aggregations = selected(append(options("", "same as the flag", "persons", "persons"), v.GroupTypes...), c.Aggregation)
 		}
 		for j, f := range c.Filters {
 			filter := v.filterView(filterName(i, j), f, v.Errors)
@@ -320,4 +326,55 @@ func pretty(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
+}
+
+// newFlagMark marks a flag that was just made: there is no version before.
+const newFlagMark = "new"
+
+// flagUndo returns how a change of a flag is taken back, which is nil before if it was made.
+func flagUndo(before, after *management.FlagView) undo {
+	u := undo{"FeatureFlag", strconv.FormatInt(after.ID, 10), strconv.Itoa(after.Version)}
+	switch {
+	case before == nil:
+		u.Mark = newFlagMark
+	case before.Version == after.Version:
+		return undo{}
+	}
+	return u
+}
+
+func undoFlag(q *request, u undo) (string, undo, error) {
+	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, u.Item)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if u.Mark == newFlagMark {
+		if f.Version != 1 || f.Deleted {
+			return "", undo{}, errUndo
+		}
+		patch := management.FlagPatch{Deleted: optional.Of(true), IfVersion: &f.Version}
+		saved, err := q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, u.Item, patch)
+		if err != nil {
+			return "", undo{}, err
+		}
+		return q.projectPath("/flags"), flagUndo(f, saved), nil
+	}
+	version, err := strconv.Atoi(u.Mark)
+	if err != nil {
+		return "", undo{}, errForm
+	}
+	patch := management.RevertPatch{Version: optional.Of(version - 1), IfVersion: &version}
+	saved, err := q.c.Service.RevertFlag(q.Context(), q.by, q.ref, u.Item, patch)
+	if err != nil {
+		return "", undo{}, err
+	}
+	return "", flagUndo(f, saved), nil
+}
+
+// flagPlace says in words where in a flag something is.
+func flagPlace(field string) string {
+	if field == "name" {
+		return "description"
+	}
+	return words.Place(field)
 }

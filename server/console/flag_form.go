@@ -32,24 +32,16 @@ type flagForm struct {
 	Version  int // of the flag for which the form was made
 	Reviewed int // the version for which the person has seen who changes; 0: none
 
-	Key, Name      string
-	Active         bool // of a new flag
-	Tags, Contexts string
-	ContextMatch   string
-	Runtime        string
-	Bucketing      string
-	Hash           string
-	Continuity     bool
-	Remote         bool
-	Encrypted      bool
-	EarlyExit      bool
-	Aggregation    string // the index of a group type; "" for persons
-	HoldoutID      string
-	HoldoutShare   string
-	Payload        string // of a flag without variants
-	Base           string // the JSON of all filters
-	Conditions     []conditionForm
-	Variants       []variantForm
+	Key, Name                                              string
+	Active                                                 bool // of a new flag
+	Tags, Contexts, ContextMatch, Runtime, Bucketing, Hash string
+	Continuity, Remote, Encrypted, EarlyExit               bool
+	Aggregation                                            string // the index of a group type; "" for persons
+	HoldoutID, HoldoutShare                                string
+	Payload                                                string // of a flag without variants
+	Base                                                   string // the JSON of all filters
+	Conditions                                             []conditionForm
+	Variants                                               []variantForm
 
 	AsJSON bool   // the filters are edited as JSON
 	JSON   string // as typed
@@ -59,21 +51,14 @@ type flagForm struct {
 
 // A conditionForm is a condition set.
 type conditionForm struct {
-	Raw         string
-	Description string
-	Share       string
-	Variant     string
-	Aggregation string // "" as the flag, "persons", or the index of a group type
-	Filters     []filterForm
+	Raw, Description, Share, Variant string
+	Aggregation                      string // "" as the flag, "persons", or the index of a group type
+	Filters                          []filterForm
 }
 
 // A variantForm is a variant with its payload.
 type variantForm struct {
-	Raw     string
-	Key     string
-	Label   string
-	Share   string
-	Payload string
+	Raw, Key, Label, Share, Payload string
 }
 
 // newPart is the Raw of a part that was just added.
@@ -103,7 +88,8 @@ func formOf(f *management.FlagView) *flagForm {
 	form := &flagForm{
 		Version: f.Version, Key: f.Key, Name: f.Name, Active: f.Active,
 		Tags: strings.Join(f.Tags, ", "), Contexts: strings.Join(f.Contexts, ", "), ContextMatch: f.ContextMatch,
-		Runtime: f.Runtime, Bucketing: f.Bucketing, Hash: f.BucketingHash, Continuity: f.Continuity, Remote: f.RemoteConfig, Encrypted: f.EncryptedPayloads,
+		Runtime: f.Runtime, Bucketing: f.Bucketing, Hash: f.BucketingHash, Continuity: f.Continuity, Remote: f.RemoteConfig,
+		Encrypted: f.EncryptedPayloads,
 	}
 	form.setFilters(&f.Filters)
 	return form
@@ -119,7 +105,7 @@ func (form *flagForm) setFilters(f *flags.Filters) {
 	form.EarlyExit = f.EarlyExit != nil && *f.EarlyExit
 	form.HoldoutID, form.HoldoutShare = "", ""
 	if f.Holdout != nil {
-		form.HoldoutID, form.HoldoutShare = strconv.FormatInt(f.Holdout.ID, 10), decimal(f.Holdout.ExclusionPercentage)
+		form.HoldoutID, form.HoldoutShare = strconv.FormatInt(f.Holdout.ID, 10), exact(f.Holdout.ExclusionPercentage)
 	}
 	form.Payload, _ = f.Payload("true")
 	form.Conditions, form.Variants = nil, nil
@@ -135,14 +121,16 @@ func (form *flagForm) setFilters(f *flags.Filters) {
 		if v.Name != nil {
 			label = *v.Name
 		}
-		form.Variants = append(form.Variants, variantForm{string(must(json.Marshal(v))), v.Key, label, decimal(v.RolloutPercentage), payload})
+		form.Variants = append(form.Variants, variantForm{
+			string(must(json.Marshal(v))), v.Key, label, exact(v.RolloutPercentage), payload,
+		})
 	}
 }
 
 func conditionOf(c *flags.Condition) conditionForm {
 	form := conditionForm{Raw: string(must(json.Marshal(c))), Description: c.Description, Share: "100"}
 	if c.RolloutPercentage != nil {
-		form.Share = decimal(*c.RolloutPercentage)
+		form.Share = exact(*c.RolloutPercentage)
 	}
 	if c.Variant != nil {
 		form.Variant = *c.Variant
@@ -166,11 +154,15 @@ func readFlagForm(v url.Values) *flagForm {
 	}
 	yes := func(name string) bool { return v.Get(name) != "" }
 	form := &flagForm{
-		Version: number("version"), Reviewed: number("reviewed"), Key: strings.TrimSpace(v.Get("key")), Name: lines(v.Get("name")), Active: yes("active"),
-		Tags: v.Get("tags"), Contexts: v.Get("contexts"), ContextMatch: v.Get("context_match"), Runtime: v.Get("runtime"), Bucketing: v.Get("bucketing"),
-		Hash: v.Get("hash"), Continuity: yes("continuity"), Remote: yes("remote"), Encrypted: yes("encrypted"), EarlyExit: yes("early_exit"),
-		Aggregation: v.Get("aggregation"), HoldoutID: strings.TrimSpace(v.Get("holdout_id")), HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
-		Payload: lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: lines(v.Get("json")),
+		Version: number("version"), Reviewed: number("reviewed"), Key: strings.TrimSpace(v.Get("key")), Name: lines(v.Get("name")),
+		Active: yes("active"),
+		Tags:   v.Get("tags"), Contexts: v.Get("contexts"), ContextMatch: v.Get("context_match"), Runtime: v.Get("runtime"),
+		Bucketing: v.Get("bucketing"),
+		Hash:      v.Get("hash"), Continuity: yes("continuity"), Remote: yes("remote"), Encrypted: yes("encrypted"),
+		EarlyExit:   yes("early_exit"),
+		Aggregation: v.Get("aggregation"), HoldoutID: strings.TrimSpace(v.Get("holdout_id")),
+		HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
+		Payload:      lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: lines(v.Get("json")),
 	}
 	for i := 0; i < maxConditions && v.Has(conditionName(i)+".raw"); i++ {
 		name := conditionName(i)
@@ -185,7 +177,10 @@ func readFlagForm(v url.Values) *flagForm {
 	}
 	for i := 0; i < maxVariants && v.Has(variantName(i)+".raw"); i++ {
 		name := variantName(i)
-		form.Variants = append(form.Variants, variantForm{v.Get(name + ".raw"), strings.TrimSpace(v.Get(name + ".key")), v.Get(name + ".label"), strings.TrimSpace(v.Get(name + ".share")), lines(v.Get(name + ".payload"))})
+		form.Variants = append(form.Variants, variantForm{
+			v.Get(name + ".raw"), strings.TrimSpace(v.Get(name + ".key")), v.Get(name + ".label"),
+			strings.TrimSpace(v.Get(name + ".share")), lines(v.Get(name + ".payload")),
+		})
 	}
 	return form
 }
@@ -211,8 +206,9 @@ func (form *flagForm) refuse(e *management.Error) {
 func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 	fields := map[string]string{
 		"key": "key", "name": "name", "tags": "tags", "evaluation_contexts": "contexts", "evaluation_contexts_match_mode": "context_match",
-		"evaluation_runtime": "runtime", "bucketing_identifier": "bucketing", "bucketing_hash": "hash", "ensure_experience_continuity": "continuity",
-		"is_remote_configuration": "remote", "has_encrypted_payloads": "encrypted", "active": "active",
+		"evaluation_runtime": "runtime", "bucketing_identifier": "bucketing", "bucketing_hash": "hash",
+		"ensure_experience_continuity": "continuity",
+		"is_remote_configuration":      "remote", "has_encrypted_payloads": "encrypted", "active": "active",
 	}
 	if e.Attr != "filters" {
 		return fields[e.Attr], e.Text()
@@ -229,7 +225,8 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 	}
 	// A member without a place of its own stands at the part of the form that has it.
 	members := map[string]string{
-		"rollout_percentage": ".share", "variant": ".variant", "key": ".key", "value": ".value", "operator": ".operator", "group_type_index": ".group",
+		"rollout_percentage": ".share", "variant": ".variant", "key": ".key", "value": ".value", "operator": ".operator",
+		"group_type_index": ".group",
 	}
 	part := func(name string, i int) (field, detail string) {
 		switch member := at(i); {
@@ -254,6 +251,18 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 		return "holdout_share", e.Detail
 	}
 	return "", e.Text()
+}
+
+// Advanced reports whether something is wrong with a field that is opened on demand.
+func (form *flagForm) Advanced() bool {
+	for _, field := range []string{
+		"runtime", "contexts", "hash", "bucketing", "continuity", "remote", "encrypted", "holdout_share", "holdout_id", "context_match",
+	} {
+		if form.Error(field) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // names reads a list of names with commas.
@@ -295,9 +304,11 @@ func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, 
 	}
 	p.FlagPatch = management.FlagPatch{
 		Key: optional.Of(form.Key), Name: optional.Of(form.Name), Filters: optional.Of(filters),
-		Tags: optional.Of(json.RawMessage(must(json.Marshal(names(form.Tags))))), Contexts: optional.Of(json.RawMessage(must(json.Marshal(names(form.Contexts))))),
-		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime), Bucketing: nullable(form.Bucketing), BucketingHash: nullable(form.Hash),
-		Continuity: optional.Of(form.Continuity), RemoteConfig: optional.Of(form.Remote), EncryptedPayloads: optional.Of(form.Encrypted),
+		Tags:         optional.Of(json.RawMessage(must(json.Marshal(names(form.Tags))))),
+		Contexts:     optional.Of(json.RawMessage(must(json.Marshal(names(form.Contexts))))),
+		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime), Bucketing: nullable(form.Bucketing),
+		BucketingHash: nullable(form.Hash),
+		Continuity:    optional.Of(form.Continuity), RemoteConfig: optional.Of(form.Remote), EncryptedPayloads: optional.Of(form.Encrypted),
 	}
 	if f == nil {
 		p.Active = optional.Of(form.Active)
@@ -346,7 +357,7 @@ func (form *flagForm) check() {
 		payload(variantName(i)+".payload", v.Payload)
 	}
 	if len(form.Variants) > 0 && len(form.Errors) == 0 && (total < 99.999 || total > 100.001) {
-		form.fail("variants", "The shares of the variants have to be 100%% together, not %s.", percent(total))
+		form.fail("variants", "The weights of the variants must sum to 100%%, not %s.", percent(total))
 	}
 	if len(form.Variants) == 0 {
 		payload("payload", form.Payload)
@@ -583,7 +594,9 @@ func partOf(name string) (i, j int) {
 // another, since one alone is none.
 func (form *flagForm) addVariant() {
 	if len(form.Variants) == 0 {
-		form.Variants = []variantForm{{Raw: newPart, Key: "control", Share: "50", Payload: ""}, {Raw: newPart, Key: "test", Share: "50", Payload: form.Payload}}
+		form.Variants = []variantForm{
+			{Raw: newPart, Key: "control", Share: "50", Payload: ""}, {Raw: newPart, Key: "test", Share: "50", Payload: form.Payload},
+		}
 		return
 	}
 	left := 100.0
@@ -591,7 +604,7 @@ func (form *flagForm) addVariant() {
 		n, _ := strconv.ParseFloat(v.Share, 64) // what is not a number has no share
 		left -= n
 	}
-	form.Variants = append(form.Variants, variantForm{Raw: newPart, Share: strconv.FormatFloat(max(left, 0), 'f', -1, 64)})
+	form.Variants = append(form.Variants, variantForm{Raw: newPart, Share: exact(max(left, 0))})
 }
 
 // evenShares gives all variants the same share, in hundredths of a percent; the first ones
@@ -607,6 +620,6 @@ func (form *flagForm) evenShares() {
 		if i < rest {
 			share++
 		}
-		form.Variants[i].Share = strconv.FormatFloat(float64(share)/100, 'f', -1, 64)
+		form.Variants[i].Share = exact(float64(share) / 100)
 	}
 }

@@ -56,7 +56,7 @@ func FuzzFlagForm(f *testing.F) {
 func TestRuling86NoConditionSets(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	const nobody = "Without a condition nobody gets the flag."
+	const nobody = "Without a condition set the flag is off for everyone."
 	path := s.flagPath("retired")
 	for _, tt := range []struct {
 		name, before, want string
@@ -64,7 +64,8 @@ func TestRuling86NoConditionSets(t *testing.T) {
 		{"a plain flag", `{"groups":[{"properties":[],"rollout_percentage":50}]}`, `{"groups":[]}`},
 		{"one without groups", `{"groups":[]}`, `{"groups":[]}`},
 		{
-			"one with variants", `{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
+			"one with variants",
+			`{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
 			`{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}`,
 		},
 	} {
@@ -93,6 +94,22 @@ func TestRuling86NoConditionSets(t *testing.T) {
 		})
 	}
 	s.t = t
-	s.get("/projects/1/why?person=user-001&flag=retired").want(200, "No conditions, so nobody gets it").checkPage()
-	s.get("/projects/1/why?person=user-001").want(200, "No conditions, so nobody gets it").checkPage()
+	s.get("/projects/1/explain?person=user-001&flag=retired").want(200, "No condition sets, so it is off for everyone").checkPage()
+	s.get("/projects/1/explain?person=user-001").want(200, "No condition sets, so it is off for everyone").checkPage()
+}
+
+// TestPercentagesStay: a form has percentages as they were sent, so that saving it changes none.
+func TestPercentagesStay(t *testing.T) {
+	s := newSite(t)
+	for percentage, rest := range map[string]string{"100": "0", "50": "50", "33.33": "66.67", "0.0625": "99.9375"} {
+		filters := `{"groups":[{"properties":[],"rollout_percentage":` + percentage + `}],"multivariate":{"variants":[
+			{"key":"a","rollout_percentage":` + percentage + `},{"key":"b","rollout_percentage":` + rest + `}]}}`
+		s.update("retired", `{"filters":`+filters+`}`)
+		form := s.get(s.flagPath("retired")).form("form")
+		for _, field := range []string{"c0.share", "v0.share"} {
+			if got := form.Get(field); got != percentage {
+				t.Errorf("%s%% is shown in %s as %q", percentage, field, got)
+			}
+		}
+	}
 }

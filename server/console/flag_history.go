@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
@@ -11,15 +10,25 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		under: "Flags",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/flags/{flag}/history":  flagHistory,
+			"POST /projects/{project}/flags/{flag}/history": revertFlag,
+		},
+		done: map[string]string{"reverted": "The earlier version is back."},
+	})
+}
+
 // historyView is the versions of a flag.
 type historyView struct {
 	layout
-	Key          string
-	Flag, Action string
-	Version      int // as it is now
-	Versions     []versionView
-	Older, Newer string
-	Error        string
+	Key, Flag, Action string
+	Version           int // as it is now
+	Versions          []versionView
+	pager
+	Error string
 }
 
 // A versionView is one version.
@@ -69,29 +78,21 @@ func (q *request) showHistory(status int, refusal string) error {
 	if err != nil {
 		return err
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
+	page := pageNumber(q.Form)
 	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
 	q.layout.Title = "History of " + f.Key
-	v := &historyView{layout: q.layout, Key: f.Key, Flag: q.flagPath(f.ID), Action: q.URL.Path, Version: f.Version, Error: refusal}
+	v := &historyView{Key: f.Key, Flag: q.flagPath(f.ID), Action: q.URL.Path, Version: f.Version, Error: refusal}
 	if v.Versions, err = q.versionViews(versions.Items); err != nil {
 		return err
 	}
 	for i := range v.Versions {
 		v.Versions[i].Current = v.Versions[i].Version == f.Version
 	}
-	link := func(page int) string { return q.URL.Path + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode() }
-	if page*pageSize < versions.Total {
-		v.Older = link(page + 1)
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
-	}
-	q.render(status, "flag_history", v)
-	return nil
+	v.pager = listing{path: v.Action}.page(page, pageSize, len(v.Versions), versions.Total, "version", "versions")
+	return q.render(status, "flag_history", v)
 }
 
 // revertFlag gives a flag the content of an older version again.
@@ -109,8 +110,9 @@ func revertFlag(q *request) error {
 		return err
 	}
 	a := &flagAction{
-		title: "Go back to version " + strconv.Itoa(to) + " of " + f.Key + "?", button: "Go back", action: q.URL.Path, cancel: q.URL.Path, hidden: []hidden{{"to", strconv.Itoa(to)}},
-		patch: management.PreviewPatch{RevertTo: optional.Of(to)},
+		title: "Go back to version " + strconv.Itoa(to) + " of " + f.Key + "?", button: "Go back", action: q.URL.Path, cancel: q.URL.Path,
+		hidden: []hidden{{"to", strconv.Itoa(to)}},
+		patch:  management.PreviewPatch{RevertTo: optional.Of(to)},
 		do: func() (*management.FlagView, error) {
 			patch := management.RevertPatch{Version: optional.Of(to), CurrentVersion: optional.Of(current)}
 			return q.c.Service.RevertFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch)

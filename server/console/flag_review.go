@@ -83,10 +83,11 @@ func (q *request) review(f *management.FlagView, form *flagForm, ifAsked bool) e
 }
 
 func (q *request) showReview(f *management.FlagView, form *flagForm, effect *effectView) error {
-	q.layout.Title = "Who changes"
-	v := &reviewView{layout: q.layout, Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect}
-	q.render(http.StatusOK, "flag_review", v)
-	return nil
+	q.layout.Title = "Review changes"
+	v := &reviewView{
+		Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect,
+	}
+	return q.render(http.StatusOK, "flag_review", v)
 }
 
 // A flagPreviewView is what a form that is being edited would do, and the sentences about its
@@ -118,8 +119,7 @@ func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
 			v.Effect = effect
 		}
 	}
-	q.renderPart(http.StatusOK, "flag_review", "preview", v)
-	return nil
+	return q.renderPart(http.StatusOK, "flag_review", "preview", v)
 }
 
 // sentences returns the conditions of a form with what they say.
@@ -167,7 +167,7 @@ func (q *request) formEffect(patch management.PreviewPatch, f *management.FlagVi
 	v.Asks = false
 	v.Changes = slices.DeleteFunc(v.Changes, func(c changeLine) bool { return c.Place == words.Place("active") })
 	if v.Known {
-		v.Summary = "The flag is off, and nobody gets it. Switched on: " + v.Summary
+		v.Summary = "The flag is off for everyone. Switched on: " + v.Summary
 	}
 	return v, nil
 }
@@ -177,7 +177,7 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 	p, err := q.c.Service.PreviewFlag(q.Context(), q.by, q.ref, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Code == "not_available" {
 		asks := f == nil || f.Active || patch.Active.Value
-		return &effectView{Asks: asks, Unknown: "Who changes is not known: no events are captured here."}, nil
+		return &effectView{Asks: asks, Unknown: "The impact is not known: no events are captured here."}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -204,13 +204,13 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 	v.Asks = v.Asks && on
 	if key := q.PathValue("flag"); key != "" {
 		for i := range v.Persons {
-			v.Persons[i].Why = q.projectPath("/why?" + url.Values{"person": {v.Persons[i].Person}, "flag": {key}}.Encode())
+			v.Persons[i].Why = q.projectPath("/explain?" + url.Values{"person": {v.Persons[i].Person}, "flag": {key}}.Encode())
 		}
 	}
 	return v, nil
 }
 
-const groupCaveat = "Conditions about groups are not counted: which groups a person is in is known only when a program asks."
+const groupCaveat = "Condition sets about groups are not counted: the groups of a person are known only when a program evaluates flags."
 
 // aboutGroups reports whether a condition set is about groups rather than persons.
 func aboutGroups(f *flags.Filters) bool {
@@ -253,7 +253,8 @@ func effectOf(p *management.FlagPreview, words *words.Names, since string) *effe
 			other, others = other+t.Count, others+share[i]
 		}
 		v.Moves = append(v.Moves, move{
-			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(share[i]), Width: decimal(share[i]), Class: class,
+			From: valueWords(t.From), To: valueWords(t.To), Count: number(t.Count), Share: percent(share[i]), Width: decimal(share[i]),
+			Class: class,
 		})
 	}
 	changed := gain + lose + other
@@ -316,7 +317,7 @@ func has(v any) bool { return v != nil && v != false }
 func summaryOf(subjects, changed, gain, lose, other int, since string) string {
 	switch {
 	case subjects == 0:
-		return "Nobody has been seen yet, so it cannot be told who changes."
+		return "No persons have been seen yet, so the impact is not known."
 	case changed == 0:
 		return "Nothing changes for the " + number(subjects) + " persons who were seen last" + since + "."
 	}
@@ -343,25 +344,25 @@ func joined(parts []string) string {
 // A conflictView is the page for somebody who has edited an older version of a flag.
 type conflictView struct {
 	layout
-	Key     string
-	Action  string
-	Flag    string // where it is as it is now
-	Hidden  []hidden
-	Version int // as it is now
-	Theirs  []versionView
-	Mine    effectView
-	MineErr string
+	Key, Action string
+	Flag        string // where it is as it is now
+	Hidden      []hidden
+	Version     int // as it is now
+	Theirs      []versionView
+	Mine        effectView
+	MineErr     string
 }
 
 // conflict shows what others have changed since a form was made, and what saving the form
 // would change now.
 func (q *request) conflict(f *management.FlagView, form *flagForm) error {
-	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), max(1, min(f.Version-form.Version, pageSize)), 0)
+	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10),
+		max(1, min(f.Version-form.Version, pageSize)), 0)
 	if err != nil {
 		return q.keepFlag(err, form)
 	}
 	q.layout.Title = "Somebody else changed " + f.Key
-	v := &conflictView{layout: q.layout, Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version}
+	v := &conflictView{Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version}
 	for _, h := range hiddenFields(q.PostForm) {
 		if h.Name != "version" {
 			v.Hidden = append(v.Hidden, h)
@@ -382,6 +383,5 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 			v.Mine = *effect
 		}
 	}
-	q.render(http.StatusConflict, "flag_conflict", v)
-	return nil
+	return q.render(http.StatusConflict, "flag_conflict", v)
 }

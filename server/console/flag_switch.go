@@ -11,19 +11,29 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		under: "Flags",
+		scope: inProject, pages: map[string]page{"POST /projects/{project}/flags/{flag}/switch": switchFlag},
+		done: map[string]string{
+			"on":  "The flag is on.",
+			"off": "The flag is off.",
+		},
+	})
+}
+
 // A flagAction is a change of a flag that one button makes. It shows first who changes, if
 // somebody does (management.md §5.11).
 type flagAction struct {
-	title, button string // of the question
-	danger        bool
-	turnsOn       bool // what is off may be on
-	action        string
-	cancel        string
-	hidden        []hidden
-	patch         management.PreviewPatch // what is shown first
-	do            func() (*management.FlagView, error)
-	refused       func(*management.Error) error
-	done          func(now *management.FlagView) error
+	title, button  string // of the question
+	danger         bool
+	turnsOn        bool // what is off may be on
+	action, cancel string
+	hidden         []hidden
+	patch          management.PreviewPatch // what is shown first
+	do             func() (*management.FlagView, error)
+	refused        func(*management.Error) error
+	done           func(now *management.FlagView) error
 }
 
 // change makes a change of a flag, or asks first.
@@ -122,10 +132,8 @@ func (q *request) switchedTo(f *management.FlagView) string {
 		return q.flagPath(f.ID)
 	}
 	back, _ := url.ParseQuery(q.Form.Get("back")) // what cannot be read is left out
-	if query := readFlagsQuery(back).encode(); query != "" {
-		return q.projectPath("/flags?" + query)
-	}
-	return q.projectPath("/flags")
+	query := readFlagsQuery(back)
+	return query.at(q.projectPath("/flags")).at(query.Page)
 }
 
 // switchFlag switches a flag on or off.

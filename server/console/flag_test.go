@@ -16,6 +16,45 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/flags/new", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+			form := s.get("/projects/1/flags/new").form("form")
+			return "/projects/1/flags/new", with(form, "key", "fresh", "active", "yes", "do", "save")
+		}},
+		action{route: "/projects/{project}/flags/{flag}", verb: "save", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.flagPath("new-dashboard")
+			return path, with(s.get(path).form("form"), "c1.share", "0", "do", "save")
+		}},
+		action{
+			route: "/projects/{project}/flags/{flag}", verb: "archive", asks: who,
+			run: func(s *site) (string, url.Values) { return s.beside("checkout-button", "archive") },
+		},
+		action{
+			route: "/projects/{project}/flags/{flag}", verb: "unarchive", why: "an archived flag is off, and stays off",
+			run: func(s *site) (string, url.Values) {
+				s.update("retired", `{"archived":true}`)
+				return s.beside("retired", "unarchive")
+			},
+		},
+		action{
+			route: "/projects/{project}/flags/{flag}", verb: "delete", asks: who,
+			run: func(s *site) (string, url.Values) { return s.beside("checkout-button", "delete") },
+		},
+		action{route: "/projects/{project}/flags/{flag}", verb: "restore", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.flagPath("checkout-button")
+			s.update("checkout-button", `{"deleted":true}`)
+			return s.beside(strings.TrimPrefix(path, "/projects/1/flags/"), "restore")
+		}},
+		action{route: "/projects/{project}/flags/{flag}/history", asks: who, run: func(s *site) (string, url.Values) {
+			path := s.flagPath("checkout-button")
+			was := s.flag("checkout-button").Version
+			s.update("checkout-button", `{"filters":{"groups":[{"properties":[],"rollout_percentage":0}]}}`)
+			return path + "/history", url.Values{"to": {fmt.Sprint(was)}, "version": {fmt.Sprint(was + 1)}}
+		}},
+	)
+}
+
 // update changes a flag as another user would.
 func (s *site) update(key, body string) {
 	s.t.Helper()
@@ -30,15 +69,20 @@ func TestFormRoundTrip(t *testing.T) {
 	s := newSite(t)
 	s.update("checkout-button", `{"filters":{"early_exit":true,"groups":[{"properties":[
 		{"key":"a","type":"person","operator":"exact","value":["x, y","z"]},{"key":"b","operator":"gt","value":"7","type":"person"},
-		{"key":"c","type":"person","operator":"is_set","value":"is_set"},{"key":"d","type":"person","operator":"between","value":[1,"2.50"]},
+		{"key":"c","type":"person","operator":"is_set","value":"is_set"},{"key":"d","type":"person","operator":"between","value":[1,
+			"2.50"]},
 		{"key":"e","type":"person","operator":"exact","value":""},{"key":"f","type":"person","operator":"exact","value":true},
 		{"key":"id","type":"cohort","operator":"not_in","value":1}],
 		"rollout_percentage":12.5,"variant":"green","description":"a note","sort_key":"k"},
 		{"properties":[],"rollout_percentage":null,"aggregation_group_type_index":null},
 		{"properties":[{"key":"seats","type":"group","group_type_index":0,"operator":"lt","value":1e3}],"aggregation_group_type_index":0}],
 		"payloads":{"blue":{"a":[1,2]},"green":"\"text\""}},
-		"tags":["b","a"],"evaluation_contexts":["web"],"evaluation_contexts_match_mode":"all","bucketing_hash":"xxhash64","ensure_experience_continuity":true}`)
-	for _, key := range []string{"new-dashboard", "checkout-button", "mobile-update", "power-tools", "company-billing", "bulk-export", "animations", "docs-search", "assistant", "pricing-page", "dashboard-tour", "retired"} {
+		"tags":["b","a"],"evaluation_contexts":["web"],"evaluation_contexts_match_mode":"all","bucketing_hash":"xxhash64",
+			"ensure_experience_continuity":true}`)
+	for _, key := range []string{
+		"new-dashboard", "checkout-button", "mobile-update", "power-tools", "company-billing", "bulk-export", "animations", "docs-search",
+		"assistant", "pricing-page", "dashboard-tour", "retired",
+	} {
 		t.Run(key, func(t *testing.T) {
 			before, path := s.flag(key), s.flagPath(key)
 			page := s.get(path).want(200, key)
@@ -54,7 +98,7 @@ func TestFormRoundTrip(t *testing.T) {
 			}
 
 			// Through JSON and back, nothing is lost either.
-			asJSON := s.post(path, with(form, "do", "to-json")).want(200, "Who gets it, as JSON").form("form")
+			asJSON := s.post(path, with(form, "do", "to-json")).want(200, "Targeting as JSON").form("form")
 			back := s.post(path, with(asJSON, "do", "to-form")).want(200).form("form")
 			s.post(path, with(asJSON, "do", "save", "reviewed", fmt.Sprint(before.Version))).leads(path + "?done=unchanged")
 			s.post(path, with(back, "do", "save", "reviewed", fmt.Sprint(before.Version))).leads(path + "?done=unchanged")
@@ -92,23 +136,27 @@ func TestNewFlag(t *testing.T) {
 	press("add-group c2", "c2.aggregation", "0", "c2.share", "100")
 	press("add-group c2", "c2.f0.key", "seats", "c2.f0.operator", "gte", "c2.f0.value", "50")
 	press("remove c2.f1")
-	review := s.post("/projects/1/flags/new", with(form, "do", "review", "active", "yes")).want(200, "Who changes", "Of the 40 persons who were seen last")
+	review := s.post("/projects/1/flags/new", with(form, "do", "review", "active", "yes")).want(200, "Review changes",
+		"Of the 40 persons who were seen last")
 	review.checkPage()
 	a := s.post("/projects/1/flags/new", with(review.form(""), "do", "save")).want(303)
 	made := s.flag("made")
 	a.leads(s.flagPath("made") + "?done=created")
 	want := `{"groups":[
-		{"properties":[{"key":"plan","operator":"is_not","type":"person","value":["pro","team"]},{"cohort_name":"Imported cohort 2","key":"id","operator":"in","type":"cohort","value":1},
+		{"properties":[{"key":"plan","operator":"is_not","type":"person","value":["pro","team"]},
+			{"cohort_name":"Imported cohort 2","key":"id","operator":"in","type":"cohort","value":1},
 			{"key":"1","operator":"flag_evaluates_to","type":"flag","value":true}],"rollout_percentage":20,"variant":"third"},
 		{"properties":[],"rollout_percentage":5.5,"description":"the last"},
 		{"properties":[{"group_type_index":0,"key":"seats","operator":"gte","type":"group","value":50}],"aggregation_group_type_index":0}],
-		"multivariate":{"variants":[{"key":"control","rollout_percentage":33.34},{"key":"test","rollout_percentage":33.33},{"key":"third","rollout_percentage":33.33}]},"payloads":{"control":"[1]"}}`
+		"multivariate":{"variants":[{"key":"control","rollout_percentage":33.34},{"key":"test","rollout_percentage":33.33},
+			{"key":"third","rollout_percentage":33.33}]},"payloads":{"control":"[1]"}}`
 	got := shown(made.Filters)
 	if diff := cmp.Diff(indent(t, compact(t, []byte(want))), indent(t, got)); diff != "" {
 		t.Logf("filters (-want +got):\n%s", diff)
 		t.Fail()
 	}
-	if !made.Active || made.Name != "By hand" || !slices.Equal(made.Tags, []string{"one", "two"}) || !slices.Equal(made.Contexts, []string{"web"}) || made.Runtime != "server" {
+	if !made.Active || made.Name != "By hand" || !slices.Equal(made.Tags, []string{"one", "two"}) ||
+		!slices.Equal(made.Contexts, []string{"web"}) || made.Runtime != "server" {
 		t.Errorf("flag %+v", made)
 	}
 }
@@ -139,7 +187,7 @@ func TestFormErrors(t *testing.T) {
 		{"property", []string{"c0.f0.key", ""}, "c0.f0.key", "Name a property."},
 		{"value", []string{"c0.f0.value", ""}, "c0.f0.value", "A value is missing."},
 		{"pattern", []string{"c0.f0.operator", "regex", "c0.f0.value", "("}, "c0.f0.value", "regular expression"},
-		{"shares", []string{"v0.share", "49"}, "variants", "The shares of the variants have to be 100% together, not 99%."},
+		{"shares", []string{"v0.share", "49"}, "variants", "The weights of the variants must sum to 100%, not 99%."},
 		{"payload", []string{"v1.payload", "{\n \"a\": x}"}, "v1.payload", "line 2, character 7"},
 		{"half payload", []string{"v1.payload", `{"a":`}, "v1.payload", "it ends too early, in line 1"},
 		{"variant", []string{"v1.key", "control"}, "v1.key", "control"},
@@ -160,7 +208,8 @@ func TestFormErrors(t *testing.T) {
 		})
 	}
 	asJSON := s.post(path, with(form, "do", "to-json")).form("form")
-	s.post(path, with(asJSON, "do", "review", "json", `{"groups":[{"rollout_percentage":-1}]}`)).want(422, "groups/0/rollout_percentage").checkPage()
+	s.post(path, with(asJSON, "do", "review", "json", `{"groups":[{"rollout_percentage":-1}]}`)).want(422,
+		"groups/0/rollout_percentage").checkPage()
 	s.post(path, with(asJSON, "do", "to-form", "json", `[]`)).want(422, "filters are an object").checkPage()
 	if v := s.flag("checkout-button").Version; v != 3 {
 		t.Errorf("version %d, want 3: nothing was saved", v)
@@ -171,27 +220,31 @@ func TestReview(t *testing.T) {
 	s := newSite(t)
 	path := s.flagPath("new-dashboard")
 	form := s.get(path).form("form")
-	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are", "condition set 2, rollout percentage 50% → 100%", "dashboard-tour")
+	a := s.post(path, with(form, "do", "review", "c1.share", "100")).want(200, "gain it", "stay as they are",
+		"condition set 2, rollout percentage 50% → 100%", "dashboard-tour")
 	a.checkPage()
 	back := s.post(path, with(a.form(""), "do", "edit")).want(200).form("form")
 	if got := back.Get("c1.share"); got != "100" {
 		t.Errorf("back in the form the share is %q, want 100", got)
 	}
 	// Without the page the flag is not saved.
-	s.post(path, with(form, "do", "save", "c1.share", "100")).want(200, "Who changes")
+	s.post(path, with(form, "do", "save", "c1.share", "100")).want(200, "Review changes")
 	if v := s.flag("new-dashboard").Version; v != 1 {
 		t.Fatalf("version %d, want 1", v)
 	}
 	s.post(path, with(a.form(""), "do", "save")).leads(path + "?done=saved")
 	s.get(path+"?done=saved").want(200, "Saved.", "everyone where plan is pro or team; everyone")
 	s.post(path, with(s.get(path).form("form"), "do", "review")).want(200, "Nothing has changed yet.")
-	if a := s.post(path, with(form, "do", "preview", "c1.share", "0")); a.status != 200 || !strings.Contains(a.body, "lose it") || strings.Contains(a.body, "<html") {
+	if a := s.post(path, with(form, "do", "preview", "c1.share", "0")); a.status != 200 || !strings.Contains(a.body, "lose it") ||
+		strings.Contains(a.body, "<html") {
 		t.Errorf("preview: %d %s", a.status, a.body)
 	}
-	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "7")); !strings.Contains(a.body, `data-words="c0">everyone where plan is gold<`) || !strings.Contains(a.body, `data-words="c1">7% of everyone<`) {
+	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "7")); !strings.Contains(a.body,
+		`data-words="c0">everyone where plan is gold<`) || !strings.Contains(a.body, `data-words="c1">7% of everyone<`) {
 		t.Errorf("the sentences of conditions do not follow their fields: %s", a.body)
 	}
-	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "x")); a.status != 200 || !strings.Contains(a.body, "plan is gold") || strings.Contains(a.body, "lead") {
+	if a := s.post(path, with(form, "do", "preview", "c0.f0.value", "gold", "c1.share", "x")); a.status != 200 ||
+		!strings.Contains(a.body, "plan is gold") || strings.Contains(a.body, "lead") {
 		t.Errorf("preview of what cannot be read: %d %s", a.status, a.body)
 	}
 }
@@ -212,7 +265,8 @@ func TestConflict(t *testing.T) {
 	// The same field is one.
 	form = s.get(path).form("form")
 	s.update("new-dashboard", `{"filters":{"groups":[{"properties":[],"rollout_percentage":10}]}}`)
-	a := s.post(path, with(form, "do", "review", "c1.share", "70")).want(409, "Somebody else changed this flag", "Version 4", "What saving yours would change now", "70")
+	a := s.post(path, with(form, "do", "review", "c1.share", "70")).want(409, "Somebody else changed this flag", "Version 4",
+		"Your changes", "70")
 	a.checkPage()
 	if strings.Contains(shown(s.flag("new-dashboard").Filters), "70") {
 		t.Fatal("it was saved")
@@ -250,9 +304,10 @@ func TestArchiveAndDelete(t *testing.T) {
 	s.get(path).want(200, "archived").checkPage()
 	s.post(path, url.Values{"do": {"unarchive"}, "version": {version()}}).leads(path + "?done=unarchived")
 	s.post(path, url.Values{"do": {"delete"}, "version": {version()}}).leads("/projects/1/flags?done=deleted")
-	s.get(path).want(200, "deleted", "Bring it back").checkPage()
+	s.get(path).want(200, "deleted", "Restore").checkPage()
 	s.post(path, url.Values{"do": {"restore"}, "version": {version()}}).leads(path + "?done=restored")
-	s.post(s.flagPath("new-dashboard"), url.Values{"do": {"delete"}, "version": {fmt.Sprint(s.flag("new-dashboard").Version)}}).want(422, "other active flags depend on it").checkPage()
+	s.post(s.flagPath("new-dashboard"), url.Values{"do": {"delete"}, "version": {fmt.Sprint(s.flag("new-dashboard").Version)}}).want(422,
+		"other active flags depend on it").checkPage()
 }
 
 // TestStoreDown keeps what was typed.
@@ -260,7 +315,7 @@ func TestArchiveAndDelete(t *testing.T) {
 func TestFlagUsage(t *testing.T) {
 	s := newSite(t)
 	path := fmt.Sprintf("/projects/%d/flags/checkout-button", s.project)
-	if page := s.get(path).want(http.StatusOK); strings.Contains(page.body, "How it is used") {
+	if page := s.get(path).want(http.StatusOK); strings.Contains(page.body, "Evaluations") {
 		t.Error("a flag that nobody has asked for has usage")
 	}
 	events, err := capture.NewClient(capture.ClientConfig{Sink: s.store, Project: s.project, MaxRetries: -1})
@@ -272,7 +327,8 @@ func TestFlagUsage(t *testing.T) {
 		}))
 	}
 	fatal(t, events.Close(t.Context()))
-	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3%", "off 1 16.7%", "no value 1 16.7%", "on 1 16.6%", "posthog-ruby 6 100%")
+	page := s.get(path).want(http.StatusOK, "Evaluations", "6 evaluations reported in 30 days", "green 2 33.3%", "off 1 16.7%",
+		"no value 1 16.7%", "on 1 16.6%", "posthog-ruby 6 100%")
 	if strings.Contains(page.body, "<control>") {
 		t.Error("a value is markup")
 	}
@@ -288,7 +344,8 @@ func TestStoreDown(t *testing.T) {
 	if a.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	if strings.Contains(s.post(path, with(form, "do", "save", "name", "typed")).want(503, "The store does not answer").body, "disk is gone") {
+	if strings.Contains(s.post(path, with(form, "do", "save", "name", "typed")).want(503, "The store does not answer").body,
+		"disk is gone") {
 		t.Error("the page tells why the store has failed")
 	}
 	s.broken.broken.Store(false)
@@ -299,13 +356,14 @@ func TestStoreDown(t *testing.T) {
 func TestRuling99PanelOfNewFlag(t *testing.T) {
 	s := newSite(t)
 	page := "/projects/1/flags/new"
-	a := s.get(page).want(200, "Who gets it")
+	a := s.get(page).want(200, "Impact", "Targeting")
 	if !strings.Contains(a.body, `id="effect"`) {
 		t.Error("the page has no panel")
 	}
 	form := a.form("form")
-	s.post(page, with(form, "do", "preview")).want(200, "The flag is off, and nobody gets it. Switched on: Of the 40 persons who were seen last", "40 gain it")
+	s.post(page, with(form, "do", "preview")).want(200, "The flag is off for everyone. Switched on: Of the 40 persons who were seen last",
+		"40 gain it")
 	s.post(page, with(form, "do", "preview", "active", "yes")).want(200, "Of the 40 persons who were seen last", "40 gain it")
 	s.post(page, with(form, "key", "fresh", "do", "save")).want(303)
-	s.post(page, with(form, "key", "other", "active", "yes", "do", "save")).want(200, "Who changes").checkPage()
+	s.post(page, with(form, "key", "other", "active", "yes", "do", "save")).want(200, "Review changes").checkPage()
 }

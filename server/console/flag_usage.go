@@ -12,10 +12,9 @@ import (
 
 // A flagUsageView is what programs have reported of a flag in the last days.
 type flagUsageView struct {
-	Total  string // in words
-	Days   chart
-	Values []countRow
-	SDKs   []countRow
+	Total        string // in words
+	Days         chart
+	Values, SDKs []countRow
 }
 
 // usage returns what programs have reported of a flag, nil if that is nothing.

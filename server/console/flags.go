@@ -15,31 +15,28 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-const pageSize = 50 // flags on a page
+func init() {
+	register(screen{
+		title: "Flags", entry: 1, path: "/flags",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/flags": listFlags},
+	})
+}
 
 // flagsView is the list of flags.
 type flagsView struct {
 	layout
-	Rows      []flagRow
-	Query     flagsQuery
-	Action    string // where the filters are sent
-	NewURL    string
-	ImportURL string
+	Rows              []flagRow
+	Query             flagsQuery
+	Action            string // where the filters are sent
+	NewURL, ImportURL string
 
-	States   []stateTab
-	Kinds    []option
-	Tags     []option
-	Contexts []option
-	Owners   []option
-	Runtimes []option
-	Sorts    []option
+	States                                         []stateTab
+	Kinds, Tags, Contexts, Owners, Runtimes, Sorts []option
 
-	Range        string     // which flags are shown, and of how many
-	Older, Newer string     // the next and the previous page; "" if there is none
-	Clear        string     // the list without filters; "" if there are none
-	Empty        bool       // the project has no flags
-	Connect      connection // if Empty
-	ConnectURL   string
+	pager
+	Empty      bool       // the project has no flags
+	Connect    connection // if Empty
+	ConnectURL string
 }
 
 // flagsQuery is what the URL of the list says.
@@ -60,12 +57,19 @@ type option struct {
 	Selected     bool
 }
 
+// options returns options of values, each with its label.
+func options(pairs ...string) (list []option) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, option{Value: pairs[i], Label: pairs[i+1]})
+	}
+	return list
+}
+
 // A flagRow is a flag in the list.
 type flagRow struct {
-	Key, Name, URL string
-	SwitchURL      string
-	Back           string // the query of the list
-	On, Archived   bool
+	Key, Name, URL, SwitchURL string
+	Back                      string // the query of the list
+	On, Archived              bool
 	flagState
 	Protected      bool
 	Version        int
@@ -125,40 +129,31 @@ const recently = 7 * 24 * time.Hour
 // protectedTag is the tag of flags whose switch always asks first.
 const protectedTag = "protected"
 
-var flagKinds = []option{{Value: "boolean", Label: "On or off"}, {Value: "multivariant", Label: "Variants"}, {Value: "experiment", Label: "Experiment"}, {Value: "remote_config", Label: "Remote configuration"}}
+var flagKinds = options(
+	"boolean", "On or off", "multivariant", "Variants", "experiment", "Experiment",
+	"remote_config", "Remote configuration",
+)
 
-var flagSorts = []option{
-	{Value: "", Label: "Newest"},
-	{Value: "-updated_at", Label: "Changed last"},
-	{Value: "key", Label: "Key"},
-	{Value: "-last_called_at", Label: "Evaluated last"},
-	{Value: "updated_at", Label: "Unchanged for longest"},
-}
+var flagSorts = options(
+	"", "Newest", "-updated_at", "Last changed", "key", "Key", "-last_called_at", "Last evaluated",
+	"updated_at", "Unchanged for longest",
+)
 
 func readFlagsQuery(v url.Values) flagsQuery {
 	q := flagsQuery{
 		Search: strings.TrimSpace(v.Get("q")), State: v.Get("state"), Kind: v.Get("kind"), Tag: v.Get("tag"), Runtime: v.Get("runtime"),
 		Context: v.Get("context"), Owner: v.Get("owner"), Sort: v.Get("sort"),
 	}
-	q.Page, _ = strconv.Atoi(v.Get("page")) // what is not a number is the first page
-	q.Page = min(max(q.Page, 1), 1<<20)
+	q.Page = pageNumber(v)
 	return q
 }
 
-// encode returns the query of a URL, with what is not the default.
-func (q flagsQuery) encode() string {
-	v := url.Values{}
-	for name, value := range map[string]string{
-		"q": q.Search, "state": q.State, "kind": q.Kind, "tag": q.Tag, "runtime": q.Runtime, "context": q.Context, "owner": q.Owner, "sort": q.Sort,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	if q.Page > 1 {
-		v.Set("page", strconv.Itoa(q.Page))
-	}
-	return v.Encode()
+// at returns the address of the list.
+func (q flagsQuery) at(path string) listing {
+	return listing{path, map[string]string{
+		"q": q.Search, "state": q.State, "kind": q.Kind, "tag": q.Tag, "runtime": q.Runtime, "context": q.Context, "owner": q.Owner,
+		"sort": q.Sort,
+	}}
 }
 
 func (q flagsQuery) filtered() bool {
@@ -212,11 +207,12 @@ func listFlags(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Flags"
-	q.notice(doneWords)
-	v := &flagsView{layout: q.layout, Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
+	q.notice()
+	v := &flagsView{Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
+	at := asked.at(v.Action)
+	_, back, _ := strings.Cut(at.at(asked.Page), "?")
 	for _, f := range page.Items {
-		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))
+		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], back))
 	}
 	v.Empty = facets.On+facets.Off+facets.Archived == 0
 	v.ConnectURL = q.projectPath("/connect")
@@ -224,17 +220,11 @@ func listFlags(q *request) error {
 		v.Connect = q.connection()
 	}
 	v.choices(facets, len(broken))
-	v.paging(page.Total)
-	q.render(http.StatusOK, "flags", v)
-	return nil
-}
-
-// link returns the URL of the list with another query.
-func (v *flagsView) link(q flagsQuery) string {
-	if text := q.encode(); text != "" {
-		return v.Action + "?" + text
+	v.pager = at.page(asked.Page, pageSize, len(v.Rows), page.Total, "flag", "flags")
+	if asked.filtered() {
+		v.Clear = listing{v.Action, map[string]string{"sort": asked.Sort}}.at(1)
 	}
-	return v.Action
+	return q.render(http.StatusOK, "flags", v)
 }
 
 // choices fills in what can be selected.
@@ -250,9 +240,8 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 		{"broken", "Problems", broken},
 		{"archived", "Archived", facets.Archived},
 	} {
-		q := v.Query
-		q.State, q.Page = t.state, 1
-		v.States = append(v.States, stateTab{t.name, v.link(q), number(t.n), v.Query.State == t.state})
+		url := v.Query.at(v.Action).at(1, "state", t.state)
+		v.States = append(v.States, stateTab{t.name, url, number(t.n), v.Query.State == t.state})
 	}
 	choice := func(label string, options []option, selected string) []option {
 		out := append([]option{{"", label, selected == ""}}, options...)
@@ -272,7 +261,7 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 		owners = append(owners, option{strconv.FormatInt(o.User.ID, 10), authorName(o.User) + " (" + number(o.Flags) + ")", false})
 	}
 	v.Kinds = choice("Any kind", flagKinds, v.Query.Kind)
-	v.Runtimes = choice("Any runtime", []option{{Value: "all", Label: "All runtimes"}, {Value: "client", Label: "Client only"}, {Value: "server", Label: "Server only"}}, v.Query.Runtime)
+	v.Runtimes = choice("Any runtime", options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Query.Runtime)
 	v.Sorts = choice("", flagSorts, v.Query.Sort)[1:]
 	if len(facets.Tags) > 0 {
 		v.Tags = choice("Any tag", names(facets.Tags), v.Query.Tag)
@@ -282,34 +271,6 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 	}
 	if len(owners) > 1 || v.Query.Owner != "" {
 		v.Owners = choice("Any owner", owners, v.Query.Owner)
-	}
-}
-
-// paging fills in which page of how many flags is shown.
-func (v *flagsView) paging(total int) {
-	first := (v.Query.Page-1)*pageSize + 1
-	last := first + len(v.Rows) - 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "No flags"
-	case total == 1:
-		v.Range = "1 flag"
-	case len(v.Rows) == total:
-		v.Range = number(total) + " flags"
-	default:
-		v.Range = number(first) + " to " + number(last) + " of " + number(total) + " flags"
-	}
-	q := v.Query
-	if last < total && len(v.Rows) > 0 {
-		q.Page = v.Query.Page + 1
-		v.Older = v.link(q)
-	}
-	if v.Query.Page > 1 {
-		q.Page = v.Query.Page - 1
-		v.Newer = v.link(q)
-	}
-	if v.Query.filtered() {
-		v.Clear = v.link(flagsQuery{Sort: v.Query.Sort})
 	}
 }
 
@@ -409,30 +370,4 @@ func kindWords(f *management.FlagView, filters *flags.Filters) string {
 		return "experiment"
 	}
 	return ""
-}
-
-// doneWords is what pages say after a change. It is a table, so that a link cannot put
-// words into the console's mouth.
-var doneWords = map[string]string{
-	"on": "The flag is on.", "off": "The flag is off.", "saved": "Saved.", "created": "The flag was made.", "archived": "The flag is archived, and off.",
-	"unarchived": "The flag is back from the archive. It is still off.", "deleted": "The flag was deleted.", "restored": "The flag is back.", "reverted": "The earlier version is back.",
-	"unchanged":   "Nothing was changed.",
-	"cohort-made": "The cohort was made.", "cohort-deleted": "The cohort was deleted.", "cohort-restored": "The cohort is back.",
-	"feature-made": "The feature was made.", "feature-deleted": "The feature was deleted. Its flag is still there.",
-	"enrolled": "The person is enrolled.", "unenrolled": "The person is not enrolled any more.", "choice-forgotten": "The choice of the person is forgotten.",
-	"members-added": "The persons are in the cohort.",
-	"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
-		"Persons who were made for unknown distinct IDs stay persons.",
-	"member-removed": "The person is not in the cohort any more.",
-	"property-set":   "The property is set.", "property-removed": "The property is gone.",
-	"person-deleted": "The person was deleted. The events stay.",
-	"person-erased":  "The person was deleted. The events are being deleted now, which may take some minutes.",
-	"group-deleted":  "The group was deleted. Events that name it make it again.",
-
-	"key-reset": "The project has another API key.", "key-ended": "The secret key before is not valid any more.", "project-deleted": "The project was deleted.",
-	"level": "The level was changed.", "removed": "The member was removed.", "withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
-	"joined": "You are a member now.", "key-deleted": "The key was deleted.", "address": "The address was changed.",
-	"address-asked": "A message is on its way. Open the link in it.", "address-kept": "The address stays as it is.",
-	"password": "The password was changed. All other sessions have ended.", "two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
-	"session": "The session has ended.", "sessions": "All other sessions have ended.",
 }

@@ -11,14 +11,24 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/flags/{flag}/switch", asks: who, run: func(s *site) (string, url.Values) {
+			return s.flagPath("checkout-button") + "/switch", url.Values{"to": {"off"}, "from": {"list"}, "back": {"state=on"}}
+		}},
+	)
+}
+
 func TestFlags(t *testing.T) {
 	s := newSite(t)
 	a := s.get("/projects/1/flags").want(200,
 		"12 flags", "new-dashboard", "everyone where plan is pro or team; 50% of everyone",
 		"everyone where email ends with @example.com (always blue); everyone", "control 50%, blue 25%, green 25%",
 		"everyone where $app_version is a version ≥ 2.4.0 and joined is before 30 days ago",
-		"everyone where in Imported cohort 1", "50% of company groups where company seats ≥ 50", "everyone where flag new-dashboard is true",
-		"everyone who has enrolled", "everyone; but 10% are held out", "server only", "warning: the cohort is empty (condition set 1, filter 1). Choose another one.",
+		"everyone where in Imported cohort 1", "50% of company groups where company seats ≥ 50",
+		"everyone where flag new-dashboard is true",
+		"everyone who has enrolled", "everyone; but 10% are held out", "server only",
+		"warning: the cohort is empty (condition set 1, filter 1). Choose another one.",
 		"All 12", "On 11", "Off 1", "Problems 1", "Archived 0")
 	a.checkPage()
 	s.get("/").leads("/projects/1/flags")
@@ -40,9 +50,16 @@ func TestFlagsFilter(t *testing.T) {
 		{"runtime=client", "animations"},
 		{"context=help", "docs-search"},
 		{"tag=none", ""},
-		{"q=a&sort=key&state=on&runtime=all", "assistant checkout-button company-billing dashboard-tour docs-search mobile-update new-dashboard power-tools pricing-page"},
+		{
+			"q=a&sort=key&state=on&runtime=all",
+			"assistant checkout-button company-billing dashboard-tour docs-search mobile-update new-dashboard power-tools pricing-page",
+		},
 		{"page=2", ""},
-		{"page=x", "dashboard-tour retired pricing-page assistant docs-search animations bulk-export company-billing power-tools mobile-update checkout-button new-dashboard"},
+		{
+			"page=x",
+			"dashboard-tour retired pricing-page assistant docs-search animations bulk-export company-billing power-tools " +
+				"mobile-update checkout-button new-dashboard",
+		},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			a := s.get("/projects/1/flags?" + tt.query).want(200)
@@ -69,11 +86,13 @@ func TestFlagsPages(t *testing.T) {
 		fatal(t, s.store.CreateFlag(t.Context(), f))
 	}
 	a := s.get("/projects/1/flags?state=on&sort=key").want(200, "1 to 50 of 71 flags")
-	if !strings.Contains(a.body, `rel="next" href="/console/projects/1/flags?page=2&amp;sort=key&amp;state=on"`) || strings.Contains(a.body, `rel="prev"`) {
+	if !strings.Contains(a.body, `rel="next" href="/console/projects/1/flags?page=2&amp;sort=key&amp;state=on"`) ||
+		strings.Contains(a.body, `rel="prev"`) {
 		t.Error("the first page does not lead to the second one alone")
 	}
 	a = s.get("/projects/1/flags?page=2&sort=key&state=on").want(200, "51 to 71 of 71 flags")
-	if strings.Contains(a.body, `rel="next"`) || !strings.Contains(a.body, `rel="prev" href="/console/projects/1/flags?sort=key&amp;state=on"`) {
+	if strings.Contains(a.body, `rel="next"`) ||
+		!strings.Contains(a.body, `rel="prev" href="/console/projects/1/flags?sort=key&amp;state=on"`) {
 		t.Error("the second page does not lead back to the first one alone")
 	}
 }
@@ -83,7 +102,8 @@ func TestFlagsOfEmptyProject(t *testing.T) {
 	project := management.NewProject(s.organization(), "Fresh")
 	fatal(t, s.store.CreateProject(t.Context(), project))
 	s.get(fmt.Sprintf("/projects/%d/flags", project.ID)).want(200,
-		"This project has no flags yet", "Make a flag", `curl 'https://flags.example.com/flags?v=2'`, `posthog.init("`+project.APIKey+`", { api_host: "https://flags.example.com" })`).checkPage()
+		"This project has no flags yet", "Create a flag", `curl 'https://flags.example.com/flags?v=2'`,
+		`posthog.init("`+project.APIKey+`", { api_host: "https://flags.example.com" })`).checkPage()
 }
 
 func (s *site) organization() *management.Organization {
@@ -100,7 +120,8 @@ func TestSwitch(t *testing.T) {
 		return url.Values{"to": {to}, "from": {"list"}, "back": {"state=off&q=re&evil=1"}, "version": {fmt.Sprint(s.flag(key).Version)}}
 	}
 	// Everybody gains it, so that it asks first.
-	ask := s.post(path+"/switch", form("retired", "on")).want(200, "Switch retired on?", "Of the 40 persons who were seen last, since ", ", 40 gain it.", "gain it 100%")
+	ask := s.post(path+"/switch", form("retired", "on")).want(200, "Switch retired on?", "Of the 40 persons who were seen last, since ",
+		", 40 gain it.", "gain it 100%")
 	ask.checkPage()
 	if s.flag("retired").Active {
 		t.Fatal("the flag was switched without an answer")
@@ -112,17 +133,21 @@ func TestSwitch(t *testing.T) {
 	s.get("/projects/1/flags?done=on").want(200, "The flag is on.")
 
 	// An answer for another version does not count, and nobody knows whom groups reach.
-	s.post(s.flagPath("animations")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}, "version": {"9"}, "confirmed": {"9"}}).want(200, "Switch animations off?")
-	s.post(s.flagPath("company-billing")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).want(200, "Switch company-billing off?", "Conditions about groups are not counted")
+	s.post(s.flagPath("animations")+"/switch",
+		url.Values{"to": {"off"}, "from": {"flag"}, "version": {"9"}, "confirmed": {"9"}}).want(200, "Switch animations off?")
+	s.post(s.flagPath("company-billing")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).want(200, "Switch company-billing off?",
+		"Condition sets about groups are not counted")
 
 	// Nobody changes, so that it does not ask.
-	s.post(s.flagPath("mobile-update")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).leads(s.flagPath("mobile-update") + "?done=off")
+	s.post(s.flagPath("mobile-update")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).leads(s.flagPath("mobile-update") +
+		"?done=off")
 	if s.flag("mobile-update").Active {
 		t.Error("mobile-update is still on")
 	}
 
 	// What others need stays on.
-	s.post(s.flagPath("new-dashboard")+"/switch", form("new-dashboard", "off")).want(422, "The flag cannot be disabled: other active flags depend on it: dashboard-tour.").checkPage()
+	s.post(s.flagPath("new-dashboard")+"/switch", form("new-dashboard", "off")).want(422,
+		"The flag cannot be disabled: other active flags depend on it: dashboard-tour.").checkPage()
 	s.post(path+"/switch", url.Values{"to": {"sideways"}}).want(400)
 }
 
@@ -137,7 +162,7 @@ func TestSwitchOfProtectedFlag(t *testing.T) {
 // review sends a form to the page that says who changes, and returns the form of that page.
 func (s *site) review(path string, form url.Values) url.Values {
 	s.t.Helper()
-	a := s.post(path, with(form, "do", "review")).want(200, "Who changes")
+	a := s.post(path, with(form, "do", "review")).want(200, "Review changes")
 	a.checkPage()
 	return a.form("")
 }
@@ -148,7 +173,8 @@ func TestFlagState(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	ago := func(d time.Duration) *time.Time { return new(now.Add(-d)) }
 	const day = 24 * time.Hour
-	notReported, constant := "No client has reported a value for 40 days, since 23 January 2026", "Every request gets true: condition set 1 is for everybody; unchanged since 23 January 2026"
+	notReported, constant := "No client has reported a value for 40 days, since 23 January 2026",
+		"Every request gets true: condition set 1 is for everybody; unchanged since 23 January 2026"
 	seen := make(map[string]bool)
 	for _, called := range []*time.Time{nil, ago(time.Hour), ago(8 * day), ago(40 * day)} {
 		for _, updated := range []*time.Time{ago(time.Minute), ago(2 * time.Hour), ago(50 * day)} {
@@ -167,8 +193,10 @@ func TestFlagState(t *testing.T) {
 				lately := called != nil && now.Sub(*called) < 7*day
 				asked := lately && called.After(*updated)
 				for text, may := range map[string]bool{
-					"in use": f.Active && lately && f.StaleReason == nil, "still ask": asked, "yet": called == nil, "lately": called != nil && !lately,
-					"No client": old, "Deleted": f.Deleted, "Archived": f.Archived, "Off": !f.Active && !f.Deleted && !f.Archived, "On": f.Active,
+					"in use": f.Active && lately && f.StaleReason == nil, "still ask": asked, "yet": called == nil,
+					"lately":    called != nil && !lately,
+					"No client": old, "Deleted": f.Deleted, "Archived": f.Archived, "Off": !f.Active && !f.Deleted && !f.Archived,
+					"On": f.Active,
 				} {
 					if strings.Contains(words, text) && !may {
 						t.Errorf("called %v, updated %v, state %d: %q, with %q", called, updated, state, words, text)
@@ -181,7 +209,8 @@ func TestFlagState(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Deleted. Programs still ask for it", "Off", "Off. Programs still ask for it", "Archived, and off", notReported, constant, constant + ". Programs still ask for it",
+		"Deleted. Programs still ask for it", "Off", "Off. Programs still ask for it", "Archived, and off", notReported, constant,
+		constant + ". Programs still ask for it",
 		"On, and in use", "On, but no program has reported a value of it yet", "On, but no program has reported a value of it lately",
 	} {
 		if !seen[want] {

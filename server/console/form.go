@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // A checked is what is wrong with a form. All forms of things embed it.
@@ -20,6 +22,12 @@ func (c *checked) fail(field, format string, args ...any) {
 	if c.Errors[field] == "" {
 		c.Errors[field] = fmt.Sprintf(format, args...)
 	}
+}
+
+// place notes what the Service says against a form at the field that stands for a field of the
+// API, by its name there.
+func (c *checked) place(e *management.Error, fields map[string]string) {
+	c.fail(fields[e.Attr], "%s", e.Text())
 }
 
 // Error returns the message about a field, "" if there is none. Templates ask for it.
@@ -41,6 +49,6 @@ func (q *request) keep(err error, show func(status int, notice string) error) er
 	if pageOf(err).status != http.StatusServiceUnavailable {
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+	q.logFailure("a form of the console was not saved", err)
 	return show(http.StatusServiceUnavailable, storeDown)
 }

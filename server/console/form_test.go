@@ -53,7 +53,8 @@ func (a *answer) form(id string) url.Values {
 }
 
 var (
-	fieldForm  = regexp.MustCompile(`(?s)<(input|textarea|select)( [^>]*)>((?:[^<]|<option[^>]*>|</option>|<optgroup[^>]*>|</optgroup>|</textarea>|</select>)*)`)
+	fieldForm = regexp.MustCompile(`(?s)<(input|textarea|select)( [^>]*)>(` +
+		`(?:[^<]|<option[^>]*>|</option>|<optgroup[^>]*>|</optgroup>|</textarea>|</select>)*)`)
 	optionForm = regexp.MustCompile(`<option( [^>]*)>`)
 	valueForm  = regexp.MustCompile(` (name|value|type)="([^"]*)"`)
 )
@@ -102,13 +103,15 @@ func (a *answer) checkPage() {
 	if csp := a.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; script-src 'self'; style-src 'self';") {
 		a.t.Errorf("Content-Security-Policy: %s", csp)
 	}
-	if a.header.Get("Cache-Control") != "no-store" || a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Referrer-Policy") != "same-origin" {
+	if a.header.Get("Cache-Control") != "no-store" || a.header.Get("X-Content-Type-Options") != "nosniff" ||
+		a.header.Get("Referrer-Policy") != "same-origin" {
 		a.t.Errorf("headers: %v", a.header)
 	}
 }
 
 func TestFormReader(t *testing.T) {
-	a := &answer{t: t, body: `<form id="f"><input name="a" value="1&amp;2"><input type="checkbox" name="b" value="y"><select name="c"><option value="x">X</option><option value="y" selected>Y</option></select><textarea name="d">
+	a := &answer{t: t, body: `<form id="f"><input name="a" value="1&amp;2"><input type="checkbox" name="b" value="y">` +
+		`<select name="c"><option value="x">X</option><option value="y" selected>Y</option></select><textarea name="d">
 t</textarea></form>`}
 	if got := a.form("f").Encode(); got != "a=1%262&c=y&d=t" {
 		t.Errorf("form: %s", got)

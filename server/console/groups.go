@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -15,23 +14,32 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		under: "Persons",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/groups/{type}":        listGroups,
+			"GET /projects/{project}/groups/{type}/group":  showGroup,
+			"POST /projects/{project}/groups/{type}/group": postGroup,
+		},
+		done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
+		undo:  map[string]undoer{"Group": undoProperty},
+		thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
+	})
+}
+
 // groupsView is the list of the groups of a type.
 type groupsView struct {
 	layout
-	Action       string
-	Type         string
-	Search       string
-	Tabs         []stateTab
-	Rows         []groupRow
-	Range        string
-	Older, Newer string
-	Clear        string
+	Action, Type, Search string
+	Tabs                 []stateTab
+	Rows                 []groupRow
+	pager
 }
 
 type groupRow struct {
-	Key, URL   string
-	Properties string
-	Created    moment
+	Key, URL, Properties string
+	Created              moment
 }
 
 // groupType returns the type that the path names.
@@ -63,59 +71,43 @@ func listGroups(q *request) error {
 	if err != nil {
 		return err
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
+	page := pageNumber(q.Form)
 	search := strings.TrimSpace(q.Form.Get("q"))
-	list, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
 	q.layout.Title = "Groups: " + name
-	q.notice(doneWords)
-	v := &groupsView{layout: q.layout, Action: q.groupsPath(index), Type: name, Search: search}
+	q.notice()
+	v := &groupsView{Action: q.groupsPath(index), Type: name, Search: search}
 	if v.Tabs, err = q.personTabs(strconv.Itoa(index)); err != nil {
 		return err
 	}
-	for _, g := range list.Items {
-		v.Rows = append(v.Rows, groupRow{g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt)})
+	for _, g := range found.Items {
+		v.Rows = append(v.Rows, groupRow{
+			g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt),
+		})
 	}
-	link := func(page int) string {
-		values := url.Values{"page": {strconv.Itoa(page)}}
-		if search != "" {
-			values.Set("q", search)
-		}
-		return v.Action + "?" + values.Encode()
-	}
-	if first := (page-1)*pageSize + 1; len(v.Rows) > 0 {
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + count(list.Total, "group", "groups")
-	}
-	if page*pageSize < list.Total {
-		v.Older = link(page + 1)
-	}
-	if page > 1 {
-		v.Newer = link(page - 1)
-	}
+	at := listing{v.Action, map[string]string{"q": search}}
+	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "group", "groups")
 	if search != "" {
 		v.Clear = v.Action
 	}
-	q.render(http.StatusOK, "groups", v)
-	return nil
+	return q.render(http.StatusOK, "groups", v)
 }
 
 // groupView is the page about one group.
 type groupView struct {
 	layout
-	List       string
-	Type, Key  string
-	Known      bool // false: the store does not answer, and only the form is shown
-	Created    moment
-	Properties []propertyRow
-	Cut        int
-	Form       *propertyForm
-	Flags      []whyRow
-	Caveat     string
-	Activity   string
-	Delete     deleteForm
+	List, Type, Key  string
+	Known            bool // false: the store does not answer, and only the form is shown
+	Created          moment
+	Properties       []propertyRow
+	Cut              int
+	Form             *propertyForm
+	Flags            []valueRow
+	Caveat, Activity string
+	Delete           deleteForm
 }
 
 func showGroup(q *request) error {
@@ -134,15 +126,14 @@ func (q *request) showGroup(status int, name string, g *management.GroupView, fo
 	form.options()
 	if g == nil {
 		q.layout.Title = "Group"
-		q.render(status, "group", &groupView{layout: q.layout, List: q.projectPath("/persons"), Type: name, Key: "Group", Form: form})
-		return nil
+		return q.render(status, "group", &groupView{List: q.projectPath("/persons"), Type: name, Key: "Group", Form: form})
 	}
 	q.layout.Title = shorten(g.GroupKey, 120)
-	q.notice(doneWords)
+	q.notice()
 	v := &groupView{
-		layout: q.layout, List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
+		List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
 		Form: form, Caveat: groupCaveat, Delete: deletion,
-		Activity: q.projectPath("/activity?" + url.Values{"scope": {"Group"}, "item": {strconv.Itoa(g.GroupTypeIndex) + "/" + g.GroupKey}}.Encode()),
+		Activity: q.entriesAbout("Group", strconv.Itoa(g.GroupTypeIndex)+"/"+g.GroupKey),
 	}
 	v.Delete.Name = g.GroupKey
 	v.Properties, v.Cut = propertyRows(g.GroupProperties, editLink(q.groupPath(g.GroupTypeIndex, g.GroupKey)))
@@ -153,13 +144,12 @@ func (q *request) showGroup(status int, name string, g *management.GroupView, fo
 	if v.Flags, err = q.groupFlags(name, g); err != nil {
 		return err
 	}
-	q.render(status, "group", v)
-	return nil
+	return q.render(status, "group", v)
 }
 
 // groupFlags returns the values of the flags that are about groups of a type, or look at
 // their properties.
-func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, error) {
+func (q *request) groupFlags(name string, g *management.GroupView) ([]valueRow, error) {
 	list, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{}, maxOffered, 0)
 	if err != nil {
 		return nil, err
@@ -173,15 +163,17 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, er
 	if len(about) == 0 {
 		return nil, nil
 	}
-	why := &whyView{Action: q.projectPath("/why"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}}}
-	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, why.body())
+	explained := &explainView{
+		Action: q.projectPath("/explain"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}},
+	}
+	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, explained.body())
 	if isRefusal(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(why.rows(reasons), func(r whyRow) bool { return !about[r.Key] }), nil
+	return slices.DeleteFunc(explained.rows(reasons), func(r valueRow) bool { return !about[r.Key] }), nil
 }
 
 // looksAt reports whether filters are about groups of a type, or ask for properties of
@@ -209,51 +201,41 @@ func postGroup(q *request) error {
 	}
 	service, key := q.c.Service, q.Form.Get("key")
 	page := q.groupPath(index, key)
-	var g *management.GroupView
-	load := func() error {
-		g, err = service.FindGroup(q.Context(), q.by, q.ref, index, key)
-		return err
-	}
 	if q.PostForm.Get("do") == "delete" {
-		if err := load(); err != nil {
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		if err != nil {
 			return err
 		}
 		if typed := q.PostForm.Get("typed"); typed != key {
-			return q.showGroup(http.StatusUnprocessableEntity, name, g, q.propertyForm(page, g.GroupProperties), deleteForm{Typed: typed, Error: "Type " + key + " to delete the group."})
+			deletion := deleteForm{Typed: typed, Error: "Type " + key + " to delete the group."}
+			return q.showGroup(http.StatusUnprocessableEntity, name, g, q.propertyForm(page, g.GroupProperties), deletion)
 		}
 		if err := service.DeleteGroup(q.Context(), q.by, q.ref, index, key); err != nil {
 			return err
 		}
 		return q.redirect(q.groupsPath(index) + "?done=group-deleted")
 	}
-	return q.changeProperty(q.readPropertyForm(page), propertyChange{
-		now: func() (json.RawMessage, error) {
-			if err := load(); err != nil {
-				return nil, err
-			}
-			return g.GroupProperties, nil
-		},
-		set: func(patch management.PropertyPatch) error {
-			_, err := service.UpdateGroupProperty(q.Context(), q.by, q.ref, index, key, patch)
+	return q.changeProperty(q.readPropertyForm(page), page, q.groupProperties(index, key), func(status int, f *propertyForm) error {
+		if status == http.StatusServiceUnavailable {
+			return q.showGroup(status, name, nil, f, deleteForm{})
+		}
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		if errors.Is(err, management.ErrNotFound) {
+			return errNoPage
+		}
+		if err != nil {
 			return err
-		},
-		remove: func(removal management.PropertyRemoval) error {
-			_, err := service.DeleteGroupProperty(q.Context(), q.by, q.ref, index, key, removal)
-			return err
-		},
-		done: page, what: "Group", item: strconv.Itoa(index) + "/" + key,
-		show: func(status int, f *propertyForm) error {
-			if status == http.StatusServiceUnavailable {
-				return q.showGroup(status, name, nil, f, deleteForm{})
-			}
-			if g == nil {
-				if err := load(); err != nil && !errors.Is(err, management.ErrNotFound) {
-					return err
-				} else if err != nil {
-					return errNoPage
-				}
-			}
-			return q.showGroup(status, name, g, f, deleteForm{})
-		},
+		}
+		return q.showGroup(status, name, g, f, deleteForm{})
 	})
+}
+
+// groupLink returns where a group is shown, by the ID that entries of the audit log have.
+func groupLink(q *request, id string) string {
+	kind, key, _ := strings.Cut(id, "/")
+	index, err := strconv.Atoi(kind)
+	if err != nil || key == "" {
+		return ""
+	}
+	return q.groupPath(index, key)
 }

@@ -18,6 +18,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		title: "Import and export", under: "Flags",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/import":  importPage,
+			"POST /projects/{project}/import": postImport,
+		},
+	})
+}
+
 const (
 	// maxUpload is how large the body of a form with files may be: a document, and what is
 	// around it.
@@ -33,15 +43,13 @@ const (
 // importView is the page for documents that are imported and exported.
 type importView struct {
 	layout
-	Action       string
-	ExportAction string
-	Text         string       // that was pasted
-	Kept         keptDocument // that was sent before
-	FileError    string
-	TextError    string
-	Error        string // about neither of them
-	Largest      string
-	Runs         []importRow
+	Action, ExportAction string
+	Text                 string       // that was pasted
+	Kept                 keptDocument // that was sent before
+	FileError, TextError string
+	Error                string // about neither of them
+	Largest              string
+	Runs                 []importRow
 }
 
 // A keptDocument travels from page to page in a hidden field, so that it is uploaded once
@@ -71,11 +79,10 @@ type importCheckView struct {
 
 // An importReport is what an import has done, or would do.
 type importReport struct {
-	Summary  string
-	Proof    string
-	Who      string // changes, before the import
-	Mark     string // of its undo; "": there is nothing to take back
-	Sections []importSection
+	Summary, Proof string
+	Who            string // changes, before the import
+	Mark           string // of its undo; "": there is nothing to take back
+	Sections       []importSection
 }
 
 // An importSection is a part of a report.
@@ -88,29 +95,25 @@ type importSection struct {
 }
 
 type importItem struct {
-	Text, URL string
-	Note      string
-	Code      bool
+	Text, URL, Note string
+	Code            bool
 }
 
 // An importForm is what a browser sends.
 type importForm struct {
-	verb     string
-	run      string
-	name     string
-	text     string // that was pasted
-	document []byte
-	kept     string // the document in the form of keptDocument
+	verb, run, name string
+	text            string // that was pasted
+	document        []byte
+	kept            string // the document in the form of keptDocument
 }
 
 func importPage(q *request) error { return q.showImport(http.StatusOK, &importForm{}, "") }
 
 // showImport shows the form with what was sent.
 func (q *request) showImport(status int, form *importForm, refusal string) error {
-	q.layout.Title = "Import and export"
-	q.notice(doneWords)
+	q.notice()
 	v := &importView{
-		layout: q.layout, Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"),
+		Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"),
 		Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
 	}
 	switch {
@@ -136,8 +139,7 @@ func (q *request) showImport(status int, form *importForm, refusal string) error
 		}
 		v.Runs = append(v.Runs, row)
 	}
-	q.render(status, "import", v)
-	return nil
+	return q.render(status, "import", v)
 }
 
 func (q *request) importPath(run string) string { return q.projectPath("/import/" + run) }
@@ -156,7 +158,8 @@ func postImport(q *request) error {
 	form, err := q.readImport()
 	switch {
 	case errors.Is(err, errLargeForm):
-		return q.showImport(http.StatusRequestEntityTooLarge, form, fmt.Sprintf("The document is larger than %d MiB.", flags.MaxDocument>>20))
+		return q.showImport(http.StatusRequestEntityTooLarge, form, fmt.Sprintf("The document is larger than %d MiB.",
+			flags.MaxDocument>>20))
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(form.document)) == 0:
@@ -176,15 +179,15 @@ func postImport(q *request) error {
 		return q.importRefused(err, form)
 	}
 	id := newRunID()
-	q.layout.Title = "What an import would do"
+	q.layout.Title = "Import preview"
 	v := &importCheckView{
-		layout: q.layout, Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(preview.ImportReport, preview),
+		Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id),
+		importReport: q.importReport(preview.ImportReport, preview),
 	}
 	if made := madeWords(preview.ImportReport); made != "" {
 		v.Label = "Import " + made
 	}
-	q.render(http.StatusOK, "import_check", v)
-	return nil
+	return q.render(http.StatusOK, "import_check", v)
 }
 
 // runImport imports a document. The import goes on if the browser leaves: the page of the
@@ -200,7 +203,9 @@ func (q *request) runImport(form *importForm) error {
 		return q.importBusy(form)
 	}
 	defer q.c.imports.leave()
-	run, fresh := q.c.imports.start(importRun{id: form.run, project: q.at.Project.ID, name: form.name, by: nameOf(q.by.User), started: q.c.Now()})
+	run, fresh := q.c.imports.start(importRun{
+		id: form.run, project: q.at.Project.ID, name: form.name, by: nameOf(q.by.User), started: q.c.Now(),
+	})
 	if !fresh {
 		return q.redirect(q.importPath(form.run))
 	}
@@ -248,13 +253,15 @@ func (q *request) importRefused(err error, form *importForm) error {
 	case pageOf(err).status != http.StatusServiceUnavailable:
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a document was not imported", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
-	return q.showImport(http.StatusServiceUnavailable, form, "The store does not answer, so nothing was imported. The document is still here: try again in a while.")
+	q.logFailure("a document was not imported", err)
+	return q.showImport(http.StatusServiceUnavailable, form,
+		"The store does not answer, so nothing was imported. The document is still here: try again in a while.")
 }
 
 func (q *request) importBusy(form *importForm) error {
 	q.w.Header().Set("Retry-After", "10")
-	return q.showImport(http.StatusServiceUnavailable, form, "The server has enough to do with other documents. This one is still here: try again in a moment.")
+	return q.showImport(http.StatusServiceUnavailable, form,
+		"The server has enough to do with other documents. This one is still here: try again in a moment.")
 }
 
 // readImport reads the form. It returns what it has read together with an error.
@@ -398,10 +405,15 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 	}
 	v.Summary += "."
 	if r.Parity > 0 {
-		v.Proof = "Each new flag was tried for " + count(r.Parity, "random person", "random persons") + ": here it has the same value as in the document."
+		v.Proof = "Each new flag was tried for " + count(r.Parity, "random person", "random persons") +
+			": here it has the same value as in the document."
 	}
 	if n := len(r.Left); n > 0 {
-		s := importSection{Title: would("Left out", "Would be left out"), Hint: "Change the document, or the project, and import the same document again: what is there already stays as it is.", Reasons: r.Left[:min(n, importListed)]}
+		s := importSection{
+			Title:   would("Left out", "Would be left out"),
+			Hint:    "Change the document, or the project, and import the same document again: what is there already stays as it is.",
+			Reasons: r.Left[:min(n, importListed)],
+		}
 		s.cut(n)
 		v.Sections = append(v.Sections, s)
 	}
@@ -413,41 +425,51 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 			gets[f.Key] = "for " + count(f.Changed, "person", "persons")
 		}
 	}
-	v.add(importSection{Title: would("On from the beginning", "Would be on from the beginning"), Hint: would("Programs that ask for these flags get them now, as far as their conditions let them.", "Nobody changes by a flag that is off. Programs that ask for these get them at once, as far as their conditions let them.")}, r.Active, func(key string) importItem {
+	v.add(importSection{
+		Title: would("On from the beginning", "Would be on from the beginning"),
+		Hint: would("Programs that evaluate these flags get them now, as their condition sets say.",
+			"Flags that are off change nothing. Programs that evaluate these get them at once, as their condition sets say."),
+	}, r.Active, func(key string) importItem {
 		item := importItem{Text: key, Code: true, Note: gets[key]}
 		if v.Who != "" && item.Note == "" {
 			item.Note = "for none of them"
 		}
 		return item
 	})
-	v.add(importSection{Title: would("New flags", "Flags that would be made")}, r.Flags, func(key string) importItem {
+	v.add(importSection{Title: would("New flags", "Flags to create")}, r.Flags, func(key string) importItem {
 		item := importItem{Text: key, Code: true}
 		if done {
 			item.URL = q.projectPath("/flags/" + key)
 		}
 		return item
 	})
-	v.add(importSection{Title: would("New cohorts", "Cohorts that would be made")}, r.Cohorts, func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{Title: would("New cohorts", "Cohorts to create")}, r.Cohorts,
+		func(name string) importItem { return importItem{Text: name} })
 	var empty []string
 	for _, c := range r.StaticCohorts {
 		if c.Made {
 			empty = append(empty, c.Name)
 		}
 	}
-	v.add(importSection{Title: "Static cohorts without members", Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” copy them from the other server."}, empty, func(name string) importItem { return importItem{Text: name} })
-	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged, func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{
+		Title: "Static cohorts without members",
+		Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” " +
+			"copy them from the other server.",
+	}, empty, func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged,
+		func(name string) importItem { return importItem{Text: name} })
 	return v
 }
 
 // importedFor says who would get the new flags that are on.
 func (q *request) importedFor(p *management.ImportPreview) string {
 	if p.Subjects == 0 {
-		return "Nobody has been seen yet, so it cannot be told who would get the new flags."
+		return "No persons have been seen yet, so the impact of the new flags is not known."
 	}
 	words := "Of the " + number(p.Subjects) + " persons who were seen last" + q.c.since(p.Since) + ", "
 	switch p.Changed {
 	case 0:
-		return words + "nobody would get one of the new flags."
+		return words + "no person would get one of the new flags."
 	case 1:
 		return words + "1 would get one of the new flags or more."
 	}

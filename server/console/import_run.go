@@ -2,12 +2,24 @@ package console
 
 import (
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/management"
 )
+
+func init() {
+	register(screen{
+		under: "Flags",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/import/{run}": importRunPage},
+		undo: map[string]undoer{"Import": undoImport},
+	})
+}
 
 const (
 	maxImports    = 2         // documents that are checked or imported at once
@@ -17,7 +29,7 @@ const (
 )
 
 // imports are the imports that are under way, and the latest that have ended. They are
-// about what this process does: that an import has ended well stands in the activity of
+// about what this process does: that an import has ended well stands in the audit log of
 // the project as well, and to import a document again changes nothing.
 type imports struct {
 	slots   chan struct{} // one for each document at once
@@ -175,20 +187,18 @@ func validRunID(id string) bool {
 // importRunView is the page of one import.
 type importRunView struct {
 	layout
-	ImportURL string
-	Name, By  string
-	Started   moment
-	Running   bool
-	Steps     []importStep
-	Failure   string
-	Undone    bool
+	ImportURL, Name, By string
+	Started             moment
+	Running             bool
+	Steps               []importStep
+	Failure             string
+	Undone              bool
 	importReport
 }
 
 // An importStep is a part of an import, for a bar.
 type importStep struct {
-	Name        string
-	Words       string
+	Name, Words string
 	Done, Total int
 	Waiting     bool // it has not begun
 }
@@ -209,13 +219,14 @@ func importRunPage(q *request) error {
 		return errNoRun
 	}
 	q.layout.Title = "Import of " + run.name
-	q.notice(doneWords)
+	q.notice()
 	if run.report != nil && run.report.Mark != "" && !run.undone && q.layout.Done == "" {
-		q.layout.Done = "The document was imported. Undo deletes what it has made, all of it, unless somebody has changed it since or something else uses it. Names of group types stay."
+		q.layout.Done = "The document was imported. Undo deletes what it has created, all of it, unless somebody has changed it since or " +
+			"something else uses it. Names of group types stay."
 		q.offerUndo(undo{"Import", run.id, run.report.Mark}, q.URL.Path)
 	}
 	v := &importRunView{
-		layout: q.layout, ImportURL: q.projectPath("/import"), Name: run.name, By: run.by, Started: q.c.moment(run.started), Failure: run.failure,
+		ImportURL: q.projectPath("/import"), Name: run.name, By: run.by, Started: q.c.moment(run.started), Failure: run.failure,
 		Running: run.ended.IsZero(), Undone: run.undone,
 	}
 	if run.report != nil {
@@ -224,8 +235,7 @@ func importRunPage(q *request) error {
 	if v.Running {
 		v.Steps = stepsOf(run)
 	}
-	q.render(http.StatusOK, "import_run", v)
-	return nil
+	return q.render(http.StatusOK, "import_run", v)
 }
 
 // stepsOf says how far the parts of an import are.
@@ -251,4 +261,66 @@ func stepsOf(run *importRun) (steps []importStep) {
 		last.Waiting, last.Words = false, "under way"
 	}
 	return append(steps, last)
+}
+
+// undoImport deletes what an import has made, all of it or nothing.
+func undoImport(q *request, u undo) (string, undo, error) {
+	list, cohorts, _ := strings.Cut(u.Mark, " ")
+	var made management.ImportedIDs
+	var err, err2 error
+	made.Flags, err = readIDs(list)
+	made.Cohorts, err2 = readIDs(cohorts)
+	if err != nil || err2 != nil || len(made.Flags)+len(made.Cohorts) == 0 {
+		return "", undo{}, errForm
+	}
+	err = q.c.Service.UndoImport(q.Context(), q.by, q.ref, made)
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrConflict) {
+		return "", undo{}, failed(http.StatusConflict, errUndo.title, "Nothing was changed. "+e.Text())
+	}
+	to := q.projectPath("/import")
+	if err == nil && q.c.imports.undone(q.at.Project.ID, u.Item, q.c.Now()) {
+		to = q.importPath(u.Item)
+	}
+	return to, undo{}, err
+}
+
+// idText writes IDs, of which those that follow each other are one range: 3-7,12.
+func idText(ids []int64) string {
+	ids = slices.Sorted(slices.Values(ids))
+	var parts []string
+	for len(ids) > 0 {
+		n := 1
+		for n < len(ids) && ids[n] == ids[0]+int64(n) {
+			n++
+		}
+		part := strconv.FormatInt(ids[0], 10)
+		if n > 1 {
+			part += "-" + strconv.FormatInt(ids[n-1], 10)
+		}
+		parts, ids = append(parts, part), ids[n:]
+	}
+	return strings.Join(parts, ",")
+}
+
+// readIDs reads what idText has written.
+func readIDs(s string) (ids []int64, err error) {
+	const most = 1_000_000 // IDs, more than a document has
+	if s == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		first, err := strconv.ParseInt(from, 10, 64)
+		last, err2 := strconv.ParseInt(to, 10, 64)
+		if err != nil || err2 != nil || first < 1 || last < first || last-first >= int64(most-len(ids)) {
+			return nil, errForm
+		}
+		for id := first; id <= last; id++ {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }

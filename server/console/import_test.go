@@ -23,12 +23,20 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/import", verb: "check", tested: "TestImport"},
+		action{route: "/projects/{project}/import", verb: "import", asks: who, tested: "TestRuling100UndoImport"},
+	)
+}
+
 const importPath = "/projects/1/import"
 
 // brought is a document with a flag and a cohort that can be imported, a flag that cannot,
 // and one that the project has otherwise.
 const brought = `{"flags":[
-	{"id":1,"key":"brought","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":97}],"rollout_percentage":50}]}},
+	{"id":1,"key":"brought","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":97}],
+		"rollout_percentage":50}]}},
 	{"id":2,"key":"also-brought","active":false,"filters":{"groups":[{}]}},
 	{"id":3,"key":"checkout-button","active":true,"filters":{"groups":[{}]}},
 	{"id":4,"key":"needs","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":5}]}]}}],
@@ -90,9 +98,11 @@ func TestImport(t *testing.T) {
 	page.checkPage()
 
 	check := s.checked("shop.json", brought).want(200,
-		"shop.json, 479 bytes", "2 flags and 1 cohort would be imported, 2 left out.", "Each new flag was tried for 1,000 random persons",
-		"Would be left out (2)", "flag checkout-button (id 3)", "the project has another flag with this key: they differ in", "flag needs (id 4)", "it needs the cohort with the id 5, which was not imported",
-		"Would be on from the beginning (1)", "Flags that would be made (2)", "also-brought", "Static cohorts without members (1)", "Import 2 flags and 1 cohort")
+		"shop.json, 482 bytes", "2 flags and 1 cohort would be imported, 2 left out.", "Each new flag was tried for 1,000 random persons",
+		"Would be left out (2)", "flag checkout-button (id 3)", "the project has another flag with this key: they differ in",
+		"flag needs (id 4)", "it needs the cohort with the id 5, which was not imported",
+		"Would be on from the beginning (1)", "Flags to create (2)", "also-brought", "Static cohorts without members (1)",
+		"Import 2 flags and 1 cohort")
 	if diff := cmp.Diff(before, s.keys()); diff != "" {
 		t.Fatalf("a check has stored something (-before +after)\n%s", diff)
 	}
@@ -101,7 +111,8 @@ func TestImport(t *testing.T) {
 	s.get(run).want(404, "This import is not known here")
 
 	s.sent(form, "import").leads(run)
-	done := s.get(run).want(200, "Import of shop.json", "2 flags and 1 cohort imported, 2 left out.", "Begun just now by "+address, "New flags (2)", "Left out (2)")
+	done := s.get(run).want(200, "Import of shop.json", "2 flags and 1 cohort imported, 2 left out.", "Begun just now by "+address,
+		"New flags (2)", "Left out (2)")
 	done.checkPage()
 	if !strings.Contains(done.body, `<a href="/console/projects/1/flags/brought">`) || strings.Contains(done.body, "data-poll") {
 		t.Errorf("the page of an import that has ended:\n%s", done.body)
@@ -115,7 +126,8 @@ func TestImport(t *testing.T) {
 	}
 	s.get(importPath).want(200, "Imports of the last hour", "shop.json", "2 flags and 1 cohort imported")
 	s.sent(form, "import").leads(run) // once more, as a browser that is asked to reload
-	again := s.checked("shop.json", brought).want(200, "Nothing would be imported, 3 there already, 2 left out.", "Already there (3)", "Check it again")
+	again := s.checked("shop.json", brought).want(200, "Nothing would be imported, 3 there already, 2 left out.", "Already there (3)",
+		"Preview again")
 	if strings.Contains(again.body, `value="import"`) {
 		t.Error("the page offers an import of nothing")
 	}
@@ -139,9 +151,12 @@ func TestImportRefusals(t *testing.T) {
 		t.Error("the field does not lead to the error")
 	}
 
-	uploaded := s.checked("odd.json", `{"flags":7}`).want(422, "The member flags: Want a list", "The document odd.json (11 bytes) is still here")
-	s.do(s.multi(importPath, with(uploaded.form("import"), "do", "check"), "good.json", []byte(brought))).want(200, "good.json", "2 flags and 1 cohort would be imported")
-	s.do(s.multi(importPath, with(uploaded.form("import"), "do", "check", "text", brought), "", nil)).want(200, "pasted document", "2 flags and 1 cohort would be imported")
+	uploaded := s.checked("odd.json", `{"flags":7}`).want(422, "The member flags: Want a list",
+		"The document odd.json (11 bytes) is still here")
+	s.do(s.multi(importPath, with(uploaded.form("import"), "do", "check"), "good.json", []byte(brought))).want(200, "good.json",
+		"2 flags and 1 cohort would be imported")
+	s.do(s.multi(importPath, with(uploaded.form("import"), "do", "check", "text", brought), "", nil)).want(200, "pasted document",
+		"2 flags and 1 cohort would be imported")
 
 	good := s.checked("good.json", brought).form("import")
 	for name, form := range map[string]url.Values{
@@ -170,7 +185,8 @@ func TestImportStoreDown(t *testing.T) {
 	s.get(importPath+"/"+strings.Repeat("a", 26)).want(200, "Nothing was imported: The program has failed.")
 
 	s.broken.importing = func() error { return errBroken }
-	down := s.sent(form, "import").want(503, "The store does not answer, so nothing was imported", "The document shop.json (479 bytes) is still here", "nothing was imported")
+	down := s.sent(form, "import").want(503, "The store does not answer, so nothing was imported",
+		"The document shop.json (482 bytes) is still here", "nothing was imported")
 	down.checkPage()
 	s.get(importPath+"/"+form.Get("run")).want(200, "Nothing was imported: The store does not answer").checkPage()
 	s.broken.importing = nil
@@ -203,7 +219,8 @@ func TestImportUnderWay(t *testing.T) {
 		<-begun
 	}
 	run := importPath + "/" + forms[0].Get("run")
-	under := s.get(run).want(200, "Importing shop-0.json", "Make cohorts waits Make flags waits Try the new flags waits Store them waits", "the import goes on")
+	under := s.get(run).want(200, "Importing shop-0.json", "Make cohorts waits Make flags waits Try the new flags waits Store them waits",
+		"the import goes on")
 	under.checkPage()
 	if !strings.Contains(under.body, `id="progress" data-poll`) {
 		t.Error("the page does not look again")
@@ -233,7 +250,7 @@ func TestImportForgotten(t *testing.T) {
 	s.get("/projects/2" + run).want(404)
 	s.get("/projects/2/export").want(404)
 	now = now.Add(time.Hour + time.Minute)
-	s.get("/projects/1"+run).want(404, "This import is not known here", "activity of the project")
+	s.get("/projects/1"+run).want(404, "This import is not known here", "audit log of the project")
 	if strings.Contains(s.get(importPath).body, "shop.json") {
 		t.Error("the list has an import that is forgotten")
 	}
@@ -247,8 +264,14 @@ func TestImportSteps(t *testing.T) {
 	}{
 		{"", 0, 0, []string{"Make cohorts: waits", "Make flags: waits", "Try the new flags: waits", "Store them: waits"}},
 		{"cohorts", 1, 2, []string{"Make cohorts: 1 of 2", "Make flags: waits", "Try the new flags: waits", "Store them: waits"}},
-		{"flags", 4000, 10_000, []string{"Make cohorts: done", "Make flags: 4,000 of 10,000", "Try the new flags: waits", "Store them: waits"}},
-		{"subjects", 50, 1000, []string{"Make cohorts: done", "Make flags: done", "Try the new flags: 50 of 1,000 random persons", "Store them: waits"}},
+		{
+			"flags", 4000, 10_000,
+			[]string{"Make cohorts: done", "Make flags: 4,000 of 10,000", "Try the new flags: waits", "Store them: waits"},
+		},
+		{
+			"subjects", 50, 1000,
+			[]string{"Make cohorts: done", "Make flags: done", "Try the new flags: 50 of 1,000 random persons", "Store them: waits"},
+		},
 		{"subjects", 1000, 1000, []string{"Make cohorts: done", "Make flags: done", "Try the new flags: done", "Store them: under way"}},
 	} {
 		if diff := cmp.Diff(tt.want, console.ImportSteps(tt.what, tt.done, tt.total)); diff != "" {
@@ -261,7 +284,8 @@ func TestImportSteps(t *testing.T) {
 func TestImportTooLarge(t *testing.T) {
 	s := newSite(t)
 	const head = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"large.json\"\r\n\r\n"
-	r := httptest.NewRequestWithContext(t.Context(), "POST", "https://flags.example.com/console"+importPath, io.MultiReader(strings.NewReader(head), io.LimitReader(blanks{}, flags.MaxDocument*2)))
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "https://flags.example.com/console"+importPath,
+		io.MultiReader(strings.NewReader(head), io.LimitReader(blanks{}, flags.MaxDocument*2)))
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	s.do(r).want(413, "The document is larger than 64 MiB.").checkPage()
@@ -281,7 +305,8 @@ func (blanks) Read(b []byte) (int, error) {
 func TestImportScripts(t *testing.T) {
 	s := newSite(t)
 	const script = `<script>alert(1)</script>`
-	document := strings.ReplaceAll(`{"flags":[{"key":"SCRIPT","active":true,"filters":{"groups":[{}]}}],"cohorts":[{"id":1,"name":"SCRIPT","is_static":true}],"group_type_mapping":{"0":"SCRIPT"}}`, "SCRIPT", script)
+	document := strings.ReplaceAll(`{"flags":[{"key":"SCRIPT","active":true,"filters":{"groups":[{}]}}],"cohorts":[{"id":1,
+		"name":"SCRIPT","is_static":true}],"group_type_mapping":{"0":"SCRIPT"}}`, "SCRIPT", script)
 	check := s.checked(`x"`+script+`.json`, document).want(200, "1 cohort would be imported, 1 left out.")
 	form := check.form("import")
 	s.sent(form, "import").leads(importPath + "/" + form.Get("run"))
@@ -305,7 +330,8 @@ func TestImportMember(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	s := newSite(t)
-	_, err := s.service.ImportDefinitions(t.Context(), s.owner, "1", []byte(`[{"key":"old","active":false,"archived":true,"filters":{"groups":[{}]}}]`), management.ImportOptions{})
+	_, err := s.service.ImportDefinitions(t.Context(), s.owner, "1",
+		[]byte(`[{"key":"old","active":false,"archived":true,"filters":{"groups":[{}]}}]`), management.ImportOptions{})
 	fatal(t, err)
 	for _, tt := range []struct{ query, file string }{
 		{"", "shop.json"},
@@ -314,7 +340,9 @@ func TestExport(t *testing.T) {
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			a := s.get("/projects/1/export" + tt.query).want(200)
-			if a.header.Get("Content-Type") != "application/json" || a.header.Get("Content-Disposition") != `attachment; filename="`+tt.file+`"` || a.header.Get("Cache-Control") != "no-store" {
+			if a.header.Get("Content-Type") != "application/json" ||
+				a.header.Get("Content-Disposition") != `attachment; filename="`+tt.file+`"` ||
+				a.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("headers: %v", a.header)
 			}
 			var document struct {
@@ -354,5 +382,5 @@ func TestUploadsAreBounded(t *testing.T) {
 			t.Errorf("half a form: status %d", status)
 		}
 	}
-	s.do(form()).want(200, "What an import would do")
+	s.do(form()).want(200, "Import preview")
 }

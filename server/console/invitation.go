@@ -12,17 +12,15 @@ import (
 // An invitationView is the page of a link that makes its reader a member.
 type invitationView struct {
 	layout
-	Organization string
-	Address      string
-	HasAccount   bool
-	Joins        bool   // the user who is signed in is invited
-	Other        string // the user who is signed in is another one
-	SignIn       string
-	Next         string // this page, below the prefix
-	Error        string
+	Organization, Address string
+	HasAccount            bool
+	Joins                 bool   // the user who is signed in is invited
+	Other                 string // the user who is signed in is another one
+	SignIn                string
+	Next                  string // this page, below the prefix
+	checked
 
-	FirstName, LastName                          string
-	FirstNameError, LastNameError, PasswordError string
+	FirstName, LastName string
 }
 
 // showInvitation shows what an invitation is for, and what was typed.
@@ -36,7 +34,10 @@ func (q *request) showInvitation(status int, fill func(*invitationView)) error {
 		return err
 	}
 	q.layout.Title = "Join " + offer.Organization
-	v := &invitationView{layout: q.layout, Organization: offer.Organization, Address: offer.Email, HasAccount: offer.HasAccount, FirstName: offer.FirstName, Next: "/join/" + q.PathValue("token")}
+	v := &invitationView{
+		Organization: offer.Organization, Address: offer.Email, HasAccount: offer.HasAccount, FirstName: offer.FirstName,
+		Next: "/join/" + q.PathValue("token"),
+	}
 	v.SignIn = q.c.Prefix + "/signin?next=" + url.QueryEscape(v.Next)
 	switch {
 	case by == nil:
@@ -48,8 +49,7 @@ func (q *request) showInvitation(status int, fill func(*invitationView)) error {
 	if fill != nil {
 		fill(v)
 	}
-	q.render(status, "invitation", v)
-	return nil
+	return q.render(status, "invitation", v)
 }
 
 // acceptInvitation makes the user who is signed in a member, or a new account with the
@@ -75,16 +75,7 @@ func (q *request) acceptInvitation() error {
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr != "token" {
 		return q.showInvitation(pageOf(e).status, func(v *invitationView) {
 			v.FirstName, v.LastName = first, last
-			switch e.Attr {
-			case "first_name":
-				v.FirstNameError = e.Text()
-			case "last_name":
-				v.LastNameError = e.Text()
-			case "password":
-				v.PasswordError = e.Text()
-			default:
-				v.Error = e.Text()
-			}
+			v.place(e, map[string]string{"first_name": "first_name", "last_name": "last_name", "password": "password"})
 		})
 	}
 	if err != nil {

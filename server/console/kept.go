@@ -12,6 +12,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		scope: everybody, pages: map[string]page{"GET /ready": ready},
+	})
+	register(screen{
+		scope: signedIn, pages: map[string]page{"GET /back": backPage},
+	})
+}
+
 // A keptForm is a form that was sent after its session had ended. It travels through the
 // pages of signing in, and is sent once more then: nothing typed is lost, also without a
 // script (management.md §5.11).
@@ -49,7 +58,7 @@ func ready(q *request) error {
 // backPage is where somebody comes who has signed in beside a form.
 func backPage(q *request) error {
 	q.layout.Title = "You are signed in"
-	return q.show("back", &keptForm{layout: q.layout})
+	return q.render(http.StatusOK, "back", &keptForm{})
 }
 
 // keepPosted answers a form that was sent by nobody: with the page to sign in, which has
@@ -85,8 +94,7 @@ func (q *request) keepPosted() error {
 		v.Error = "You are signed out, and nothing was saved. The form is too large to be kept: " +
 			"sign in in another tab, go back here, and send it again."
 	}
-	q.render(http.StatusUnauthorized, "signin", v)
-	return nil
+	return q.askToSignIn(http.StatusUnauthorized, v)
 }
 
 // textParts reads the fields of a form with files, but for its files.
@@ -144,6 +152,5 @@ func (f *keptForm) hidden() []hidden {
 func (q *request) goOn(form *keptForm) error {
 	q.layout.User, q.layout.Email = nameOf(q.by.User), q.by.User.Email
 	q.layout.Title = "You are signed in"
-	form.layout = q.layout
-	return q.show("back", form)
+	return q.render(http.StatusOK, "back", form)
 }

@@ -39,7 +39,8 @@ func TestRuling98WithoutScript(t *testing.T) {
 	a.checkPage()
 	a = s.post("/signin", with(a.form(""), "email", address, "password", password)).want(200, "You are signed in", "is still here")
 	a.checkPage()
-	if got := a.form(""); got.Get("name") != form.Get("name") || got.Get("do") != "save" || !strings.Contains(a.body, `action="/console`+path+`"`) {
+	if got := a.form(""); got.Get("name") != form.Get("name") || got.Get("do") != "save" ||
+		!strings.Contains(a.body, `action="/console`+path+`"`) {
 		t.Fatalf("the form is %v, want what was sent", got)
 	}
 	s.token = a.cookie().Value
@@ -51,7 +52,9 @@ func TestRuling98WithoutScript(t *testing.T) {
 	// With a second factor.
 	setup, err := s.service.StartTwoFactor(t.Context(), s.owner, "@me")
 	fatal(t, err)
-	fatal(t, s.service.ConfirmTwoFactor(t.Context(), s.owner, "@me", management.TwoFactorPatch{Token: optional.Of(json.RawMessage(`"` + authenticatorCode(t, setup.Secret) + `"`))}))
+	fatal(t, s.service.ConfirmTwoFactor(t.Context(), s.owner, "@me", management.TwoFactorPatch{
+		Token: optional.Of(json.RawMessage(`"` + authenticatorCode(t, setup.Secret) + `"`)),
+	}))
 	codes, err := s.service.NewBackupCodes(t.Context(), s.owner, "@me")
 	fatal(t, err)
 	s.token = "ended"
@@ -77,11 +80,13 @@ func TestRuling98Kept(t *testing.T) {
 	}
 	large := s.post("/projects/1/flags/1", url.Values{"name": {strings.Repeat("x", 1<<20)}}).want(401, "The form is too large to be kept")
 	large.checkPage()
-	parts := s.do(s.multi("/projects/1/import", url.Values{"text": {"pasted text"}, "do": {"check"}}, "flags.json", []byte("of a file"))).want(401)
+	parts := s.do(s.multi("/projects/1/import", url.Values{"text": {"pasted text"}, "do": {"check"}}, "flags.json",
+		[]byte("of a file"))).want(401)
 	if strings.Contains(parts.body, "of a file") {
 		t.Error("a page has a file")
 	}
-	a := s.post("/signin", with(parts.form(""), "email", address, "password", password)).want(200, "It is without the file, which has to be chosen again.")
+	a := s.post("/signin", with(parts.form(""), "email", address, "password", password)).want(200,
+		"It is without the file, which has to be chosen again.")
 	a.checkPage()
 	if got := a.form(""); got.Get("text") != "pasted text" || !strings.Contains(a.body, `enctype="multipart/form-data"`) {
 		t.Errorf("the form is %v, want the text", got)

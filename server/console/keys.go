@@ -11,6 +11,21 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "Personal keys",
+		scope: ofAccount, pages: map[string]page{
+			"GET /me/keys":               showKeys,
+			"POST /me/keys":              createKey,
+			"GET /me/keys/{key}/roll":    askRollKey,
+			"POST /me/keys/{key}/roll":   rollKey,
+			"GET /me/keys/{key}/delete":  askDeleteKey,
+			"POST /me/keys/{key}/delete": deleteKey,
+		},
+		done: map[string]string{"key-deleted": "The key was deleted."},
+	})
+}
+
 // A keysView is the personal API keys of the user.
 type keysView struct {
 	layout
@@ -18,14 +33,12 @@ type keysView struct {
 	Action string
 	Keys   []keyRow
 	Newest string // the ID of the newest key; a form that is sent again makes no second key
-	Notice string
+	checked
 
-	Label      string
-	LabelError string
-	Reaches    []option
-	Scopes     []scopeField
-	ScopeError string
-	Projects   []option
+	Label    string
+	Reaches  []option
+	Scopes   []scopeField
+	Projects []option
 }
 
 type keyRow struct {
@@ -48,7 +61,7 @@ var keyScopes = []struct{ object, label string }{
 	{"survey", "Surveys"},
 	{"person", "Persons"},
 	{"group", "Groups"},
-	{"activity_log", "Activity"},
+	{"activity_log", "Audit log"},
 	{"project", "Projects, and their keys"},
 	{"organization", "The organization"},
 	{"organization_member", "Members and invitations"},
@@ -58,7 +71,7 @@ var keyScopes = []struct{ object, label string }{
 func (q *request) keysPath() string { return q.accountPath() + "/keys" }
 
 func showKeys(q *request) error {
-	q.notice(doneWords)
+	q.notice()
 	return q.keys(http.StatusOK, new(keysView))
 }
 
@@ -72,8 +85,7 @@ func (q *request) keys(status int, v *keysView) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Personal keys"
-	v.layout, v.Tabs, v.Action, v.Label = q.layout, q.accountTabs(), q.keysPath(), q.PostForm.Get("label")
+	v.Tabs, v.Action, v.Label = q.accountTabs(), q.keysPath(), q.PostForm.Get("label")
 	chosen := q.PostForm.Get("reach")
 	v.Reaches = []option{
 		{Value: "chosen", Label: "only what is chosen below", Selected: chosen != "all"},
@@ -88,7 +100,7 @@ func (q *request) keys(status int, v *keysView) error {
 			{Value: "write", Label: "read and change", Selected: given == "write"},
 		}})
 	}
-	v.Projects = []option{{Value: "", Label: "all projects"}}
+	v.Projects = options("", "all projects")
 	for _, p := range projects {
 		p.Selected = p.Value == q.PostForm.Get("project")
 		v.Projects = append(v.Projects, p)
@@ -97,12 +109,14 @@ func (q *request) keys(status int, v *keysView) error {
 		v.Newest = list[0].ID
 	}
 	for _, k := range list {
-		row := keyRow{Label: k.Label, Mask: k.Mask, May: mayWords(k, projects), Created: q.c.moment(k.Created), Used: q.c.momentOf(k.LastUsed), Rolled: q.c.momentOf(k.LastRolled)}
+		row := keyRow{
+			Label: k.Label, Mask: k.Mask, May: mayWords(k, projects), Created: q.c.moment(k.Created), Used: q.c.momentOf(k.LastUsed),
+			Rolled: q.c.momentOf(k.LastRolled),
+		}
 		row.Roll, row.Delete = v.Action+"/"+k.ID+"/roll", v.Action+"/"+k.ID+"/delete"
 		v.Keys = append(v.Keys, row)
 	}
-	q.render(status, "keys", v)
-	return nil
+	return q.render(status, "keys", v)
 }
 
 // projectNames returns the projects of the user as options.
@@ -166,7 +180,10 @@ func createKey(q *request) error {
 		return err
 	}
 	if len(list) > 0 && list[0].ID != q.PostForm.Get("newest") {
-		return q.keys(http.StatusConflict, &keysView{Notice: "The key “" + list[0].Label + "” was made after this page was loaded, and no other one now. If its value is lost, roll or delete it."})
+		v := new(keysView)
+		v.fail("", "The key “%s” was created after this page was loaded, and no other one now. If its value is lost, roll or delete it.",
+			list[0].Label)
+		return q.keys(http.StatusConflict, v)
 	}
 	var scopes []string
 	if q.PostForm.Get("reach") == "all" {
@@ -178,23 +195,23 @@ func createKey(q *request) error {
 			}
 		}
 	}
-	patch := management.KeyPatch{Label: optional.Of(q.PostForm.Get("label")), Scopes: optional.Of(must(json.Marshal(append([]string{}, scopes...))))}
+	patch := management.KeyPatch{
+		Label: optional.Of(q.PostForm.Get("label")), Scopes: optional.Of(must(json.Marshal(append([]string{}, scopes...)))),
+	}
 	if project := q.PostForm.Get("project"); project != "" {
 		patch.Projects = optional.Of(json.RawMessage("[" + strconv.Itoa(atoi(project)) + "]"))
 	}
 	k, err := q.c.Service.CreateKey(q.Context(), q.by, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		v := new(keysView)
-		switch {
-		case e.Attr == "label":
-			v.LabelError = e.Text()
-		case e.Attr == "scopes" && len(scopes) == 0:
-			v.ScopeError = "Choose something that the key may do."
-		case e.Attr != "":
-			v.ScopeError = e.Text()
-		default:
-			v.Notice = e.Text()
+		if e.Attr == "scopes" && len(scopes) == 0 {
+			v.fail("reach", "Choose something that the key may do.")
 		}
+		field := e.Attr
+		if field != "" && field != "label" {
+			field = "reach"
+		}
+		v.fail(field, "%s", e.Text())
 		return q.keys(pageOf(e).status, v)
 	}
 	if err != nil {
@@ -222,7 +239,10 @@ func (q *request) askKey(status int, roll bool, refusal string) error {
 	}
 	v := &confirmView{Cancel: q.keysPath(), Hidden: []hidden{{"mask", k.Mask}}, Refusal: refusal}
 	if roll {
-		v.Text, v.Button = []string{"The key gets another value, which is shown once. The value that begins and ends with " + k.Mask + " is not valid any more.", cannotBeUndone}, "Roll it"
+		v.Text, v.Button = []string{
+			"The key gets another value, which is shown once. The value that begins and ends with " + k.Mask + " is not valid any more.",
+			cannotBeUndone,
+		}, "Roll it"
 		return q.confirm(status, "Roll the key “"+k.Label+"”?", v)
 	}
 	v.Text, v.Button, v.Danger = []string{"Programs that use it cannot use the API any more.", cannotBeUndone}, "Delete it", true

@@ -5,41 +5,58 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		title: "Members", under: "Settings",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/settings/members":                            showMembers,
+			"POST /projects/{project}/settings/members":                           forAdministrators(inviteMember),
+			"POST /projects/{project}/settings/members/{user}":                    forAdministrators(changeLevel),
+			"GET /projects/{project}/settings/members/{user}/remove":              askRemoveMember,
+			"POST /projects/{project}/settings/members/{user}/remove":             forAdministrators(removeMember),
+			"POST /projects/{project}/settings/invitations/{invitation}/withdraw": forAdministrators(withdrawInvitation),
+		},
+		done: map[string]string{
+			"level":     "The level was changed.",
+			"removed":   "The member was removed.",
+			"withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
+		},
+		undo: map[string]undoer{"Member": undoMember},
+	})
+}
+
 type memberListView struct {
 	layout
-	Tabs         []navItem
-	May          bool // the user is an administrator
-	Organization string
-	Action       string
-	Members      []memberListRow
-	Invitations  []invitationRow
-	Cut          int // invitations that are not listed
-	Range        string
-	Older, Newer string
-	Mail         bool
-	Notice       string
+	Tabs                 []navItem
+	May                  bool // the user is an administrator
+	Organization, Action string
+	Members              []memberListRow
+	Invitations          []invitationRow
+	Cut                  int // invitations that are not listed
+	pager
+	Mail bool
+	checked
 
-	Email, FirstName           string
-	EmailError, FirstNameError string
-	Levels                     []option
-	LevelError                 string
+	Email, FirstName string
+	Levels           []option
 }
 
 type memberListRow struct {
-	ID, Name, Email string
-	Level           string
-	Was             int
-	Levels          []option // none: the user may not change it
-	TwoFactor       bool
-	Self            bool
-	Joined          moment
-	Action          string
-	Remove          string // the page that asks; "": the user may not
+	ID, Name, Email, Level string
+	Was                    int
+	Levels                 []option // none: the user may not change it
+	TwoFactor, Self        bool
+	Joined                 moment
+	Action                 string
+	Remove                 string // the page that asks; "": the user may not
 }
 
 type invitationRow struct {
@@ -57,8 +74,15 @@ const (
 func (q *request) membersPath() string { return q.settingsPath() + "/members" }
 
 func showMembers(q *request) error {
-	q.notice(doneWords)
+	q.notice()
 	return q.members(http.StatusOK, new(memberListView))
+}
+
+// noticed returns a list of members with a notice.
+func noticed(notice string) *memberListView {
+	v := new(memberListView)
+	v.fail("", "%s", notice)
+	return v
 }
 
 // levelOptions are the levels that a user may give.
@@ -74,23 +98,25 @@ func levelOptions(own, chosen int) (list []option) {
 // members shows the members of the organization, and what v says of the form.
 func (q *request) members(status int, v *memberListView) error {
 	organization := q.at.Organization.ID.String()
-	page := max(1, atoi(q.Form.Get("page")))
-	list, err := q.c.Service.ListMembers(q.Context(), q.by, organization, membersOnPage, (page-1)*membersOnPage)
+	page := pageNumber(q.Form)
+	found, err := q.c.Service.ListMembers(q.Context(), q.by, organization, membersOnPage, (page-1)*membersOnPage)
 	if err != nil {
 		return err
 	}
-	if page > 1 && len(list.Items) == 0 {
+	if page > 1 && len(found.Items) == 0 {
 		return errNoPage
 	}
-	q.layout.Title = "Members"
-	v.layout, v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.layout, q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(), q.c.Service.MailAvailable()
+	v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(),
+		q.c.Service.MailAvailable()
 	if v.Levels == nil {
 		v.Levels = levelOptions(q.at.Level, management.LevelMember)
 	}
-	for _, m := range list.Items {
+	for _, m := range found.Items {
 		row := memberListRow{
-			ID: m.User.UUID.String(), Name: fullName(m.User.FirstName, m.User.LastName, ""), Email: m.User.Email, Level: levelWords[m.Level], Was: m.Level,
-			TwoFactor: m.Is2FAEnabled, Self: m.User.ID == q.by.User.ID, Joined: q.c.moment(m.JoinedAt), Action: v.Action + "/" + m.User.UUID.String(),
+			ID: m.User.UUID.String(), Name: fullName(m.User.FirstName, m.User.LastName, ""), Email: m.User.Email,
+			Level: levelWords[m.Level], Was: m.Level,
+			TwoFactor: m.Is2FAEnabled, Self: m.User.ID == q.by.User.ID, Joined: q.c.moment(m.JoinedAt),
+			Action: v.Action + "/" + m.User.UUID.String(),
 		}
 		if v.May && m.Level <= q.at.Level {
 			row.Levels = levelOptions(q.at.Level, m.Level)
@@ -100,14 +126,7 @@ func (q *request) members(status int, v *memberListView) error {
 		}
 		v.Members = append(v.Members, row)
 	}
-	first := (page-1)*membersOnPage + 1
-	v.Range = number(first) + " to " + number(first+len(v.Members)-1) + " of " + count(list.Total, "member", "members")
-	if page > 1 {
-		v.Newer = v.Action + "?page=" + strconv.Itoa(page-1)
-	}
-	if page*membersOnPage < list.Total {
-		v.Older = v.Action + "?page=" + strconv.Itoa(page+1)
-	}
+	v.pager = listing{path: v.Action}.page(page, membersOnPage, len(v.Members), found.Total, "member", "members")
 	if v.May {
 		invitations, err := q.c.Service.ListInvitations(q.Context(), q.by, organization, invitationsListed, 0)
 		if err != nil {
@@ -121,8 +140,7 @@ func (q *request) members(status int, v *memberListView) error {
 			})
 		}
 	}
-	q.render(status, "members", v)
-	return nil
+	return q.render(status, "members", v)
 }
 
 // atoi returns a whole number, or 0.
@@ -138,29 +156,22 @@ func inviteMember(q *request) error {
 	i, err := q.c.Service.Invite(q.Context(), q.by, q.at.Organization.ID.String(), management.InvitationPatch{
 		Email: optional.Of(v.Email), FirstName: optional.Of(v.FirstName), Level: optional.Of(level), ShowLink: optional.Of(true),
 	})
-	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) && !errors.Is(e, management.ErrNotFound) {
-		switch e.Attr {
-		case "target_email":
-			v.EmailError = e.Text()
-		case "first_name":
-			v.FirstNameError = e.Text()
-		case "level":
-			v.LevelError = e.Text()
-		default:
-			v.Notice = e.Text()
-		}
+	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) &&
+		!errors.Is(e, management.ErrNotFound) {
+		v.place(e, map[string]string{"target_email": "email", "first_name": "first_name", "level": "level"})
 		return q.members(pageOf(e).status, v)
 	}
 	if err != nil {
 		return err
 	}
-	text := "Hand this link to the reader of " + i.Email + ", in a way that nobody else reads."
+	text := "Hand this link to the reader of " + i.Email + ", in a way that no one else reads."
 	if i.Mailed {
 		text = "A message with a link is on its way to " + i.Email + ". You can also hand over this link yourself."
 	}
 	return q.showOnce("Invited", &shownView{
 		Text:  text + " It is shown only now, works once, and is valid for three days.",
-		Label: "Link for " + i.Email, Value: q.origin() + q.c.Prefix + "/join/" + path.Base(i.Link), Back: q.membersPath(), BackName: "To the members",
+		Label: "Link for " + i.Email, Value: q.origin() + q.c.Prefix + "/join/" + path.Base(i.Link), Back: q.membersPath(),
+		BackName: "To the members",
 	})
 }
 
@@ -203,11 +214,14 @@ func changeLevel(q *request) error {
 	}
 	level, was := atoi(q.PostForm.Get("level")), atoi(q.PostForm.Get("was"))
 	if m.Level != was && m.Level != level {
-		return q.members(http.StatusConflict, &memberListView{Notice: "Somebody else has changed the level of " + memberName(m) + " meanwhile, to " + levelWords[m.Level] + ". Choose again if you want another one."})
+		return q.members(http.StatusConflict,
+			noticed("Somebody else has changed the level of "+memberName(m)+" meanwhile, to "+levelWords[m.Level]+". Choose again if "+
+				"you want another one."))
 	}
-	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), m.User.UUID.String(), management.MemberPatch{Level: optional.Of(level)})
+	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), m.User.UUID.String(),
+		management.MemberPatch{Level: optional.Of(level)})
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
-		return q.members(http.StatusUnprocessableEntity, &memberListView{Notice: memberName(m) + " stays " + levelWords[m.Level] + ": " + e.Text()})
+		return q.members(http.StatusUnprocessableEntity, noticed(memberName(m)+" stays "+levelWords[m.Level]+": "+e.Text()))
 	}
 	if err != nil {
 		return err
@@ -224,7 +238,7 @@ func (q *request) removal(status int, refusal string) error {
 		return err
 	}
 	v := &confirmView{
-		Text:   []string{"The account stays, and so does what it has made. To come back it needs another invitation."},
+		Text:   []string{"The account stays, and so does what it has created. To come back it needs another invitation."},
 		Button: "Remove " + memberName(m), Danger: true, Cancel: q.membersPath(), Refusal: refusal,
 	}
 	title := "Remove " + memberName(m) + " from " + q.at.Organization.Name + "?"
@@ -250,4 +264,22 @@ func removeMember(q *request) error {
 		return q.redirect(q.c.Prefix + "/projects")
 	}
 	return q.redirect(q.membersPath() + "?done=removed")
+}
+
+// undoMember gives a member the level before. The mark has both levels.
+func undoMember(q *request, u undo) (string, undo, error) {
+	was, now, _ := strings.Cut(u.Mark, " ")
+	if _, err := uuid.Parse(u.Item); err != nil {
+		return "", undo{}, errForm
+	}
+	m, err := q.memberByID(u.Item)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if m.Level != atoi(now) {
+		return "", undo{}, errUndo
+	}
+	patch := management.MemberPatch{Level: optional.Of(atoi(was))}
+	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), u.Item, patch)
+	return "", undo{u.What, u.Item, now + " " + was}, err
 }

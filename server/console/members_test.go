@@ -10,6 +10,27 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{
+			route: "/projects/{project}/settings/members", irreversible: "the invitation can be withdrawn on the page",
+			tested: "TestInvite",
+		},
+		action{route: "/projects/{project}/settings/members/{user}", run: func(s *site) (string, url.Values) {
+			s.member("bob@example.com", management.LevelMember)
+			return "/projects/1/settings/members/" + s.userID("bob@example.com"), url.Values{"level": {"8"}, "was": {"1"}}
+		}},
+		action{
+			route: "/projects/{project}/settings/members/{user}/remove", asks: confirm,
+			irreversible: "the person has to agree again, by another invitation", tested: "TestMembers",
+		},
+		action{
+			route:        "/projects/{project}/settings/invitations/{invitation}/withdraw",
+			irreversible: "the link is not kept; another invitation makes another", tested: "TestInvite",
+		},
+	)
+}
+
 const membersPath = "/projects/1/settings/members"
 
 // user returns the UUID of a user.
@@ -32,14 +53,15 @@ func (s *site) level(email string) int {
 func TestMembers(t *testing.T) {
 	s := newSite(t)
 	s.member("bob@example.com", management.LevelMember)
-	s.get(membersPath).want(200, "Members of Acme", address+" you", "bob@example.com", "1 to 2 of 2 members").checkPage()
+	s.get(membersPath).want(200, "Members of Acme", address+" you", "bob@example.com", "2 members").checkPage()
 	bob := membersPath + "/" + s.user("bob@example.com")
 	s.post(bob, url.Values{"level": {"8"}, "was": {"1"}}).leads(membersPath + "?done=level")
 	if got := s.level("bob@example.com"); got != management.LevelAdmin {
 		t.Errorf("level %d", got)
 	}
 	s.get(membersPath+"?done=level").want(200, "The level was changed.").checkPage()
-	s.post(bob, url.Values{"level": {"15"}, "was": {"1"}}).want(409, "Somebody else has changed the level of bob@example.com meanwhile, to administrator.").checkPage()
+	s.post(bob, url.Values{"level": {"15"}, "was": {"1"}}).want(409,
+		"Somebody else has changed the level of bob@example.com meanwhile, to administrator.").checkPage()
 	s.post(bob, url.Values{"level": {"3"}, "was": {"8"}}).want(422, `"3" is not a valid choice.`).checkPage()
 	own := membersPath + "/" + s.user(address)
 	s.post(own, url.Values{"level": {"1"}, "was": {"15"}}).want(422, "An organization needs an owner.").checkPage()
@@ -47,11 +69,12 @@ func TestMembers(t *testing.T) {
 	s.post(own+"/remove", nil).want(422, "Cannot leave the organization as its owner.").checkPage()
 
 	s.signIn("bob@example.com") // an administrator
-	page := s.get(membersPath).want(200, "Invite somebody")
+	page := s.get(membersPath).want(200, "Invite member")
 	if strings.Contains(page.body, `value="15"`) || strings.Contains(page.body, s.user(address)+"/remove") {
 		t.Error("an administrator is offered what owners may")
 	}
-	s.post(own, url.Values{"level": {"1"}, "was": {"15"}}).want(403, "You cannot change members of a higher level than your own.").checkPage()
+	s.post(own, url.Values{"level": {"1"}, "was": {"15"}}).want(403,
+		"You cannot change members of a higher level than your own.").checkPage()
 	s.post(own+"/remove", nil).want(403)
 
 	s.signIn(address)
@@ -64,7 +87,8 @@ func TestMembers(t *testing.T) {
 	s.signIn("cyd@example.com")
 	page = s.get(membersPath).want(200, "Administrators and owners may invite people", "Leave…")
 	page.checkPage()
-	s.post(membersPath, url.Values{"email": {"x@example.com"}, "level": {"1"}}).want(403, "Administrators and owners of Acme may do it; you are a member.")
+	s.post(membersPath, url.Values{"email": {"x@example.com"}, "level": {"1"}}).want(403,
+		"Administrators and owners of Acme may do it; you are a member.")
 	s.get(own+"/remove").want(403, "Only administrators and owners of Acme may do this.").checkPage()
 	s.post(own, url.Values{"level": {"1"}, "was": {"15"}}).want(403)
 	s.post(own+"/remove", nil).want(403)
@@ -119,7 +143,8 @@ func TestInvite(t *testing.T) {
 	}
 	a := s.post(link, with(join, "password", "short", "last_name", "Adams")).want(422)
 	a.checkPage()
-	if !strings.Contains(a.body, `value="Adams"`) || strings.Contains(a.body, `"short"`) || !strings.Contains(a.body, `id="password-error"`) {
+	if !strings.Contains(a.body, `value="Adams"`) || strings.Contains(a.body, `"short"`) ||
+		!strings.Contains(a.body, `id="password-error"`) {
 		t.Errorf("the page after a refused password: %s", a.body)
 	}
 	s.post(link, with(join, "first_name", "<b>", "password", password)).want(422, "not allowed").checkPage()

@@ -1,46 +1,57 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		title: "Person", under: "Persons",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/persons/{person}":  showPerson,
+			"POST /projects/{project}/persons/{person}": postPerson,
+		},
+		done: map[string]string{
+			"person-deleted":   "The person was deleted. The events stay.",
+			"person-erased":    "The person was deleted. The events are being deleted now, which may take some minutes.",
+			"property-set":     "The property is set.",
+			"property-removed": "The property is gone.",
+		},
+		undo:  map[string]undoer{"Person": undoProperty},
+		thing: &thing{scope: "Person", one: "person", many: "Persons", path: below("/persons/"), place: propertyPlace},
+	})
+}
+
 // personView is the page about one person.
 type personView struct {
 	layout
-	List       string
-	Name       string
-	Known      bool // false: the store does not answer, and only the form is shown
-	UUID       string
-	Anonymous  bool
-	Created    moment
-	Seen       moment
-	SeenWords  string // in place of Seen
-	IDs        []string
-	MoreIDs    int
-	Properties []propertyRow
-	Cut        int // properties that are not listed
-	Form       *propertyForm
-	Cohorts    []cohortLink
-	On, Off    []whyRow
-	MoreFlags  int
-	Why        string // all flags of the person, explained
-	Events     []eventRow
-	EventsHint string
-	Activity   string
-	Delete     deleteForm
+	List, Name           string
+	Known                bool // false: the store does not answer, and only the form is shown
+	UUID                 string
+	Anonymous            bool
+	Created, Seen        moment
+	SeenWords            string // in place of Seen
+	IDs                  []string
+	MoreIDs              int
+	Properties           []propertyRow
+	Cut                  int // properties that are not listed
+	Form                 *propertyForm
+	Cohorts              []cohortLink
+	On, Off              []valueRow
+	MoreFlags            int
+	Why                  string // all flags of the person, explained
+	Events               []eventRow
+	EventsHint, Activity string
+	Delete               deleteForm
 }
 
 type cohortLink struct {
-	Name   string
-	URL    string
-	Static bool
+	Name, URL string
+	Static    bool
 }
 
 // An eventRow is an event of a person.
@@ -54,10 +65,9 @@ type eventRow struct {
 
 // A deleteForm asks for the name of what is to be deleted.
 type deleteForm struct {
-	Name   string // what is to be typed
-	Typed  string
-	Error  string
-	Events bool
+	Name         string // what is to be typed
+	Typed, Error string
+	Events       bool
 }
 
 const (
@@ -79,15 +89,15 @@ func (q *request) showPerson(status int, p *management.PersonView, form *propert
 	form.options()
 	if p == nil {
 		q.layout.Title = "Person"
-		q.render(status, "person", &personView{layout: q.layout, List: q.projectPath("/persons"), Name: "Person", Form: form})
-		return nil
+		return q.render(status, "person", &personView{List: q.projectPath("/persons"), Name: "Person", Form: form})
 	}
 	id := p.ID.String()
 	q.layout.Title = cmp.Or(shorten(p.Name, 120), id)
-	q.notice(doneWords)
+	q.notice()
 	v := &personView{
-		layout: q.layout, List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p), Created: q.c.moment(p.CreatedAt),
-		Form: form, Delete: deletion, Activity: q.projectPath("/activity?" + url.Values{"scope": {"Person"}, "item": {id}}.Encode()),
+		List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p),
+		Created: q.c.moment(p.CreatedAt),
+		Form:    form, Delete: deletion, Activity: q.entriesAbout("Person", id),
 	}
 	v.Delete.Name = v.Name
 	v.IDs = p.DistinctIDs[:min(len(p.DistinctIDs), idsShown)]
@@ -107,8 +117,7 @@ func (q *request) showPerson(status int, p *management.PersonView, form *propert
 	if err := q.personEvents(v, id, len(p.DistinctIDs) > 1); err != nil {
 		return err
 	}
-	q.render(status, "person", v)
-	return nil
+	return q.render(status, "person", v)
 }
 
 func (q *request) personCohorts(v *personView, id string) error {
@@ -131,13 +140,13 @@ func (q *request) personFlags(v *personView, distinctID string) error {
 	if err != nil {
 		return err
 	}
-	why := &whyView{Action: q.projectPath("/why"), Person: distinctID}
-	v.Why = why.link("")
-	for _, row := range why.rows(reasons) {
+	explained := &explainView{Action: q.projectPath("/explain"), Person: distinctID}
+	v.Why = explained.link("")
+	for _, row := range explained.rows(reasons) {
 		switch {
 		case row.On:
 			v.On = append(v.On, row)
-		case len(v.Off) < whyListed:
+		case len(v.Off) < explainListed:
 			v.Off = append(v.Off, row)
 		default:
 			v.MoreFlags++
@@ -152,7 +161,10 @@ func (q *request) personEvents(v *personView, id string, several bool) error {
 		return err
 	}
 	for _, e := range events.Items {
-		row := eventRow{Name: e.Event, At: q.c.moment(e.Timestamp), Properties: indented(e.Properties), Count: count(len(readObject(string(e.Properties))), "property", "properties")}
+		row := eventRow{
+			Name: e.Event, At: q.c.moment(e.Timestamp), Properties: pretty(e.Properties),
+			Count: count(len(readObject(string(e.Properties))), "property", "properties"),
+		}
 		if several {
 			row.ID = e.DistinctID
 		}
@@ -166,15 +178,6 @@ func (q *request) personEvents(v *personView, id string, several bool) error {
 	return nil
 }
 
-// indented writes JSON for people.
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
 // postPerson changes a property of a person, or deletes the person.
 func postPerson(q *request) error {
 	ref := q.PathValue("person")
@@ -182,38 +185,15 @@ func postPerson(q *request) error {
 		return q.deletePerson(ref)
 	}
 	page := q.personPath(ref)
-	form := q.readPropertyForm(page)
-	service := q.c.Service
-	var p *management.PersonView
-	return q.changeProperty(form, propertyChange{
-		now: func() (json.RawMessage, error) {
-			var err error
-			if p, err = service.GetPerson(q.Context(), q.by, q.ref, ref); err != nil {
-				return nil, err
-			}
-			return p.Properties, nil
-		},
-		set: func(patch management.PropertyPatch) error {
-			_, err := service.UpdatePersonProperty(q.Context(), q.by, q.ref, ref, patch)
+	return q.changeProperty(q.readPropertyForm(page), page, q.personProperties(ref), func(status int, f *propertyForm) error {
+		if status == http.StatusServiceUnavailable {
+			return q.showPerson(status, nil, f, deleteForm{})
+		}
+		p, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, ref)
+		if err != nil {
 			return err
-		},
-		remove: func(removal management.PropertyRemoval) error {
-			_, err := service.DeletePersonProperty(q.Context(), q.by, q.ref, ref, removal)
-			return err
-		},
-		done: page, what: "Person", item: ref,
-		show: func(status int, f *propertyForm) error {
-			if status == http.StatusServiceUnavailable {
-				return q.showPerson(status, nil, f, deleteForm{})
-			}
-			if p == nil {
-				var err error
-				if p, err = service.GetPerson(q.Context(), q.by, q.ref, ref); err != nil {
-					return err
-				}
-			}
-			return q.showPerson(status, p, f, deleteForm{})
-		},
+		}
+		return q.showPerson(status, p, f, deleteForm{})
 	})
 }
 

@@ -29,7 +29,7 @@ func (q *request) namedPerson(text string) (*management.PersonView, *personChoic
 	if found.Person != nil {
 		return found.Person, nil, nil
 	}
-	choice := &personChoice{Words: "Nobody with the distinct ID, address or name " + shorten(text, 80) + " is known."}
+	choice := &personChoice{Words: "No person with the distinct ID, address or name " + shorten(text, 80) + " is known."}
 	switch {
 	case found.Namesakes:
 		choice.Words = "Several persons are called " + shorten(text, 80) + "."

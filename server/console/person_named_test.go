@@ -10,7 +10,8 @@ import (
 // choices returns what the buttons do that offer persons, by the names of the persons.
 func (a *answer) choices() map[string]string {
 	out := make(map[string]string)
-	for _, m := range regexp.MustCompile(`<button name="do" value="([^"]*)">([^<]*)</button> <code>([^<]*)</code>`).FindAllStringSubmatch(a.body, -1) {
+	choice := regexp.MustCompile(`<button name="do" value="([^"]*)">([^<]*)</button> <code>([^<]*)</code>`)
+	for _, m := range choice.FindAllStringSubmatch(a.body, -1) {
 		out[m[3]] = m[1]
 	}
 	return out
@@ -27,7 +28,7 @@ func TestRuling101Choice(t *testing.T) {
 	cohort, _, _ := strings.Cut(strings.TrimPrefix(made.header.Get("Location"), "/console"), "?")
 	made = s.post("/projects/1/features/new", url.Values{"name": {"Tour"}, "stage": {"beta"}, "do": {"save"}}).want(303)
 	feature, _, _ := strings.Cut(strings.TrimPrefix(made.header.Get("Location"), "/console"), "?")
-	for _, tt := range []struct{ page, do, in string }{{cohort, "add-member", "Persons in it"}, {feature, "enrol", "Who has enrolled"}} {
+	for _, tt := range []struct{ page, do, in string }{{cohort, "add-member", "Persons in it"}, {feature, "enrol", "Enrollments"}} {
 		s.get(tt.page).want(200).checkPage()
 		post := func(do, person string) *answer { return s.post(tt.page, url.Values{"do": {do}, "person": {person}}) }
 		listed := func(id string) bool {
@@ -35,7 +36,7 @@ func TestRuling101Choice(t *testing.T) {
 			return strings.Contains(rows, id)
 		}
 		post(tt.do, " ").want(422, "Name a person").checkPage()
-		post(tt.do, "Charles").want(422, "Nobody with the distinct ID, address or name Charles is known.").checkPage()
+		post(tt.do, "Charles").want(422, "No person with the distinct ID, address or name Charles is known.").checkPage()
 		several := post(tt.do, "ada lovelace").want(422, "Several persons are called ada lovelace.", "user-002", "user-003")
 		several.checkPage()
 		if !strings.Contains(several.body, `value="ada lovelace"`) {

@@ -13,6 +13,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	register(screen{
+		title: "Persons", entry: 4, path: "/persons",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/persons": listPersons},
+	})
+}
+
 // personsView is the list of persons, or of those that a search has found.
 type personsView struct {
 	layout
@@ -21,13 +28,13 @@ type personsView struct {
 	Operators []optionGroup
 	Names     []string // of properties, to choose from
 	Tabs      []stateTab
-	Errors    map[string]string
-	Rows      []personRow
-	Filtered  bool
-	Looked    string // how far a search has looked that has not come to its end
-	Clear     string
-	First     string // the first page; "" if it is this one
-	Next      string
+	checked
+	Rows     []personRow
+	Filtered bool
+	Looked   string // how far a search has looked that has not come to its end
+	Clear    string
+	First    string // the first page; "" if it is this one
+	Next     string
 }
 
 // personsQuery is what the URL of the list says.
@@ -44,7 +51,9 @@ type personRow struct {
 }
 
 func readPersonsQuery(v url.Values) personsQuery {
-	return personsQuery{strings.TrimSpace(v.Get("q")), strings.TrimSpace(v.Get("property")), v.Get("operator"), v.Get("value"), v.Get("after")}
+	return personsQuery{
+		strings.TrimSpace(v.Get("q")), strings.TrimSpace(v.Get("property")), v.Get("operator"), v.Get("value"), v.Get("after"),
+	}
 }
 
 // encode returns the query of a URL, with what is not empty.
@@ -98,9 +107,8 @@ func operatorChoices(chosen string) []optionGroup {
 
 func listPersons(q *request) error {
 	asked := readPersonsQuery(q.Form)
-	q.layout.Title = "Persons"
-	q.notice(doneWords)
-	v := &personsView{layout: q.layout, Action: q.projectPath("/persons"), Query: asked, Errors: make(map[string]string), Operators: operatorChoices(asked.Operator)}
+	q.notice()
+	v := &personsView{Action: q.projectPath("/persons"), Query: asked, Operators: operatorChoices(asked.Operator)}
 	var err error
 	if v.Tabs, err = q.personTabs(""); err != nil {
 		return err
@@ -114,19 +122,19 @@ func listPersons(q *request) error {
 	}
 	filters, field, wrong := asked.filters()
 	if wrong != "" {
-		v.Errors[field] = wrong
-		q.render(http.StatusUnprocessableEntity, "persons", v)
-		return nil
+		v.fail(field, "%s", wrong)
+		return q.render(http.StatusUnprocessableEntity, "persons", v)
 	}
-	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{Text: asked.Search, Properties: filters, After: asked.After}, pageSize)
+	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{
+		Text: asked.Search, Properties: filters, After: asked.After,
+	}, pageSize)
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
 		field := map[string]string{"search": "q", "properties": "value"}[e.Attr]
 		if field == "" {
 			return errNoPage // the place in the list was made up
 		}
-		v.Errors[field] = e.Text()
-		q.render(http.StatusUnprocessableEntity, "persons", v)
-		return nil
+		v.fail(field, "%s", e.Text())
+		return q.render(http.StatusUnprocessableEntity, "persons", v)
 	}
 	if err != nil {
 		return err
@@ -135,8 +143,7 @@ func listPersons(q *request) error {
 		v.Rows = append(v.Rows, q.personRow(p))
 	}
 	v.paging(found)
-	q.render(http.StatusOK, "persons", v)
-	return nil
+	return q.render(http.StatusOK, "persons", v)
 }
 
 func (v *personsView) paging(found *management.FoundPersons) {
@@ -170,7 +177,7 @@ func (q *request) personTabs(current string) ([]stateTab, error) {
 
 // propertyNames returns the names of properties that some persons have.
 func (q *request) propertyNames() ([]string, error) {
-	persons, err := q.newestPersons(whySuggested)
+	persons, err := q.newestPersons(personsSuggested)
 	return namesIn(persons), err
 }
 

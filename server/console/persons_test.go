@@ -15,6 +15,35 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/persons/{person}", verb: "set", why: named, run: func(s *site) (string, url.Values) {
+			page := s.personPage("user-001")
+			return page, with(s.get(page+"?edit=plan").form("property"), "value", "gold", "do", "set")
+		}},
+		action{route: "/projects/{project}/persons/{person}", verb: "unset", why: named, run: func(s *site) (string, url.Values) {
+			page := s.personPage("user-001")
+			return page, with(s.get(page+"?edit=plan").form("property"), "do", "unset")
+		}},
+		action{
+			route: "/projects/{project}/persons/{person}", verb: "delete", asks: confirm,
+			irreversible: "what was known of the person is gone", tested: "TestPersonDelete",
+		},
+		action{route: "/projects/{project}/groups/{type}/group", verb: "set", why: named, run: func(s *site) (string, url.Values) {
+			page := "/projects/1/groups/0/group?key=acme"
+			return page, with(s.get(page+"&edit=seats").form("property"), "value", "1", "do", "set")
+		}},
+		action{route: "/projects/{project}/groups/{type}/group", verb: "unset", why: named, run: func(s *site) (string, url.Values) {
+			page := "/projects/1/groups/0/group?key=acme"
+			return page, with(s.get(page+"&edit=seats").form("property"), "do", "unset")
+		}},
+		action{
+			route: "/projects/{project}/groups/{type}/group", verb: "delete", asks: confirm,
+			irreversible: "what was known of the group is gone", tested: "TestGroups",
+		},
+	)
+}
+
 // capture stores events as programs send them.
 func (s *site) capture(events ...capture.ClientEvent) {
 	s.t.Helper()
@@ -53,14 +82,22 @@ func (a *answer) listed() (names []string) {
 
 func TestPersons(t *testing.T) {
 	s := newSite(t)
-	s.capture(capture.ClientEvent{Name: "seen", DistinctID: "0190c8a0-0000-7000-8000-00000000000a", Properties: map[string]any{"$set": map[string]any{"<i>": "<script>alert(1)</script>"}}})
+	s.capture(capture.ClientEvent{
+		Name: "seen", DistinctID: "0190c8a0-0000-7000-8000-00000000000a",
+		Properties: map[string]any{"$set": map[string]any{"<i>": "<script>alert(1)</script>"}},
+	})
 	first := s.get("/projects/1/persons").want(200, "Persons", "company", "anonymous", "<i> <script>alert(1)</script>")
 	first.checkPage()
 	for _, tt := range []struct {
 		query string
 		want  []string
 	}{
-		{"q=user-00", []string{"user-009", "user-008", "user-007", "user-006", "user-005", "user-004", "user-003", "user-002", "user-001", "user-000"}},
+		{
+			"q=user-00",
+			[]string{
+				"user-009", "user-008", "user-007", "user-006", "user-005", "user-004", "user-003", "user-002", "user-001", "user-000",
+			},
+		},
 		{"q=USER-011%40EX", []string{"user-011"}},
 		{"q=" + url.QueryEscape("user-012@example.org"), []string{"user-012"}},
 		{"property=plan&operator=exact&value=pro&q=user-00", []string{"user-009", "user-005", "user-001"}},
@@ -84,8 +121,9 @@ func TestPersons(t *testing.T) {
 		t.Errorf("by UUID: %v", got)
 	}
 	for query, want := range map[string]string{
-		"value=pro": "Name the property", "property=plan&operator=exact&value=": "A value is missing.", "property=n&operator=between&value=1": "two numbers",
-		"property=n&operator=regex&value=(": "", "q=" + strings.Repeat("x", 201): "200", "property=n&operator=none&value=1": "none",
+		"value=pro": "Name the property", "property=plan&operator=exact&value=": "A value is missing.",
+		"property=n&operator=between&value=1": "two numbers",
+		"property=n&operator=regex&value=(":   "", "q=" + strings.Repeat("x", 201): "200", "property=n&operator=none&value=1": "none",
 	} {
 		a := s.get("/projects/1/persons?"+query).want(422, want)
 		a.checkPage()
@@ -106,10 +144,14 @@ func TestPersonPages(t *testing.T) {
 	s := newSite(t)
 	var events []capture.ClientEvent
 	for i := range 100 {
-		events = append(events, capture.ClientEvent{Name: "seen", DistinctID: fmt.Sprintf("more-%03d", i), Properties: set("team", []string{"a", "b"}[i%2])})
+		events = append(events, capture.ClientEvent{
+			Name: "seen", DistinctID: fmt.Sprintf("more-%03d", i), Properties: set("team", []string{"a", "b"}[i%2]),
+		})
 	}
 	s.capture(events...)
-	for query, want := range map[string]int{"": 140, "?q=more": 100, "?property=team&operator=exact&value=a": 50, "?q=0&property=team&operator=exact&value=b": 50} {
+	for query, want := range map[string]int{
+		"": 140, "?q=more": 100, "?property=team&operator=exact&value=a": 50, "?q=0&property=team&operator=exact&value=b": 50,
+	} {
 		seen := make(map[string]bool)
 		path, pages := "/projects/1/persons"+query, 0
 		for ; path != "" && pages < 9; pages++ {
@@ -161,11 +203,17 @@ func (a *answer) getForm(path string) url.Values {
 func TestPerson(t *testing.T) {
 	s := newSite(t)
 	s.capture(
-		capture.ClientEvent{Name: "$identify", DistinctID: "user-001", Properties: map[string]any{"$anon_distinct_id": "0190c8a0-0000-7000-8000-00000000000a"}},
-		capture.ClientEvent{Name: "order <b>paid", DistinctID: "user-001", Properties: map[string]any{"amount": 5, "script": "<script>alert(1)</script>"}},
+		capture.ClientEvent{
+			Name: "$identify", DistinctID: "user-001",
+			Properties: map[string]any{"$anon_distinct_id": "0190c8a0-0000-7000-8000-00000000000a"},
+		},
+		capture.ClientEvent{
+			Name: "order <b>paid", DistinctID: "user-001", Properties: map[string]any{"amount": 5, "script": "<script>alert(1)</script>"},
+		},
 	)
 	_, page := s.person("user-001")
-	a := s.get(page).want(200, "user-001@example.org", "plan pro", "logins number 5", "new-dashboard on", "order <b>paid", "0190c8a0-0000-7000-8000-00000000000a", "Last seen just now", `"script": "\u003cscript`)
+	a := s.get(page).want(200, "user-001@example.org", "plan pro", "logins number 5", "new-dashboard on", "order <b>paid",
+		"0190c8a0-0000-7000-8000-00000000000a", "Last seen just now", `"script": "\u003cscript`)
 	a.checkPage()
 	s.get("/projects/1/persons/user-001").want(200, "user-001@example.org")
 	s.get("/projects/1/persons/nobody").want(404).checkPage()
@@ -217,7 +265,7 @@ func TestPerson(t *testing.T) {
 		}
 	}
 
-	// Somebody else was faster: both values, and a choice.
+	// Changed by somebody else meanwhile: both values, and a choice.
 	s.capture(capture.ClientEvent{Name: "seen", DistinctID: "user-001", Properties: set("logins", "many")})
 	mine := with(form, "value", "6", "do", "set")
 	conflict := s.post(page, mine).want(409, "has changed the property meanwhile: its value is many")
@@ -250,18 +298,21 @@ func properties(t *testing.T, p *management.PersonView) map[string]string {
 func TestPersonDelete(t *testing.T) {
 	s := newSite(t)
 	_, page := s.person("user-001")
-	a := s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001"}, "events": {"yes"}}).want(422, "Type user-001@example.org to delete the person.")
+	a := s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001"}, "events": {"yes"}}).want(422,
+		"Type user-001@example.org to delete the person.")
 	a.checkPage()
 	if !strings.Contains(a.body, `value="yes" checked`) || !strings.Contains(a.body, `value="user-001"`) {
 		t.Error("what was typed is lost")
 	}
-	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001@example.org"}, "events": {"yes"}}).leads("/projects/1/persons?done=person-erased")
+	s.post(page, url.Values{
+		"do": {"delete"}, "typed": {"user-001@example.org"}, "events": {"yes"},
+	}).leads("/projects/1/persons?done=person-erased")
 	s.get("/projects/1/persons?done=person-erased").want(200, "The events are being deleted now")
 	s.get(page).want(404)
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001@example.org"}}).want(404)
 	_, page = s.person("user-002")
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-002@example.org"}}).leads("/projects/1/persons?done=person-deleted")
-	s.get("/projects/1/activity?scope=Person").want(200, "deleted the person")
+	s.get("/projects/1/audit-log?scope=Person").want(200, "deleted the person")
 }
 
 // TestPersonStoreDown: what was typed is still there.
@@ -282,8 +333,8 @@ func TestPersonStoreDown(t *testing.T) {
 func TestGroups(t *testing.T) {
 	s := newSite(t)
 	s.get("/projects/1/groups/0").want(200, "Groups: company", "acme", "seats 70").checkPage()
-	s.get("/projects/1/groups/0?q=ac").want(200, "acme", "1 to 1 of 1 group", "clear the search").checkPage()
-	s.get("/projects/1/groups/0?q=x").want(200, "No group is like that").checkPage()
+	s.get("/projects/1/groups/0?q=ac").want(200, "acme", "1 group", "clear the search").checkPage()
+	s.get("/projects/1/groups/0?q=x").want(200, "No groups match").checkPage()
 	s.get("/projects/1/groups/4").want(404).checkPage()
 	s.get("/projects/1/groups/x").want(404)
 	page := "/projects/1/groups/0/group?key=acme"
@@ -297,7 +348,8 @@ func TestGroups(t *testing.T) {
 	s.get(page).want(200, "seats number 5", "company-billing off")
 	form = s.get(page + "&edit=seats").form("property")
 	s.post(page, with(form, "do", "unset")).leads(strings.Replace(page, "?", "?done=property-removed&", 1))
-	s.post(page, url.Values{"name": {"x"}, "type": {"truth"}, "value": {"true"}, "was": {""}, "do": {"set"}}).leads(strings.Replace(page, "?", "?done=property-set&", 1))
+	s.post(page, url.Values{"name": {"x"}, "type": {"truth"}, "value": {"true"}, "was": {""}, "do": {"set"}}).leads(strings.Replace(page,
+		"?", "?done=property-set&", 1))
 	s.get(page).want(200, "x true or false true")
 
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"acm"}}).want(422, "Type acme to delete the group.").checkPage()
@@ -307,7 +359,9 @@ func TestGroups(t *testing.T) {
 
 	// A key can be anything.
 	key := "../<b>?&=/"
-	s.capture(capture.ClientEvent{Name: "$groupidentify", DistinctID: "user-001", Properties: map[string]any{"$group_type": "company", "$group_key": key}})
+	s.capture(capture.ClientEvent{
+		Name: "$groupidentify", DistinctID: "user-001", Properties: map[string]any{"$group_type": "company", "$group_key": key},
+	})
 	a := s.get("/projects/1/groups/0").want(200, key)
 	s.get(a.link(regexp.QuoteMeta("../&lt;b&gt;?&amp;=/"))).want(200, key, "None are known.").checkPage()
 }

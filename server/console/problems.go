@@ -12,6 +12,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
+func init() {
+	register(screen{
+		title: "Problems", entry: 8, path: "/problems",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/problems": listProblems},
+	})
+}
+
 // problemsView is what is wrong with the definitions of a project.
 type problemsView struct {
 	layout
@@ -23,11 +30,10 @@ type problemsView struct {
 
 // A statusView is how the flags are served.
 type statusView struct {
-	Origin  string
-	Checked moment
-	Loaded  moment
-	Old     bool // the definitions were not known to be current for a while
-	Faults  string
+	Origin          string
+	Checked, Loaded moment
+	Old             bool // the definitions were not known to be current for a while
+	Faults          string
 }
 
 // checkedLately is for how long definitions that were known to be current need no warning.
@@ -51,10 +57,9 @@ func (q *request) status() *statusView {
 
 // A problemView is one finding.
 type problemView struct {
-	Severity, Class string
-	Flag, URL       string // "" for what is in no flag
-	Place, Value    string
-	Message, Hint   string
+	Severity, Class             string
+	Flag, URL                   string // "" for what is in no flag
+	Place, Value, Message, Hint string
 }
 
 const problemsListed = 500
@@ -62,8 +67,7 @@ const problemsListed = 500
 func listProblems(q *request) error {
 	found := slices.Clone(q.c.Problems(q.at.Project.ID))
 	slices.SortStableFunc(found, func(a, b flags.Problem) int { return cmp.Compare(b.Severity, a.Severity) })
-	q.layout.Title = "Problems"
-	v := &problemsView{layout: q.layout, Status: q.status(), Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
+	v := &problemsView{Status: q.status(), Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
 	classes := map[flags.Severity]string{flags.SeverityError: "bad", flags.SeverityWarning: "warn"}
 	for _, p := range found[:min(len(found), problemsListed)] {
 		one := problemView{Severity: p.Severity.String(), Class: classes[p.Severity]}
@@ -81,6 +85,5 @@ func listProblems(q *request) error {
 		}
 		v.Problems = append(v.Problems, one)
 	}
-	q.render(http.StatusOK, "problems", v)
-	return nil
+	return q.render(http.StatusOK, "problems", v)
 }

@@ -5,6 +5,14 @@ import (
 	"strconv"
 )
 
+func init() {
+	register(screen{
+		done:  map[string]string{"joined": "You are a member now."},
+		title: "Projects",
+		scope: signedIn, pages: map[string]page{"GET /projects": listProjects},
+	})
+}
+
 // projectsView is the projects that a user may see.
 type projectsView struct {
 	layout
@@ -26,9 +34,8 @@ func listProjects(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Projects"
-	q.notice(doneWords)
-	v := &projectsView{layout: q.layout, Cut: max(0, list.Total-len(list.Items))}
+	q.notice()
+	v := &projectsView{Cut: max(0, list.Total-len(list.Items))}
 	for _, o := range list.Items {
 		one := organizationView{Name: o.Name}
 		for _, p := range o.Projects {
@@ -36,6 +43,5 @@ func listProjects(q *request) error {
 		}
 		v.Organizations = append(v.Organizations, one)
 	}
-	q.render(http.StatusOK, "projects", v)
-	return nil
+	return q.render(http.StatusOK, "projects", v)
 }

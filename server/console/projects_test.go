@@ -16,6 +16,6 @@ func TestProjects(t *testing.T) {
 	u, err := s.service.CreateUser(t.Context(), management.NewUser{Email: "alone@example.com", Password: password})
 	fatal(t, err)
 	s.signIn(u.Email)
-	s.get("/projects").want(200, "You are in no organization").checkPage()
+	s.get("/projects").want(200, "You are not a member of an organization").checkPage()
 	s.get("/").want(404, "You have no project yet").checkPage()
 }

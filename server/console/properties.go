@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -21,16 +22,13 @@ type propertyRow struct {
 
 // A propertyForm is a property that is being changed.
 type propertyForm struct {
-	Action           string
-	Name, Type       string
-	Value            string
-	Was              string // its JSON when the form was made; "" if there was none
-	There            bool   // it can be removed
-	Types            []option
-	Names            []string
-	Errors           map[string]string
-	Notice, NoticeAs string
-	Cancel           string
+	Action, Name, Type, Value string
+	Was                       string // its JSON when the form was made; "" if there was none
+	There                     bool   // it can be removed
+	Types                     []option
+	Names                     []string
+	checked
+	Notice, NoticeAs, Cancel string
 }
 
 const (
@@ -51,7 +49,7 @@ func propertyRows(raw json.RawMessage, edit func(name string) string) (rows []pr
 
 // propertyForm returns the form for the property that the URL names, as it is now.
 func (q *request) propertyForm(action string, properties json.RawMessage) *propertyForm {
-	f := &propertyForm{Action: action, Name: q.Form.Get("edit"), Type: typeText, Errors: make(map[string]string)}
+	f := &propertyForm{Action: action, Name: q.Form.Get("edit"), Type: typeText}
 	if raw, ok := readObject(string(properties))[f.Name]; ok {
 		f.Type, f.Value = typeOf(raw)
 		f.Was, f.There, f.Cancel = string(raw), true, action
@@ -63,61 +61,102 @@ func (q *request) propertyForm(action string, properties json.RawMessage) *prope
 func (q *request) readPropertyForm(action string) *propertyForm {
 	v := q.PostForm
 	return &propertyForm{
-		Action: action, Name: v.Get("name"), Type: v.Get("type"), Value: lines(v.Get("value")), Was: v.Get("was"), There: v.Get("was") != "",
-		Errors: make(map[string]string), Cancel: action,
+		Action: action, Name: v.Get("name"), Type: v.Get("type"), Value: lines(v.Get("value")), Was: v.Get("was"),
+		There:  v.Get("was") != "",
+		Cancel: action,
 	}
 }
 
 func (f *propertyForm) options() { f.Types = selected(propertyTypes, f.Type) }
 
-// A propertyChange changes one property of a person or a group.
-type propertyChange struct {
-	now    func() (json.RawMessage, error) // all of its properties
-	set    func(management.PropertyPatch) error
-	remove func(management.PropertyRemoval) error
-	done   string
-	what   string // for undo
-	item   string
-	show   func(status int, f *propertyForm) error // the form again
+// A propertyHolder is a person or a group.
+type propertyHolder struct {
+	what, item string                          // for undo
+	now        func() (json.RawMessage, error) // all properties
+	set        func(management.PropertyPatch) error
+	remove     func(management.PropertyRemoval) error
 }
 
-// changeProperty sets or removes the property of a form.
-func (q *request) changeProperty(f *propertyForm, c propertyChange) error {
+func (q *request) personProperties(ref string) *propertyHolder {
+	return &propertyHolder{
+		"Person", ref,
+		func() (json.RawMessage, error) {
+			p, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, ref)
+			if err != nil {
+				return nil, err
+			}
+			return p.Properties, nil
+		},
+		func(patch management.PropertyPatch) error {
+			_, err := q.c.Service.UpdatePersonProperty(q.Context(), q.by, q.ref, ref, patch)
+			return err
+		},
+		func(removal management.PropertyRemoval) error {
+			_, err := q.c.Service.DeletePersonProperty(q.Context(), q.by, q.ref, ref, removal)
+			return err
+		},
+	}
+}
+
+func (q *request) groupProperties(index int, key string) *propertyHolder {
+	return &propertyHolder{
+		"Group", strconv.Itoa(index) + "/" + key,
+		func() (json.RawMessage, error) {
+			g, err := q.c.Service.FindGroup(q.Context(), q.by, q.ref, index, key)
+			if err != nil {
+				return nil, err
+			}
+			return g.GroupProperties, nil
+		},
+		func(patch management.PropertyPatch) error {
+			_, err := q.c.Service.UpdateGroupProperty(q.Context(), q.by, q.ref, index, key, patch)
+			return err
+		},
+		func(removal management.PropertyRemoval) error {
+			_, err := q.c.Service.DeleteGroupProperty(q.Context(), q.by, q.ref, index, key, removal)
+			return err
+		},
+	}
+}
+
+// changeProperty sets or removes the property of a form, and leads to a page, or shows the
+// form again.
+func (q *request) changeProperty(f *propertyForm, page string, of *propertyHolder, show func(int, *propertyForm) error) error {
 	var value json.RawMessage
 	remove := q.PostForm.Get("do") == "unset"
 	if strings.TrimSpace(f.Name) == "" {
-		f.Errors["name"] = "A property needs a name."
+		f.fail("name", "%s", "A property needs a name.")
 	}
 	if !remove {
 		var wrong string
 		if value, wrong = typed(f.Type, f.Value); wrong != "" {
-			f.Errors["value"] = wrong
+			f.fail("value", "%s", wrong)
 		}
 	}
 	if len(f.Errors) > 0 {
-		return c.show(http.StatusUnprocessableEntity, f)
+		return show(http.StatusUnprocessableEntity, f)
 	}
-	now, err := c.now()
+	now, err := of.now()
 	if err != nil {
-		return q.keepProperty(err, f, c)
+		return q.keepProperty(err, f, show)
 	}
 	if is := string(readObject(string(now))[f.Name]); is != f.Was && !sameJSON(is, f.Was) {
-		return c.show(http.StatusConflict, f.changed(is))
+		return show(http.StatusConflict, f.changed(is))
 	}
 	if remove {
-		err = c.remove(management.PropertyRemoval{Unset: optional.Of(f.Name)})
+		err = of.remove(management.PropertyRemoval{Unset: optional.Of(f.Name)})
 	} else {
-		err = c.set(management.PropertyPatch{Key: optional.Of(f.Name), Value: optional.Of(value)})
+		err = of.set(management.PropertyPatch{Key: optional.Of(f.Name), Value: optional.Of(value)})
 	}
 	if err != nil {
-		return q.keepProperty(err, f, c)
+		return q.keepProperty(err, f, show)
 	}
 	was := readObject(string(now))[f.Name]
-	u := propertyUndo(c.what, c.item, propertyMark{f.Name, was, value})
+	u := propertyUndo(of.what, of.item, propertyMark{f.Name, was, value})
 	if was == nil && value == nil || was != nil && value != nil && sameText(was, value) {
 		u = undo{} // nothing has changed
 	}
-	return q.done(c.done, map[bool]string{true: "property-removed", false: "property-set"}[remove], u)
+	return q.done(page, map[bool]string{true: "property-removed", false: "property-set"}[remove], u)
 }
 
 // changed tells that the value is another one than when the form was made, and lets the
@@ -143,18 +182,18 @@ func sameJSON(a, b string) bool {
 
 // keepProperty shows a form again with what the Service says against it, or that the store
 // does not answer.
-func (q *request) keepProperty(err error, f *propertyForm, c propertyChange) error {
+func (q *request) keepProperty(err error, f *propertyForm, show func(int, *propertyForm) error) error {
 	e, ok := errors.AsType[*management.Error](err)
 	switch {
 	case ok && errors.Is(e, management.ErrInvalid):
-		f.Errors[map[bool]string{true: "name", false: "value"}[e.Attr == "key" || e.Attr == "$unset"]] = e.Text()
-		return c.show(http.StatusUnprocessableEntity, f)
+		f.fail(map[bool]string{true: "name", false: "value"}[e.Attr == "key" || e.Attr == "$unset"], "%s", e.Text())
+		return show(http.StatusUnprocessableEntity, f)
 	case ok, pageOf(err).status != http.StatusServiceUnavailable:
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a property was not saved", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
+	q.logFailure("a property was not saved", err)
 	f.Notice = storeDown
-	return c.show(http.StatusServiceUnavailable, f)
+	return show(http.StatusServiceUnavailable, f)
 }
 
 // editLink returns the function that names where a property is edited.
@@ -165,3 +204,48 @@ func editLink(page string) func(string) string {
 	}
 	return func(name string) string { return page + joint + url.Values{"edit": {name}}.Encode() + "#property" }
 }
+
+// A propertyMark is what a change of a property of a person or a group has done. The activity
+// log does not have values of persons.
+type propertyMark struct {
+	Name string          `json:"name"`
+	Was  json.RawMessage `json:"was,omitempty"` // nothing: there was none
+	Now  json.RawMessage `json:"now,omitempty"`
+}
+
+// propertyUndo returns how a change of a property is taken back.
+func propertyUndo(what, item string, m propertyMark) undo {
+	return undo{what, item, string(must(json.Marshal(m)))}
+}
+
+func undoProperty(q *request, u undo) (string, undo, error) {
+	var m propertyMark
+	if json.Unmarshal([]byte(u.Mark), &m) != nil {
+		return "", undo{}, errForm
+	}
+	of := q.personProperties(u.Item)
+	if u.What == "Group" {
+		kind, key, _ := strings.Cut(u.Item, "/")
+		index, err := strconv.Atoi(kind)
+		if err != nil {
+			return "", undo{}, errForm
+		}
+		of = q.groupProperties(index, key)
+	}
+	now, err := of.now()
+	if err != nil {
+		return "", undo{}, err
+	}
+	if is := readObject(string(now))[m.Name]; (is == nil) != (m.Now == nil) || is != nil && !sameText(is, m.Now) {
+		return "", undo{}, errUndo
+	}
+	if m.Was == nil {
+		err = of.remove(management.PropertyRemoval{Unset: optional.Of(m.Name)})
+	} else {
+		err = of.set(management.PropertyPatch{Key: optional.Of(m.Name), Value: optional.Of(m.Was)})
+	}
+	return "", propertyUndo(u.What, u.Item, propertyMark{m.Name, m.Now, m.Was}), err
+}
+
+// propertyPlace says what has changed of a person or a group.
+func propertyPlace(name string) string { return name }

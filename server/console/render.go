@@ -7,7 +7,9 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -20,68 +22,77 @@ var templateFiles embed.FS
 
 // A layout is what surrounds all pages. The view of a page embeds it.
 type layout struct {
-	Prefix       string
-	Title        string
-	User, Email  string // "": nobody is signed in
-	Project      string
-	Organization string
-	Home         string
-	Nav          []navItem
-	Done         string    // what was just done, in words
-	Undo         *undoView // takes it back; nil: nothing does
-	Posted       bool      // the page answers a form, which is not saved if it is still here
+	Prefix, Title               string
+	User, Email                 string // "": nobody is signed in
+	Project, Organization, Home string
+	Nav                         []navItem
+	Done                        string    // what was just done, in words
+	Undo                        *undoView // takes it back; nil: nothing does
+	Posted                      bool      // the page answers a form, which is not saved if it is still here
 }
 
 type navItem struct {
 	Name, URL string
-	Also      string // where else it is current; "" for nowhere
 	Current   bool
 }
 
 // pages are the parsed templates, by the name of the page.
 type pages map[string]*template.Template
 
-var pageNames = []string{"error", "signin", "code", "back", "join", "forgot", "reset", "flags", "flag", "flag_review", "flag_conflict", "flag_history", "persons", "person", "groups", "group", "why", "activity", "problems", "projects", "connect", "import", "import_check", "import_run", "cohorts", "cohort", "cohort_review", "cohort_members", "clash", "features", "feature", "surveys", "survey", "survey_conflict", "survey_results", "survey_answers", "settings", "members", "account", "two_factor", "keys", "invitation", "confirm", "shown"}
-
-// parsePages parses the templates. They have two functions only: the path of a static
-// file, and a list of what is passed to a partial.
+// parsePages parses the templates. They have three functions only: the path of a static
+// file, a list of what is passed to a partial, and what a field says that has an error.
 func parsePages(assets map[string]asset) (*pages, error) {
 	base, err := template.New("").Funcs(template.FuncMap{
 		"asset": func(name string) string { return assets[name].path },
 		"list":  func(values ...any) []any { return values },
-	}).ParseFS(templateFiles, "templates/layout.html", "templates/partials/*.html")
+		"invalid": func(id, message string) template.HTMLAttr {
+			if message == "" {
+				return ""
+			}
+			return template.HTMLAttr(`aria-invalid="true" aria-describedby="` + template.HTMLEscapeString(id) + `-error"`)
+		},
+	}).ParseFS(templateFiles, "templates/partials/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	files, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
 	out := make(pages)
-	for _, name := range pageNames {
+	for _, file := range files {
 		t, err := base.Clone()
 		if err == nil {
-			t, err = t.ParseFS(templateFiles, "templates/"+name+".html")
+			t, err = t.ParseFS(templateFiles, file)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("console: %w", err)
 		}
-		out[name] = t.Option("missingkey=error")
+		out[strings.TrimSuffix(path.Base(file), ".html")] = t.Option("missingkey=error")
 	}
 	return &out, nil
 }
 
+// within puts a view into its layout.
+func (l *layout) within(around layout) { *l = around }
+
 // render answers with a page. Nothing is sent of a page that fails.
-func (q *request) render(status int, name string, view any) {
-	q.renderPart(status, name, "layout", view)
+func (q *request) render(status int, name string, view interface{ within(layout) }) error {
+	view.within(q.layout)
+	return q.renderPart(status, name, "layout", view)
 }
 
 // renderPart answers with one template of a page.
-func (q *request) renderPart(status int, name, part string, view any) {
+func (q *request) renderPart(status int, name, part string, view any) error {
 	var b bytes.Buffer
 	if err := (*q.c.pages)[name].ExecuteTemplate(&b, part, view); err != nil {
 		q.c.Log.ErrorContext(q.Context(), "a template of the console failed", "page", name, "error", err)
 		http.Error(q.w, "The page cannot be shown, because of an error of the program.", http.StatusInternalServerError)
-		return
+		return nil
 	}
 	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	send(q.w, q.Request, status, b.Bytes(), compressed(b.Bytes()))
+	return nil
 }
 
 // compressed returns what a body is in gzip.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
 // The vectors are texts that would do something if a page had them as they are.
@@ -66,7 +66,10 @@ var vectors = []string{
 var (
 	tagPattern       = regexp.MustCompile(`<(/?)([a-z][a-z0-9]*)((?:\s+[a-zA-Z][-a-zA-Z0-9]*(?:="[^"<>]*"|='[^'<>]*')?)*)\s*/?>`)
 	attributePattern = regexp.MustCompile(`\s([a-zA-Z][-a-zA-Z0-9]*)(?:="([^"]*)"|='([^']*)')?`)
-	pageElements     = strings.Fields("a article aside body button circle code datalist dd del details dialog div dl dt fieldset figcaption figure footer form g h1 h2 h3 h4 head header hr html img input ins kbd label legend li line link main meta nav ol optgroup option output p path polyline pre progress rect script section select small span strong summary svg table tbody td text textarea tfoot th thead time title tr ul caption em b i q br abbr mark meter")
+	pageElements     = strings.Fields("a article aside body button circle code datalist dd del details dialog div dl dt fieldset " +
+		"figcaption figure footer form g h1 h2 h3 h4 head header hr html img input ins kbd label legend li line link main meta nav ol " +
+		"optgroup option output p path polyline pre progress rect script section select small span strong summary svg table tbody " +
+		"td text textarea tfoot th thead time title tr ul caption em b i q br abbr mark meter")
 )
 
 // harmless returns what of a page is not as the console writes it, "" if nothing.
@@ -82,8 +85,10 @@ func harmless(page string) string {
 			switch {
 			case strings.HasPrefix(name, "on"), name == "style", name == "srcdoc", name == "formaction", name == "http-equiv":
 				return "the attribute in " + m[0]
-			case name == "href" && m[2] == "a" && (strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "http://")) && strings.Contains(m[3], "noopener"):
-			case name == "href" && strings.HasPrefix(value, "data:text/plain;charset=utf-8,") && strings.Contains(m[3], `download="backup-codes.txt"`):
+			case name == "href" && m[2] == "a" && (strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "http://")) &&
+				strings.Contains(m[3], "noopener"):
+			case name == "href" && strings.HasPrefix(value, "data:text/plain;charset=utf-8,") &&
+				strings.Contains(m[3], `download="backup-codes.txt"`):
 			case name == "src" && m[2] == "img" && strings.HasPrefix(value, "data:image/png;base64,"):
 			case (name == "href" || name == "src" || name == "action") && !local:
 				return "the address in " + m[0]
@@ -111,7 +116,10 @@ func TestHarmless(t *testing.T) {
 			t.Errorf("%s: %s", v, fault)
 		}
 	}
-	for _, page := range []string{`<a href="javascript:alert(1)">`, `<a href="//evil.example">`, `<p onclick="x">`, `<p style="x">`, `<script>`, `<form action="https://evil.example">`, `<a href="/evil">`} {
+	for _, page := range []string{
+		`<a href="javascript:alert(1)">`, `<a href="//evil.example">`, `<p onclick="x">`, `<p style="x">`, `<script>`,
+		`<form action="https://evil.example">`, `<a href="/evil">`,
+	} {
 		if harmless(page) == "" {
 			t.Errorf("%s is not found", page)
 		}
@@ -126,9 +134,12 @@ func (s *site) hostile() {
 	events, err := capture.NewClient(capture.ClientConfig{Sink: s.store, Project: s.project, MaxRetries: -1})
 	fatal(t, err)
 	for i, v := range vectors {
-		body := fmt.Appendf(nil, `{"key":"evil-%d","name":%[2]s,"tags":[%[2]s],"evaluation_contexts":[%[2]s],"active":true,"filters":{"groups":[
-			{"properties":[{"key":%[2]s,"type":"person","operator":"exact","value":[%[2]s]},{"key":%[2]s,"type":"person","operator":"icontains","value":%[2]s}],"rollout_percentage":50,"description":%[2]s}],
-			"multivariate":{"variants":[{"key":"a","name":%[2]s,"rollout_percentage":100}]},"payloads":{"a":{%[2]s:%[2]s}}}}`, i, quoted(t, v))
+		body := fmt.Appendf(nil, `{"key":"evil-%d","name":%[2]s,"tags":[%[2]s],"evaluation_contexts":[%[2]s],"active":true,
+			"filters":{"groups":[
+			{"properties":[{"key":%[2]s,"type":"person","operator":"exact","value":[%[2]s]},
+				{"key":%[2]s,"type":"person","operator":"icontains","value":%[2]s}],"rollout_percentage":50,"description":%[2]s}],
+			"multivariate":{"variants":[{"key":"a","name":%[2]s,"rollout_percentage":100}]},
+				"payloads":{"a":{%[2]s:%[2]s}}}}`, i, quoted(t, v))
 		var f management.FlagPatch
 		fatal(t, json.Unmarshal(body, &f))
 		made, err := s.service.CreateFlag(ctx, s.owner, "1", f)
@@ -137,7 +148,8 @@ func (s *site) hostile() {
 		}
 		s.update(made.Key, fmt.Sprintf(`{"name":%s,"tags":["x",%s]}`, quoted(t, "again "+v), quoted(t, v)))
 
-		body = fmt.Appendf(nil, `{"name":%[1]s,"description":%[1]s,"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[{"key":%[1]s,"type":"person","operator":"exact","value":[%[1]s]}]}]}}}`, quoted(t, v))
+		body = fmt.Appendf(nil, `{"name":%[1]s,"description":%[1]s,"filters":{"properties":{"type":"OR","values":[{"type":"AND",
+			"values":[{"key":%[1]s,"type":"person","operator":"exact","value":[%[1]s]}]}]}}}`, quoted(t, v))
 		var c management.CohortPatch
 		fatal(t, json.Unmarshal(body, &c))
 		_, err = s.service.CreateCohort(ctx, s.owner, "1", c)
@@ -155,16 +167,23 @@ func (s *site) hostile() {
 			{"id":"words","type":"open","question":%[2]s,"description":%[1]s,"descriptionContentType":"html","buttonText":%[1]s},
 			{"id":"choice","type":"single_choice","question":%[2]s,"choices":[%[2]s,"b"],"hasOpenChoice":true},
 			{"id":"rate","type":"rating","question":%[2]s,"scale":5,"lowerBoundLabel":%[1]s,"upperBoundLabel":%[1]s}],
-			"conditions":{"url":%[1]s,"selector":%[1]s,"events":{"values":[{"name":%[2]s}]}},"appearance":{"thankYouMessageHeader":%[1]s,"displayThankYouMessage":true,"placeholder":%[1]s,"unknown":%[1]s}}`, quoted(t, v), quoted(t, "evil "+v), quoted(t, fmt.Sprint(i, v))))
+			"conditions":{"url":%[1]s,"selector":%[1]s,"events":{"values":[{"name":%[2]s}]}},"appearance":{"thankYouMessageHeader":%[1]s,
+				"displayThankYouMessage":true,"placeholder":%[1]s,
+				"unknown":%[1]s}}`, quoted(t, v), quoted(t, "evil "+v), quoted(t, fmt.Sprint(i, v))))
 		s.answered(asked, "sent", time.Now(), v, map[string]any{"words": v, "choice": v, "rate": 5})
 
 		fatal(t, events.Capture(capture.ClientEvent{
 			Name: v, DistinctID: v, Time: time.Now(),
 			Properties: map[string]any{"$set": map[string]any{v: v, "email": v, "name": v}, v: v},
 		}))
-		fatal(t, events.Capture(capture.ClientEvent{Name: "$groupidentify", DistinctID: v, Time: time.Now(), Properties: map[string]any{"$group_type": "company", "$group_key": v, "$group_set": map[string]any{v: v, "name": v}}}))
+		fatal(t, events.Capture(capture.ClientEvent{
+			Name: "$groupidentify", DistinctID: v, Time: time.Now(),
+			Properties: map[string]any{"$group_type": "company", "$group_key": v, "$group_set": map[string]any{v: v, "name": v}},
+		}))
 		if i < 9 { // a user has at most 10 keys
-			_, err = s.service.CreateKey(ctx, s.owner, management.KeyPatch{Label: optional.Of(v[:min(len(v), 40)]), Scopes: optional.Of(json.RawMessage(`["user:read"]`))})
+			_, err = s.service.CreateKey(ctx, s.owner, management.KeyPatch{
+				Label: optional.Of(v[:min(len(v), 40)]), Scopes: optional.Of(json.RawMessage(`["user:read"]`)),
+			})
 			fatal(t, err)
 			o, err := s.service.OpenSession(ctx, address, password, management.Client{UserAgent: "Mozilla/5.0 (" + v + ") Firefox/" + v})
 			fatal(t, err)
@@ -172,7 +191,9 @@ func (s *site) hostile() {
 		}
 	}
 	fatal(t, events.Close(ctx))
-	document := fmt.Sprintf(`{"flags":[{"id":1,"key":%[1]s,"active":true,"filters":{"groups":[{}]}},{"id":2,"key":"brought","name":%[1]s,"active":true,"filters":{"groups":[{}]}}],"cohorts":[{"id":97,"name":%[1]s,"is_static":true}]}`, quoted(t, vectors[1]))
+	document := fmt.Sprintf(`{"flags":[{"id":1,"key":%[1]s,"active":true,"filters":{"groups":[{}]}},
+		{"id":2,"key":"brought","name":%[1]s,"active":true,"filters":{"groups":[{}]}}],"cohorts":[{"id":97,"name":%[1]s,
+		"is_static":true}]}`, quoted(t, vectors[1]))
 	s.sent(s.checked(vectors[11]+".json", document).want(200).form("import"), "import").want(303)
 	const name = `" onmouseover="alert(1)' {{.}}` // < and > are refused
 	_, err = s.service.UpdateProject(ctx, s.owner, "1", management.ProjectPatch{Name: optional.Of(name)})
@@ -191,7 +212,6 @@ func quoted(t testing.TB, v any) string {
 }
 
 var (
-	routeLine   = regexp.MustCompile("\tget\\(\"([^\"]+)\"")
 	addressForm = regexp.MustCompile(` (?:href|action)="([^"]*)"`)
 	postForm    = regexp.MustCompile(`(?s)<form( [^>]*method="post"[^>]*)>(.*?)</form>`)
 	actionForm  = regexp.MustCompile(` action="([^"]*)"`)
@@ -266,7 +286,10 @@ func (c *crawler) readForms(path string, a *answer) {
 		if to := actionForm.FindStringSubmatch(m[1]); to != nil {
 			action = c.local(path, html.UnescapeString(to[1]))
 		}
-		f := postedTo{action: action, parts: strings.Contains(m[1], "multipart/form-data"), form: (&answer{t: c.t, body: `<form id="x"` + m[2] + "</form>"}).form("x")}
+		f := postedTo{
+			action: action, parts: strings.Contains(m[1], "multipart/form-data"),
+			form: (&answer{t: c.t, body: `<form id="x"` + m[2] + "</form>"}).form("x"),
+		}
 		for _, b := range buttonForm.FindAllStringSubmatch(m[2], -1) {
 			f.press = append(f.press, [2]string{html.UnescapeString(b[1]), html.UnescapeString(b[2])})
 		}
@@ -290,13 +313,15 @@ func (c *crawler) check(what string, a *answer) {
 	c.t.Helper()
 	failed := c.t.Failed()
 	h := a.header
-	if h.Get("X-Frame-Options") != "DENY" || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") || !strings.Contains(h.Get("Content-Security-Policy"), "form-action 'self'") || h.Get("X-Content-Type-Options") != "nosniff" {
+	if h.Get("X-Frame-Options") != "DENY" || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
+		!strings.Contains(h.Get("Content-Security-Policy"), "form-action 'self'") || h.Get("X-Content-Type-Options") != "nosniff" {
 		c.t.Errorf("%s: headers %v", what, h)
 	}
 	if a.status >= 500 {
 		c.t.Errorf("%s: status %d: %s", what, a.status, words(a.body))
 	}
-	if to := h.Get("Location"); to != "" && (!strings.HasPrefix(to, "/console/") || strings.HasPrefix(to, "/console//") || strings.ContainsAny(to, "\\\r\n")) {
+	if to := h.Get("Location"); to != "" && (!strings.HasPrefix(to, "/console/") || strings.HasPrefix(to, "/console//") ||
+		strings.ContainsAny(to, "\\\r\n")) {
 		c.t.Errorf("%s leads to %s", what, to)
 	}
 	switch kind := h.Get("Content-Type"); {
@@ -325,18 +350,23 @@ func (c *crawler) check(what string, a *answer) {
 func TestEvilTexts(t *testing.T) {
 	s := newSite(t)
 	s.hostile()
-	c := &crawler{site: s, routes: http.NewServeMux(), seen: make(map[string]bool), visits: make(map[string]int), forms: make(map[string]postedTo), fields: make(map[string]bool)}
-	source, err := os.ReadFile("console.go")
-	fatal(t, err)
+	c := &crawler{
+		site: s, routes: http.NewServeMux(), seen: make(map[string]bool), visits: make(map[string]int), forms: make(map[string]postedTo),
+		fields: make(map[string]bool),
+	}
 	var routes []string
-	for _, m := range routeLine.FindAllStringSubmatch(string(source), -1) {
-		routes = append(routes, "GET /console"+m[1])
-		c.routes.HandleFunc("GET /console"+m[1], http.NotFound)
+	for _, path := range console.Routes("GET") {
+		routes = append(routes, "GET /console"+path)
+		c.routes.HandleFunc("GET /console"+path, http.NotFound)
 	}
 
-	queue := []string{"/console/", "/console/projects", "/console/projects/1/", "/console/signin", "/console/signin/code", "/console/forgot", "/console/me/two-factor/off", "/console/ready"}
+	queue := []string{
+		"/console/", "/console/projects", "/console/projects/1/", "/console/signin", "/console/signin/code", "/console/forgot",
+		"/console/me/two-factor/off", "/console/ready",
+	}
 	for _, v := range vectors {
-		queue = append(queue, "/console/projects/1/why?person="+url.QueryEscape(v), "/console/join/"+url.PathEscape(v), "/console/reset/"+url.PathEscape(v))
+		queue = append(queue, "/console/projects/1/explain?person="+url.QueryEscape(v), "/console/join/"+url.PathEscape(v),
+			"/console/reset/"+url.PathEscape(v))
 	}
 	for len(queue) > 0 {
 		path := queue[0]
@@ -349,7 +379,8 @@ func TestEvilTexts(t *testing.T) {
 	}
 	list := s.get("/projects/1/flags?q=evil-&sort=key").want(200)
 	for _, v := range vectors {
-		if text := strings.TrimSpace(blankForm.ReplaceAllString(v, " ")); strings.Count(html.UnescapeString(list.body), text) == 0 && !strings.Contains(v, "\u2028") {
+		if text := strings.TrimSpace(blankForm.ReplaceAllString(v, " ")); strings.Count(html.UnescapeString(list.body), text) == 0 &&
+			!strings.Contains(v, "\u2028") {
 			t.Errorf("the list does not show %s", v)
 		}
 	}
@@ -416,12 +447,13 @@ func TestFraming(t *testing.T) {
 		httptest.NewRequest("GET", "https://flags.example.com/console/projects/1/flags", nil),
 		httptest.NewRequest("GET", "https://flags.example.com/console/nothing", nil),
 		httptest.NewRequest("DELETE", "https://flags.example.com/console/projects/1/flags", nil),
-		httptest.NewRequest("POST", "https://flags.example.com/console/projects/1/why", nil),
+		httptest.NewRequest("POST", "https://flags.example.com/console/projects/1/explain", nil),
 		httptest.NewRequest("OPTIONS", "https://flags.example.com/console/signin", nil),
 		httptest.NewRequest("HEAD", "https://flags.example.com/console/signin", nil),
 	} {
 		a := s.do(r.WithContext(t.Context()))
-		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"), "frame-ancestors 'none'") || a.header.Get("Cross-Origin-Opener-Policy") != "same-origin" {
+		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"),
+			"frame-ancestors 'none'") || a.header.Get("Cross-Origin-Opener-Policy") != "same-origin" {
 			t.Errorf("%s %s: %d %v", r.Method, r.URL, a.status, a.header)
 		}
 		if h := a.header; h.Get("Access-Control-Allow-Origin") != "" || h.Get("Access-Control-Allow-Credentials") != "" {

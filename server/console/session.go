@@ -81,7 +81,9 @@ func (c *console) setToken(w http.ResponseWriter, r *http.Request, token string)
 }
 
 func (c *console) setCookie(w http.ResponseWriter, r *http.Request, suffix, value string) {
-	cookie := &http.Cookie{Name: plainCookie + suffix, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: cookieAge}
+	cookie := &http.Cookie{
+		Name: plainCookie + suffix, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: cookieAge,
+	}
 	if c.secure(r) {
 		cookie.Name, cookie.Secure = secureCookie+suffix, true
 	}

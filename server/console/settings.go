@@ -15,6 +15,28 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/quota"
 )
 
+func init() {
+	register(screen{
+		title: "Settings", entry: 9, path: "/settings",
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/settings":           showSettings,
+			"POST /projects/{project}/settings":          forAdministrators(saveSettings),
+			"GET /projects/{project}/settings/{action}":  askProjectAction,
+			"POST /projects/{project}/settings/{action}": doProjectAction,
+		},
+		done: map[string]string{
+			"key-reset":       "The API key was reset.",
+			"key-ended":       "The previous secret key is revoked.",
+			"project-deleted": "The project was deleted.",
+		},
+		undo: map[string]undoer{"Project": undoProject},
+		thing: &thing{
+			scope: "Project", one: "project", many: "Project",
+			path: func(q *request, _ string) string { return q.settingsPath() },
+		},
+	})
+}
+
 // A settingForm says how a setting of a project is typed.
 type settingForm uint8
 
@@ -41,25 +63,40 @@ type setting struct {
 // The settings of a project. What the second list has is of use to PostHog's JavaScript SDK
 // alone.
 var (
-	yesNo        = []option{{Value: "", Label: "not set"}, {Value: "true", Label: "on"}, {Value: "false", Label: "off"}}
+	yesNo        = options("", "not set", "true", "on", "false", "off")
 	mainSettings = []setting{
 		{name: "name", label: "Name"},
 		{name: "timezone", label: "Time zone", hint: "For example Europe/Berlin."},
 		{name: "anonymize_ips", label: "Do not keep the network addresses of events", form: settingCheck},
-		{name: "surveys_opt_in", label: "Surveys", hint: "Off: clients get no surveys, whatever their dates are.", form: settingChoice, options: yesNo},
+		{
+			name: "surveys_opt_in", label: "Surveys", hint: "Off: clients get no surveys, whatever their dates are.", form: settingChoice,
+			options: yesNo,
+		},
 		{name: "event_retention_days", label: "Days for which events are kept", form: settingNumber, warns: warnOfRetention},
 	}
 	browserSettings = []setting{
-		{name: "app_urls", label: "Addresses of the application", hint: "One in each line, such as https://app.example.com.", form: settingLines},
-		{name: "recording_domains", label: "Addresses on which sessions may be recorded", hint: "One in each line. None: all.", form: settingLines},
+		{
+			name: "app_urls", label: "Addresses of the application", hint: "One in each line, such as https://app.example.com.",
+			form: settingLines,
+		},
+		{
+			name: "recording_domains", label: "Addresses on which sessions may be recorded", hint: "One in each line. None: all.",
+			form: settingLines,
+		},
 		{name: "session_recording_opt_in", label: "Recording of sessions", form: settingChoice, options: yesNo},
 		{name: "heatmaps_opt_in", label: "Heatmaps", form: settingChoice, options: yesNo},
 		{name: "autocapture_exceptions_opt_in", label: "Capture of exceptions", form: settingChoice, options: yesNo},
 		{name: "autocapture_web_vitals_opt_in", label: "Capture of web vitals", form: settingChoice, options: yesNo},
 		{name: "capture_performance_opt_in", label: "Capture of performance", form: settingChoice, options: yesNo},
-		{name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice, options: []option{{Value: "", Label: "not set"}, {Value: "0", Label: "off"}, {Value: "1", Label: "stateless"}, {Value: "2", Label: "stateful"}}},
+		{
+			name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice,
+			options: options("", "not set", "0", "off", "1", "stateless", "2", "stateful"),
+		},
 		{name: "completed_snippet_onboarding", label: "The application has been connected", form: settingCheck},
-		{name: "session_recording_network_payload_capture_config", label: "What recordings keep of network requests", hint: "A JSON object.", form: settingJSON},
+		{
+			name: "session_recording_network_payload_capture_config", label: "What recordings keep of network requests",
+			hint: "A JSON object.", form: settingJSON,
+		},
 	}
 	allSettings = slices.Concat(mainSettings, browserSettings)
 )
@@ -117,35 +154,29 @@ func warnOfRetention(was, now string) string {
 	if before, none := strconv.Atoi(was); err != nil || days < 1 || none == nil && before <= days {
 		return ""
 	}
-	return fmt.Sprintf("Within an hour, all events that happened more than %s ago would be deleted for good, and survey answers with them. Save once more if that is right.", count(days, "day", "days"))
+	return fmt.Sprintf("Within an hour, all events that happened more than %s ago would be deleted for good, and survey answers with "+
+		"them. Save once more if that is right.", count(days, "day", "days"))
 }
 
 // A settingField is a setting as its form shows it.
 type settingField struct {
-	Name, Label, Hint string
-	Value, Was, Error string
-	Sure              string // what the user has been warned of
-	Check, Lines      bool
-	Mono, Number      bool
-	Options           []option
+	Name, Label, Hint, Value, Was, Error string
+	Sure                                 string // what the user has been warned of
+	Check, Lines, Mono, Number           bool
+	Options                              []option
 }
 
 type settingsView struct {
 	layout
-	Tabs         []navItem
-	May          bool // the user is an administrator
-	Role         string
-	Action       string
-	Main, More   []settingField
-	MoreOpen     bool
-	Key          string
-	HasSecret    bool
-	HasBackup    bool
-	Usage        []usageRow
-	Import       string
-	Connect      string
-	Notice       string
-	Organization string
+	Tabs                                  []navItem
+	May                                   bool // the user is an administrator
+	Role, Action                          string
+	Main, More                            []settingField
+	MoreOpen                              bool
+	Key                                   string
+	HasSecret, HasBackup                  bool
+	Usage                                 []usageRow
+	Import, Connect, Notice, Organization string
 }
 
 // A usageRow is a quota and how much of it is used.
@@ -176,7 +207,7 @@ func showSettings(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.notice(doneWords)
+	q.notice()
 	return q.settings(http.StatusOK, project, nil, nil)
 }
 
@@ -187,17 +218,18 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Settings"
 	v := &settingsView{
-		layout: q.layout, Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
-		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name, Import: q.projectPath("/import"), Connect: q.projectPath("/connect"),
+		Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
+		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name,
+		Import: q.projectPath("/import"), Connect: q.projectPath("/connect"),
 	}
 	fields := func(list []setting) (out []settingField) {
 		for i := range list {
 			s := &list[i]
 			f := settingField{
 				Name: s.name, Label: s.label, Hint: s.hint, Value: stored[s.name], Was: stored[s.name], Error: errs[s.name],
-				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON, Number: s.form == settingNumber,
+				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON,
+				Number: s.form == settingNumber,
 			}
 			if s.name == "event_retention_days" {
 				f.Hint = q.retentionHint()
@@ -226,8 +258,7 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	for _, u := range q.c.Usage(q.at.Organization.ID) {
 		v.Usage = append(v.Usage, usageOf(u))
 	}
-	q.render(status, "settings", v)
-	return nil
+	return q.render(status, "settings", v)
 }
 
 // retentionHint says for how long events are kept if the project does not say it.
@@ -298,7 +329,7 @@ func saveSettings(q *request) error {
 	changes := make(map[string]json.RawMessage)
 	for i := range allSettings {
 		s := &allSettings[i]
-		now, was := unixLines(q.PostForm.Get(s.name)), unixLines(q.PostForm.Get("was."+s.name))
+		now, was := lines(q.PostForm.Get(s.name)), lines(q.PostForm.Get("was."+s.name))
 		if s.form == settingNumber {
 			now = strings.TrimSpace(now)
 		}
@@ -307,7 +338,8 @@ func saveSettings(q *request) error {
 		}
 		typed[s.name] = now
 		if stored[s.name] != was {
-			errs[s.name] = "Somebody else has changed this meanwhile, to: " + s.words(stored[s.name]) + ". Save once more to have yours instead, or leave the page to keep theirs."
+			errs[s.name] = "Somebody else has changed this meanwhile, to: " + s.words(stored[s.name]) +
+				". Save once more to have yours instead, or leave the page to keep theirs."
 			continue
 		}
 		changes[s.name] = s.value(now)
@@ -343,9 +375,7 @@ func saveSettings(q *request) error {
 }
 
 // unixLines returns a text with the line ends of the store: browsers send others.
-func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// words returns what was typed for a setting as messages show it.
 func (s *setting) words(typed string) string {
 	if s.form == settingCheck && typed == "" {
 		return "no"
@@ -374,8 +404,12 @@ type projectAction struct {
 
 var projectActions = map[string]projectAction{
 	"reset-key": {
-		title: "Give the project another API key?", button: "Make another key",
-		text: []string{"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and their events are lost.", cannotBeUndone},
+		title: "Reset the API key?", button: "Reset the key",
+		text: []string{
+			"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and " +
+				"their events are lost.",
+			cannotBeUndone,
+		},
 		do: func(q *request) error {
 			if _, err := q.c.Service.ResetToken(q.Context(), q.by, q.ref); err != nil {
 				return err
@@ -384,21 +418,25 @@ var projectActions = map[string]projectAction{
 		},
 	},
 	"rotate-secret": {
-		title: "Make a new secret key?", button: "Make a new key",
-		text: []string{"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key before that one ends at once. This cannot be undone: a key that was ended does not come back."},
+		title: "Rotate the secret key?", button: "Rotate the key",
+		text: []string{
+			"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key " +
+				"before that one ends at once. This cannot be undone: a key that was ended does not come back.",
+		},
 		do: func(q *request) error {
 			project, err := q.c.Service.RotateSecretToken(q.Context(), q.by, q.ref)
 			if err != nil {
 				return err
 			}
 			return q.showOnce("The new secret key", &shownView{
-				Text:  "Copy it now: it is not shown again. Give it to servers that evaluate flags themselves, and to nobody else. The key before stays good until you end it.",
+				Text: "Copy it now: it is not shown again. Give it only to servers that evaluate flags themselves. The previous key " +
+					"works until you revoke it.",
 				Label: "Secret key", Value: *project.SecretToken, Back: q.settingsPath(), BackName: "I have copied it",
 			})
 		},
 	},
 	"end-secret": {
-		title: "End the secret key before the current one?", button: "End it",
+		title: "Revoke the previous secret key?", button: "Revoke it",
 		text: []string{"Programs that still have it get no definitions any more.", cannotBeUndone},
 		do: func(q *request) error {
 			if _, err := q.c.Service.DeleteSecretTokenBackup(q.Context(), q.by, q.ref); err != nil {
@@ -409,7 +447,11 @@ var projectActions = map[string]projectAction{
 	},
 	"delete": {
 		title: "Delete the project?", button: "Delete it with everything in it", typed: true,
-		text: []string{"All its flags, cohorts, surveys, persons and events are deleted with it, for good. Its keys end: programs that use them get no flags.", cannotBeUndone},
+		text: []string{
+			"All its flags, cohorts, surveys, persons and events are deleted with it, for good. Its keys end: programs that use them " +
+				"get no flags.",
+			cannotBeUndone,
+		},
 		do: func(q *request) error {
 			if err := q.c.Service.DeleteProject(q.Context(), q.by, q.ref); err != nil {
 				return err
@@ -442,7 +484,10 @@ func askProjectAction(q *request) error {
 }
 
 func (q *request) askProject(status int, a *projectAction, state, refusal string) error {
-	v := &confirmView{Text: a.text, Button: a.button, Danger: a.typed, Cancel: q.settingsPath(), Hidden: []hidden{{"state", state}}, Refusal: refusal, Typed: q.PostForm.Get("typed")}
+	v := &confirmView{
+		Text: a.text, Button: a.button, Danger: a.typed, Cancel: q.settingsPath(), Hidden: []hidden{{"state", state}}, Refusal: refusal,
+		Typed: q.PostForm.Get("typed"),
+	}
 	if a.typed {
 		v.Word = q.at.Project.Name
 	}
@@ -462,9 +507,38 @@ func doProjectAction(q *request) error {
 	case !q.administers(): // the Service would say the same
 		return q.askProject(http.StatusForbidden, a, state, "")
 	case q.PostForm.Get("state") != state: // a page that is sent again makes no second key
-		return q.askProject(http.StatusConflict, a, state, "The project has changed since this page was loaded. Nothing was done; look whether you still want to.")
+		return q.askProject(http.StatusConflict, a, state,
+			"The project has changed since this page was loaded. Nothing was done; look whether you still want to.")
 	case a.typed && q.PostForm.Get("typed") != q.at.Project.Name:
 		return q.askProject(http.StatusUnprocessableEntity, a, state, "Type the name of the project as it stands here.")
 	}
 	return a.do(q)
+}
+
+func undoProject(q *request, u undo) (string, undo, error) {
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	var settable []string
+	for i := range allSettings {
+		settable = append(settable, allSettings[i].name)
+	}
+	body, err := valuesBefore(e, settable)
+	if err != nil {
+		return "", undo{}, err
+	}
+	for i := range allSettings {
+		if before := body[allSettings[i].name]; before != nil {
+			body[allSettings[i].name] = allSettings[i].value(allSettings[i].text(before)) // the log has null for what is empty
+		}
+	}
+	patch, err := decodePatch[management.ProjectPatch](body)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if _, err := q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch); err != nil {
+		return "", undo{}, err
+	}
+	return "", q.entryUndo(u.What, u.Item), nil
 }

@@ -17,6 +17,31 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/settings", run: func(s *site) (string, url.Values) {
+			return "/projects/1/settings", with(s.get("/projects/1/settings").form("form"), "name", "Other", "app_urls",
+				"https://app.example.com")
+		}},
+		action{
+			route: "/projects/{project}/settings/{action}", verb: "reset-key", asks: confirm,
+			irreversible: "the key before is known to nobody any more", tested: "TestProjectKeys",
+		},
+		action{
+			route: "/projects/{project}/settings/{action}", verb: "rotate-secret", asks: confirm, irreversible: "a shown key is known",
+			tested: "TestProjectKeys",
+		},
+		action{
+			route: "/projects/{project}/settings/{action}", verb: "end-secret", asks: confirm, irreversible: "only its hash was kept",
+			tested: "TestProjectKeys",
+		},
+		action{
+			route: "/projects/{project}/settings/{action}", verb: "delete", asks: confirm, irreversible: "everything in it is gone",
+			tested: "TestDeleteProject",
+		},
+	)
+}
+
 // settings returns the settings of the project as the API has them.
 func (s *site) settings() map[string]any {
 	s.t.Helper()
@@ -41,14 +66,20 @@ func TestSettings(t *testing.T) {
 		t.Errorf("the form as it is changes the project (-before +after):\n%s", diff)
 	}
 	typed := map[string]string{
-		"name": "Shop <2>", "timezone": "Europe/Berlin", "anonymize_ips": "true", "surveys_opt_in": "false", "app_urls": "https://a.example\r\n\r\nhttps://b.example", "recording_domains": "https://c.example",
-		"session_recording_opt_in": "true", "heatmaps_opt_in": "true", "autocapture_exceptions_opt_in": "false", "autocapture_web_vitals_opt_in": "true", "capture_performance_opt_in": "true",
-		"cookieless_server_hash_mode": "2", "completed_snippet_onboarding": "true", "session_recording_network_payload_capture_config": `{"a": [1]}`,
+		"name": "Shop <2>", "timezone": "Europe/Berlin", "anonymize_ips": "true", "surveys_opt_in": "false",
+		"app_urls": "https://a.example\r\n\r\nhttps://b.example", "recording_domains": "https://c.example",
+		"session_recording_opt_in": "true", "heatmaps_opt_in": "true", "autocapture_exceptions_opt_in": "false",
+		"autocapture_web_vitals_opt_in": "true", "capture_performance_opt_in": "true",
+		"cookieless_server_hash_mode": "2", "completed_snippet_onboarding": "true",
+		"session_recording_network_payload_capture_config": `{"a": [1]}`,
 	}
 	want := map[string]any{
-		"name": "Shop <2>", "timezone": "Europe/Berlin", "anonymize_ips": true, "surveys_opt_in": false, "app_urls": []any{"https://a.example", "https://b.example"}, "recording_domains": []any{"https://c.example"},
-		"session_recording_opt_in": true, "heatmaps_opt_in": true, "autocapture_exceptions_opt_in": false, "autocapture_web_vitals_opt_in": true, "capture_performance_opt_in": true,
-		"cookieless_server_hash_mode": 2.0, "completed_snippet_onboarding": true, "session_recording_network_payload_capture_config": map[string]any{"a": []any{1.0}},
+		"name": "Shop <2>", "timezone": "Europe/Berlin", "anonymize_ips": true, "surveys_opt_in": false,
+		"app_urls": []any{"https://a.example", "https://b.example"}, "recording_domains": []any{"https://c.example"},
+		"session_recording_opt_in": true, "heatmaps_opt_in": true, "autocapture_exceptions_opt_in": false,
+		"autocapture_web_vitals_opt_in": true, "capture_performance_opt_in": true,
+		"cookieless_server_hash_mode": 2.0, "completed_snippet_onboarding": true,
+		"session_recording_network_payload_capture_config": map[string]any{"a": []any{1.0}},
 	}
 	changed := form
 	for name, text := range typed {
@@ -68,7 +99,8 @@ func TestSettings(t *testing.T) {
 		back = with(back, name, form.Get(name))
 	}
 	s.post("/projects/1/settings", back).leads("/projects/1/settings?done=saved")
-	if diff := cmp.Diff(before, s.settings(), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == `["updated_at"]` }, cmp.Ignore())); diff != "" {
+	if diff := cmp.Diff(before, s.settings(), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == `["updated_at"]` },
+		cmp.Ignore())); diff != "" {
 		t.Errorf("the way back (-before +after):\n%s", diff)
 	}
 }
@@ -82,7 +114,8 @@ func TestSettingsRefused(t *testing.T) {
 		{"timezone", "Mars/Olympus", `"Mars/Olympus" is not a valid choice.`},
 		{"session_recording_network_payload_capture_config", "{", "Expected a dictionary"},
 	} {
-		a := s.post("/projects/1/settings", with(form, tt.name, tt.typed, "app_urls", "https://kept.example")).want(422, tt.says, "What you have typed is still here.")
+		a := s.post("/projects/1/settings", with(form, tt.name, tt.typed, "app_urls", "https://kept.example")).want(422, tt.says,
+			"What you have typed is still here.")
 		a.checkPage()
 		if !strings.Contains(a.body, tt.name+`-error"`) {
 			t.Errorf("%s: the message is not beside the field", tt.name)
@@ -115,7 +148,8 @@ func TestSettingsRetention(t *testing.T) {
 	form := s.get("/projects/1/settings").want(200, "90 days, which is the limit of this server").form("form")
 	warned := func(form url.Values, days string) url.Values {
 		t.Helper()
-		a := s.post("/projects/1/settings", with(form, "event_retention_days", days, "timezone", "Europe/Rome")).want(422, "more than "+days+" days ago would be deleted for good")
+		a := s.post("/projects/1/settings", with(form, "event_retention_days", days, "timezone", "Europe/Rome")).want(422,
+			"more than "+days+" days ago would be deleted for good")
 		a.checkPage()
 		return a.form("form")
 	}
@@ -140,7 +174,9 @@ func TestSettingsRetention(t *testing.T) {
 	}
 	days(nil)
 	form = s.get("/projects/1/settings").form("form")
-	for typed, says := range map[string]string{"0": "greater than or equal to 1", "36501": "less than or equal to 36500", "90d": "A valid integer", "1e2": "A valid integer"} {
+	for typed, says := range map[string]string{
+		"0": "greater than or equal to 1", "36501": "less than or equal to 36500", "90d": "A valid integer", "1e2": "A valid integer",
+	} {
 		// The warning comes first; it does not hide what is wrong.
 		a := s.post("/projects/1/settings", with(form, "event_retention_days", typed, "sure.event_retention_days", typed)).want(422, says)
 		if got := a.form("form").Get("event_retention_days"); got != typed {
@@ -156,7 +192,7 @@ var stateForm = regexp.MustCompile(`name="state" value="([^"]*)"`)
 func TestProjectKeys(t *testing.T) {
 	s := newSite(t)
 	key := s.settings()["api_token"]
-	ask := s.get("/projects/1/settings/reset-key").want(200, "Give the project another API key?")
+	ask := s.get("/projects/1/settings/reset-key").want(200, "Reset the API key?")
 	ask.checkPage()
 	s.post("/projects/1/settings/reset-key", ask.form("")).leads("/projects/1/settings?done=key-reset")
 	if s.settings()["api_token"] == key {
@@ -172,7 +208,7 @@ func TestProjectKeys(t *testing.T) {
 	}
 	// The page that is sent again makes no other key.
 	s.post("/projects/1/settings/rotate-secret", ask.form("")).want(409, "Nothing was done").checkPage()
-	page := s.get("/projects/1/settings").want(200, "The key before it is still good.")
+	page := s.get("/projects/1/settings").want(200, "The previous key still works.")
 	if strings.Contains(page.body, secret[1]) {
 		t.Error("the secret key is on a page that was not asked for it")
 	}
@@ -206,7 +242,8 @@ func TestSettingsOfMembers(t *testing.T) {
 	if !strings.Contains(page.body, "<fieldset class=\"plainset\" disabled>") || strings.Contains(page.body, "settings/delete") {
 		t.Error("the page offers what is refused")
 	}
-	s.post("/projects/1/settings", with(page.form("form"), "name", "Bob's")).want(403, "Administrators and owners of Acme may do it; you are a member.").checkPage()
+	s.post("/projects/1/settings", with(page.form("form"), "name", "Bob's")).want(403,
+		"Administrators and owners of Acme may do it; you are a member.").checkPage()
 	for _, action := range []string{"reset-key", "rotate-secret", "end-secret", "delete"} {
 		a := s.get("/projects/1/settings/"+action).want(403, "Only administrators and owners of Acme may do this.")
 		a.checkPage()
@@ -229,8 +266,13 @@ func TestSettingsOfMembers(t *testing.T) {
 func TestUsage(t *testing.T) {
 	s := newSite(t, func(c *console.Config) {
 		c.Usage = func(uuid.UUID) []console.Usage {
-			return []console.Usage{{Name: "Answers", Period: quota.Month, Used: 12345, Limit: 50000}, {Name: "Events", Used: 7, Limit: quota.None}, {Name: "More", Period: quota.Day, Used: 3}}
+			return []console.Usage{
+				{Name: "Answers", Period: quota.Month, Used: 12345, Limit: 50000},
+				{Name: "Events", Used: 7, Limit: quota.None},
+				{Name: "More", Period: quota.Day, Used: 3},
+			}
 		}
 	})
-	s.get("/projects/1/settings").want(200, "Answers this month", "12,345 24% 50,000", "Events in all 7 no limit", "More today", "100%").checkPage()
+	s.get("/projects/1/settings").want(200, "Answers this month", "12,345 24% 50,000", "Events in all 7 no limit", "More today",
+		"100%").checkPage()
 }

@@ -9,23 +9,41 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+func init() {
+	register(screen{
+		scope: everybody, pages: map[string]page{
+			"GET /signin":         signInPage,
+			"POST /signin":        signIn,
+			"GET /signin/code":    codePage,
+			"POST /signin/code":   confirmCode,
+			"POST /signout":       signOut,
+			"GET /join/{token}":   joinPage,
+			"POST /join/{token}":  join,
+			"GET /forgot":         forgotPage,
+			"POST /forgot":        forgot,
+			"GET /reset/{token}":  resetPage,
+			"POST /reset/{token}": resetPassword,
+		},
+	})
+}
+
 type signInView struct {
 	layout
-	Address string
-	Next    string
-	Error   string
-	Kept    []hidden // a form that waits until its user is signed in; none: there is none
-	Lost    string   // what of it is not kept
+	Address, Next, Error string
+	Kept                 []hidden // a form that waits until its user is signed in; none: there is none
+	Lost                 string   // what of it is not kept
 }
 
 func (q *request) signInView() *signInView {
 	q.layout.Title = "Sign in"
-	v := &signInView{layout: q.layout, Address: q.PostFormValue("email"), Next: q.next()}
+	v := &signInView{Address: q.PostFormValue("email"), Next: q.next()}
 	if form := q.keptForm(); form != nil {
 		v.Kept, v.Lost = form.hidden(), form.Lost
 	}
 	return v
 }
+
+func (q *request) askToSignIn(status int, v *signInView) error { return q.render(status, "signin", v) }
 
 // next returns where to go after signing in, as a path below the prefix, or "".
 func (q *request) next() string {
@@ -41,10 +59,9 @@ func signInPage(q *request) error {
 	}
 	v := q.signInView()
 	if q.Form.Get("done") == "password" {
-		v.Done = "The password is changed. Sign in with it."
+		q.layout.Done = "The password is changed. Sign in with it."
 	}
-	q.render(http.StatusOK, "signin", v)
-	return nil
+	return q.askToSignIn(http.StatusOK, v)
 }
 
 func trimSlash(path string) string {
@@ -63,8 +80,7 @@ func signIn(q *request) error {
 		q.sayWhen(e)
 		v := q.signInView()
 		v.Error = e.Text()
-		q.render(statusOf(e, http.StatusUnauthorized), "signin", v)
-		return nil
+		return q.askToSignIn(statusOf(e, http.StatusUnauthorized), v)
 	}
 	if err != nil {
 		return err
@@ -115,9 +131,8 @@ func codePage(q *request) error {
 
 func (q *request) askCode(status int, refusal string) error {
 	v := q.signInView()
-	v.Title, v.Error = "Enter a code", refusal
-	q.render(status, "code", v)
-	return nil
+	q.layout.Title, v.Error = "Enter a code", refusal
+	return q.render(status, "code", v)
 }
 
 func confirmCode(q *request) error {
@@ -176,8 +191,7 @@ func (q *request) showJoin(status int, refusal string) error {
 		return err
 	}
 	q.layout.Title = "Welcome"
-	q.render(status, "join", &joinView{layout: q.layout, Address: offer.Email, Password: offer.HasPassword, Error: refusal})
-	return nil
+	return q.render(status, "join", &joinView{Address: offer.Email, Password: offer.HasPassword, Error: refusal})
 }
 
 // isToken reports whether the token of a link is good for nothing, or for something else.
@@ -228,8 +242,9 @@ func forgotPage(q *request) error { return q.showForgot(http.StatusOK, false, ""
 
 func (q *request) showForgot(status int, sent bool, refusal string) error {
 	q.layout.Title = "Forgotten password"
-	q.render(status, "forgot", &forgotView{layout: q.layout, Address: q.PostFormValue("email"), Mail: q.c.Service.MailAvailable(), Sent: sent, Error: refusal})
-	return nil
+	return q.render(status, "forgot", &forgotView{
+		Address: q.PostFormValue("email"), Mail: q.c.Service.MailAvailable(), Sent: sent, Error: refusal,
+	})
 }
 
 // forgot asks for a link by mail. The page says the same whether or not there is such an
@@ -249,8 +264,7 @@ func forgot(q *request) error {
 // A resetView is the page of a link that gives another password.
 type resetView struct {
 	layout
-	Address string
-	Error   string
+	Address, Error string
 }
 
 func resetPage(q *request) error { return q.showReset(http.StatusOK, "") }
@@ -261,13 +275,14 @@ func (q *request) showReset(status int, refusal string) error {
 		return linkError(err)
 	}
 	q.layout.Title = "Choose another password"
-	q.render(status, "reset", &resetView{layout: q.layout, Address: offer.Email, Error: refusal})
-	return nil
+	return q.render(status, "reset", &resetView{Address: offer.Email, Error: refusal})
 }
 
 // resetPassword gives an account another password, which ends all its sessions.
 func resetPassword(q *request) error {
-	err := q.c.Service.ResetPassword(q.Context(), q.PathValue("token"), management.ChosenPassword{Password: optional.Of(q.PostForm.Get("password"))})
+	err := q.c.Service.ResetPassword(q.Context(), q.PathValue("token"), management.ChosenPassword{
+		Password: optional.Of(q.PostForm.Get("password")),
+	})
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "password" {
 		return q.showReset(http.StatusUnprocessableEntity, e.Text())
 	}

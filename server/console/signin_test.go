@@ -23,6 +23,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/signin", irreversible: "signing out ends it", tested: "TestSignIn"},
+		action{route: "/signin/code", irreversible: "signing out ends it", tested: "TestSignInWithSecondFactor"},
+		action{route: "/signout", irreversible: "signing in begins another session", tested: "TestSignIn"},
+		action{route: "/join/{token}", irreversible: "a link is good once", tested: "TestJoin"},
+		action{route: "/forgot", irreversible: "the message is sent", tested: "TestForgottenPassword"},
+		action{route: "/reset/{token}", irreversible: "no password before is kept", tested: "TestForgottenPassword"},
+	)
+}
+
 // cookie returns what an answer sets as the token of the session.
 func (a *answer) cookie() *http.Cookie {
 	a.t.Helper()
@@ -42,7 +53,8 @@ func TestSignIn(t *testing.T) {
 	form := page.form("")
 	wrong := s.post("/signin", with(form, "email", address, "password", "wrong")).want(401)
 	wrong.checkPage()
-	if strings.Contains(wrong.body, `value="wrong"`) || !strings.Contains(wrong.body, `value="`+address+`"`) || len(wrong.header["Set-Cookie"]) > 0 {
+	if strings.Contains(wrong.body, `value="wrong"`) || !strings.Contains(wrong.body, `value="`+address+`"`) ||
+		len(wrong.header["Set-Cookie"]) > 0 {
 		t.Error("the page does not keep the address alone")
 	}
 	a := s.post("/signin", with(form, "email", address, "password", password))
@@ -66,7 +78,9 @@ func TestSignInWithSecondFactor(t *testing.T) {
 	s := newSite(t)
 	setup, err := s.service.StartTwoFactor(t.Context(), s.owner, "@me")
 	fatal(t, err)
-	fatal(t, s.service.ConfirmTwoFactor(t.Context(), s.owner, "@me", management.TwoFactorPatch{Token: optional.Of(json.RawMessage(`"` + authenticatorCode(t, setup.Secret) + `"`))}))
+	fatal(t, s.service.ConfirmTwoFactor(t.Context(), s.owner, "@me", management.TwoFactorPatch{
+		Token: optional.Of(json.RawMessage(`"` + authenticatorCode(t, setup.Secret) + `"`)),
+	}))
 	codes, err := s.service.NewBackupCodes(t.Context(), s.owner, "@me")
 	fatal(t, err)
 	s.token = ""
@@ -157,7 +171,8 @@ func TestNext(t *testing.T) {
 	s := newSite(t)
 	s.token = ""
 	for _, next := range []string{
-		"https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "/../evil", "/./x", "javascript:alert(1)", "/\t/evil.example", "@evil.example", ".evil.example", "%2f%2fevil.example", "/projects/../../x",
+		"https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "/../evil", "/./x", "javascript:alert(1)",
+		"/\t/evil.example", "@evil.example", ".evil.example", "%2f%2fevil.example", "/projects/../../x",
 	} {
 		a := s.post("/signin", url.Values{"email": {address}, "password": {password}, "next": {next}})
 		if a.status == http.StatusTooManyRequests {
@@ -175,7 +190,8 @@ func TestOtherOrigins(t *testing.T) {
 	for _, headers := range []map[string]string{
 		{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"}, {"Origin": "null"},
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), "POST", "https://flags.example.com/console"+path+"/switch", strings.NewReader("to=off"))
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "https://flags.example.com/console"+path+"/switch",
+			strings.NewReader("to=off"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		for name, value := range headers {
 			r.Header.Set(name, value)
@@ -201,7 +217,7 @@ func TestRuling104Foreign(t *testing.T) {
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
 	for _, path := range []string{"flags", "flags/new", "persons", "why", "activity", "surveys", "settings", "export", "nothing"} {
-		theirs, missing := s.get("/projects/2/"+path).want(404, "There is no such page"), s.get("/projects/99/"+path).want(404)
+		theirs, missing := s.get("/projects/2/"+path).want(404, "Page not found"), s.get("/projects/99/"+path).want(404)
 		theirs.checkPage()
 		if strings.ReplaceAll(theirs.body, "/projects/2/", "/projects/99/") != missing.body {
 			t.Errorf("a project of others answers other than a missing one:\n%s\n%s", words(theirs.body), words(missing.body))
@@ -219,7 +235,10 @@ func TestForeign(t *testing.T) {
 	f := management.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
-	for _, path := range []string{"/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing", "/projects/1/flags/1/x", "/static/0/console.css"} {
+	for _, path := range []string{
+		"/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing",
+		"/projects/1/flags/1/x", "/static/0/console.css",
+	} {
 		s.get(path).want(404).checkPage()
 	}
 	s.post("/projects/1/flags/9999", url.Values{"do": {"save"}}).want(404)
@@ -239,7 +258,10 @@ func TestScript(t *testing.T) {
 	form = with(form, "name", evil, "tags", evil, "contexts", evil, "c0.description", evil, "payload", `"<script>alert(1)</script>"`)
 	add := s.post(path, with(form, "do", "add-person c0")).form("form")
 	s.post(path, with(add, "do", "save", "c0.f0.key", evil, "c0.f0.value", evil)).leads(path + "?done=saved")
-	for _, p := range []string{path, "/projects/1/flags?q=" + url.QueryEscape(evil), "/projects/1/flags", path + "/history", path + "/switch?to=on&back=" + url.QueryEscape(evil) + "&from=" + url.QueryEscape(evil), "/signin?next=" + url.QueryEscape(evil)} {
+	for _, p := range []string{
+		path, "/projects/1/flags?q=" + url.QueryEscape(evil), "/projects/1/flags", path + "/history",
+		path + "/switch?to=on&back=" + url.QueryEscape(evil) + "&from=" + url.QueryEscape(evil), "/signin?next=" + url.QueryEscape(evil),
+	} {
 		a := s.get(p)
 		if strings.Contains(a.body, "<script>alert") {
 			t.Errorf("%s runs a script", p)
@@ -331,7 +353,8 @@ func TestWeight(t *testing.T) {
 	total := 0
 	page := s.get("/projects/1/flags").body
 	for _, path := range append([]string{"/projects/1/flags"}, assetForm.FindAllString(page, -1)...) {
-		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://flags.example.com/console"+strings.TrimPrefix(path, "/console"), nil)
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://flags.example.com/console"+strings.TrimPrefix(path, "/console"),
+			nil)
 		r.Header.Set("Accept-Encoding", "gzip, br")
 		a := s.do(r).want(200)
 		if a.header.Get("Content-Encoding") != "gzip" || a.header.Get("Vary") != "Accept-Encoding" {

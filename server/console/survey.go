@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,22 +20,43 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	register(screen{
+		title: "New survey", under: "Surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/surveys/new":       newSurvey,
+			"POST /projects/{project}/surveys/new":      postSurvey,
+			"GET /projects/{project}/surveys/{survey}":  showSurvey,
+			"POST /projects/{project}/surveys/{survey}": postSurvey,
+		},
+		done: map[string]string{
+			"survey-created":    "The survey was created. It is a draft until you launch it.",
+			"survey-launched":   "The survey runs.",
+			"survey-stopped":    "The survey has ended.",
+			"survey-resumed":    "The survey runs again.",
+			"survey-archived":   "The survey is archived, and is not shown any more.",
+			"survey-unarchived": "The survey is back from the archive.",
+			"survey-copied":     "This is the copy. It is a draft.",
+			"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
+		},
+		undo:  map[string]undoer{"Survey": undoSurvey},
+		thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace},
+	})
+}
+
 // surveyView is the page of one survey.
 type surveyView struct {
 	layout
 	offered
 	*surveyForm
-	Name     string
-	New      bool
-	List     string
-	Action   string
-	Results  string
-	Activity string
-	State    surveyState
-	Notice   string
-	Base     string // the survey as JSON
-	Was      string // what it was when the form was made
-	ID       string // which programs ask for; "" for a new one
+	Name                            string
+	New                             bool
+	List, Action, Results, Activity string
+	State                           surveyState
+	Notice                          string
+	Base                            string // the survey as JSON
+	Was                             string // what it was when the form was made
+	ID                              string // which programs ask for; "" for a new one
 
 	Groups    []partView
 	Questions []questionView
@@ -61,13 +83,12 @@ type partView struct {
 
 // A fieldView is a field with what was typed.
 type fieldView struct {
-	ID, Label, Hint, Kind, Unit, List string
-	Value                             string
-	Rows                              int
-	Options                           []option
-	Refresh                           bool
-	Swatch                            string // the colour that the value is
-	Error                             string
+	ID, Label, Hint, Kind, Unit, List, Value string
+	Rows                                     int
+	Options                                  []option
+	Refresh                                  bool
+	Swatch                                   string // the colour that the value is
+	Error                                    string
 }
 
 // A questionView is a question with its fields.
@@ -145,8 +166,7 @@ func postSurvey(q *request) error {
 		if preview.Sets, err = q.sentences(form.Filters); err != nil {
 			return err
 		}
-		q.renderPart(http.StatusOK, "survey", "preview", preview)
-		return nil
+		return q.renderPart(http.StatusOK, "survey", "preview", preview)
 	}
 	form.edit(verb, target)
 	status := http.StatusOK
@@ -205,7 +225,7 @@ func (q *request) saveSurvey(v *survey.View, form *surveyForm, launch bool) erro
 	done := "saved"
 	switch {
 	case v == nil:
-		done = "created"
+		done = "survey-created"
 		v, err = q.c.Surveys.Create(q.Context(), q.by, q.ref, patch)
 		if err != nil {
 			return q.surveyRefused(err, nil, form)
@@ -235,7 +255,7 @@ func (q *request) saveSurvey(v *survey.View, form *surveyForm, launch bool) erro
 		if _, err := q.c.Surveys.Launch(q.Context(), q.by, q.ref, v.ID.String()); err != nil {
 			return err
 		}
-		done = "launched"
+		done = "survey-launched"
 	}
 	return q.surveyDone(v.ID, done)
 }
@@ -274,35 +294,24 @@ func (form *surveyForm) conflicts(changes object, v *survey.View) bool {
 	return false
 }
 
-// A surveyConflictView is the page for somebody who has edited an older state of a survey.
-type surveyConflictView struct {
-	layout
-	Name, List, Action, Survey string
-	Hidden                     []hidden
-	Was                        string // the survey as it is now
-	Theirs, Mine               []changeLine
-}
-
 // surveyConflict shows what others have changed since the form was made, and what saving
 // the form would change now.
 func (q *request) surveyConflict(v *survey.View, form *surveyForm, changes object) error {
 	now := surveyDoc(v)
-	q.layout.Title = "Somebody else changed " + v.Name
-	view := &surveyConflictView{layout: q.layout, Name: v.Name, List: q.projectPath("/surveys"), Action: q.URL.Path, Survey: q.surveyPath(v.ID)}
 	// What nobody here has touched is as the others have left it.
-	base := make(object)
-	maps.Copy(base, now)
+	base := maps.Clone(now)
 	maps.Copy(base, changes)
-	view.Hidden = []hidden{{"base", string(must(json.Marshal(base)))}}
-	view.Was = string(must(json.Marshal(now)))
+	view := &clashView{
+		Kind: "survey", Name: v.Name, List: q.projectPath("/surveys"), ListName: "Surveys", Keep: q.surveyPath(v.ID),
+		Hidden: []hidden{{"base", string(must(json.Marshal(base)))}},
+	}
 	for _, name := range surveyMembers {
 		view.Theirs = appendJSONChanges(view.Theirs, name, form.Original[name], now[name])
 		if mine := changes[name]; mine != nil {
 			view.Mine = appendJSONChanges(view.Mine, name, now[name], mine)
 		}
 	}
-	q.render(http.StatusConflict, "survey_conflict", view)
-	return nil
+	return q.clash(view, string(must(json.Marshal(now))))
 }
 
 const maxChangeLines = 60
@@ -322,14 +331,9 @@ func appendJSONChanges(list []changeLine, place string, before, after json.RawMe
 	switch {
 	case a == '{' && (b == '{' || isEmptyJSON(after)) || b == '{' && isEmptyJSON(before):
 		was, is := readObject(string(before)), readObject(string(after))
-		names := make(map[string]bool)
-		for name := range was {
-			names[name] = true
-		}
-		for name := range is {
-			names[name] = true
-		}
-		for _, name := range sortedKeys(names) {
+		all := maps.Clone(was)
+		maps.Copy(all, is)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			list = appendJSONChanges(list, place+"/"+name, was[name], is[name])
 		}
 		return list
@@ -348,15 +352,6 @@ func appendJSONChanges(list []changeLine, place string, before, after json.RawMe
 		return list
 	}
 	return append(list, changeLine{surveyPlace(place), excerpt(before), excerpt(after)})
-}
-
-func sortedKeys(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for name := range set {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // surveyPlace says in words where in a survey something is.
@@ -384,13 +379,14 @@ func fieldWords(fields []formField, path []string) string {
 // showSurveyForm answers with the page of a survey, which is nil if it is new.
 func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, notice string) error {
 	v := &surveyView{
-		surveyForm: form, Name: text(form.Doc["name"]), New: q.PathValue("survey") == "", List: q.projectPath("/surveys"), Action: q.URL.Path, Notice: form.noticeOr(notice),
+		surveyForm: form, Name: text(form.Doc["name"]), New: q.PathValue("survey") == "", List: q.projectPath("/surveys"),
+		Action: q.URL.Path, Notice: form.noticeOr(notice),
 		Base: string(must(json.Marshal(form.Doc))), Was: string(must(json.Marshal(form.Original))),
 	}
 	if v.New {
 		v.Action = q.projectPath("/surveys/new")
 	}
-	q.notice(surveyDoneWords)
+	q.notice()
 	q.layout.Title = cmp.Or(v.Name, "New survey")
 	if s != nil {
 		q.layout.Title, v.Name = s.Name, s.Name
@@ -398,7 +394,6 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 			return err
 		}
 	}
-	v.layout = q.layout
 	var err error
 	v.offered, err = q.offers(0, 0)
 	if err != nil && status != http.StatusServiceUnavailable {
@@ -418,8 +413,7 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 	}
 	v.fields()
 	v.Preview = q.previewOf(form.Doc)
-	q.render(status, "survey", v)
-	return nil
+	return q.render(status, "survey", v)
 }
 
 // namedFlags adds the keys of flags that the form names to a vocabulary.
@@ -444,7 +438,7 @@ func (q *request) namedFlags(form *surveyForm, words *words.Names) error {
 // surveyFacts fills in what is known of a survey that exists.
 func (q *request) surveyFacts(v *surveyView, s *survey.View) error {
 	v.ID, v.State, v.Results = s.ID.String(), q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
-	v.Activity = q.projectPath("/activity?scope=Survey&item=" + s.ID.String())
+	v.Activity = q.entriesAbout("Survey", s.ID.String())
 	v.Archived = s.Archived
 	v.Drafted = v.State.Name == "draft" || v.State.Name == "scheduled"
 	v.Runs, v.Ended = v.State.Name == "running", v.State.Name == "complete"
@@ -471,7 +465,8 @@ func surveyReach(form *surveyForm, words *words.Names) string {
 	reach := "everyone"
 	switch form.Target {
 	case "flag":
-		reach = "everybody for whom the flag " + cmp.Or(words.Flags[text(form.Doc["targeting_flag_id"])], text(form.Doc["targeting_flag_id"])) + " is on"
+		reach = "everybody for whom the flag " + cmp.Or(words.Flags[text(form.Doc["targeting_flag_id"])],
+			text(form.Doc["targeting_flag_id"])) + " is on"
 	case "filters":
 		reach = words.Audience(form.targeting())
 	}
@@ -483,7 +478,10 @@ func surveyReach(form *surveyForm, words *words.Names) string {
 
 // fields fills in what the fields of the form show and offer.
 func (v *surveyView) fields() {
-	v.Targets = selected([]option{{Value: "", Label: "Everyone"}, {Value: "filters", Label: "Persons who fit conditions"}, {Value: "flag", Label: "Persons for whom a flag is on"}}, v.Target)
+	v.Targets = selected(options(
+		"", "Everyone", "filters", "Persons who match condition sets",
+		"flag", "Persons for whom a flag is on",
+	), v.Target)
 	v.TargetKey = v.field(&targetFlag, "", v.Doc)
 	for _, g := range surveyGroups {
 		out := partView{ID: g.ID, Title: g.Title, Hint: g.Hint, Closed: g.Closed}
@@ -510,7 +508,8 @@ func (v *surveyView) fields() {
 func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
 	name := prefix + f.Name
 	out := fieldView{
-		ID: name, Label: f.Label, Hint: f.Hint, Kind: f.Kind, Unit: f.Unit, List: f.List, Value: f.value(o), Rows: f.Rows, Refresh: f.Refresh, Error: v.Errors[name],
+		ID: name, Label: f.Label, Hint: f.Hint, Kind: f.Kind, Unit: f.Unit, List: f.List, Value: f.value(o), Rows: f.Rows,
+		Refresh: f.Refresh, Error: v.Errors[name],
 	}
 	switch {
 	case f.Kind == "choice":
@@ -529,7 +528,9 @@ func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
 
 func (v *surveyView) question(i int, o object, all []object) questionView {
 	name := questionName(i)
-	out := questionView{ID: name, Number: i + 1, Kind: questionTypeNames[text(o["type"])], Up: i > 0, Down: i+1 < len(all), Error: v.Errors[name]}
+	out := questionView{
+		ID: name, Number: i + 1, Kind: questionTypeNames[text(o["type"])], Up: i > 0, Down: i+1 < len(all), Error: v.Errors[name],
+	}
 	for j := range questionFields {
 		if f := &questionFields[j]; f.On == nil || f.On(o) {
 			field := v.field(f, name+".", o)
@@ -544,10 +545,12 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 	if e := v.Errors[name+".validation"]; e != "" {
 		out.Error = e
 	}
-	places := []option{{Value: "", Label: "the next question"}, {Value: "end", Label: "the end"}}
+	places := options("", "the next question", "end", "the end")
 	for j, other := range all {
 		if j != i {
-			places = append(places, option{Value: strconv.Itoa(j), Label: "question " + strconv.Itoa(j+1) + ": " + shorten(text(other["question"]), 40)})
+			places = append(places, option{
+				Value: strconv.Itoa(j), Label: "question " + strconv.Itoa(j+1) + ": " + shorten(text(other["question"]), 40),
+			})
 		}
 	}
 	keys := answerKeys(o)
@@ -556,11 +559,17 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 		thens = append(thens, option{Value: "answers", Label: "what the answer says"})
 	}
 	then := branchOf(o)
-	out.Then = fieldView{ID: name + ".then", Label: "Then comes", Kind: "choice", Options: selected(thens, then), Refresh: true, Error: v.Errors[name+".branching"]}
+	out.Then = fieldView{
+		ID: name + ".then", Label: "After this question, go to", Kind: "choice", Options: selected(thens, then), Refresh: true,
+		Error: v.Errors[name+".branching"],
+	}
 	if then == "answers" {
 		values := readObject(string(readObject(string(o["branching"]))["responseValues"]))
 		for _, key := range keys {
-			out.Answers = append(out.Answers, fieldView{ID: name + ".then." + key.Value, Label: "After " + shorten(key.Label, 60), Kind: "choice", Options: selected(places, text(values[key.Value]))})
+			out.Answers = append(out.Answers, fieldView{
+				ID: name + ".then." + key.Value, Label: "After " + shorten(key.Label, 60), Kind: "choice",
+				Options: selected(places, text(values[key.Value])),
+			})
 		}
 	}
 	return out
@@ -570,20 +579,20 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 var surveyActions = map[string]func(*request, *survey.View) error{
 	"launch": func(q *request, v *survey.View) error {
 		_, err := q.c.Surveys.Launch(q.Context(), q.by, q.ref, v.ID.String())
-		return q.acted(err, v, "launched")
+		return q.acted(err, v, "survey-launched")
 	},
 	"stop": func(q *request, v *survey.View) error {
 		_, err := q.c.Surveys.Stop(q.Context(), q.by, q.ref, v.ID.String())
-		return q.acted(err, v, "stopped")
+		return q.acted(err, v, "survey-stopped")
 	},
 	"resume": func(q *request, v *survey.View) error {
-		return q.acted(q.changeSurvey(v, survey.Patch{EndDate: optional.Value[string]{Set: true, Null: true}}), v, "resumed")
+		return q.acted(q.changeSurvey(v, survey.Patch{EndDate: optional.Value[string]{Set: true, Null: true}}), v, "survey-resumed")
 	},
 	"archive": func(q *request, v *survey.View) error {
-		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(true)}), v, "archived")
+		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(true)}), v, "survey-archived")
 	},
 	"unarchive": func(q *request, v *survey.View) error {
-		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(false)}), v, "unarchived")
+		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(false)}), v, "survey-unarchived")
 	},
 	"copy":   copySurvey,
 	"delete": deleteSurvey,
@@ -610,15 +619,17 @@ func copySurvey(q *request, v *survey.View) error {
 	if !isNumber(project) {
 		return errForm
 	}
-	made, err := q.c.Surveys.Copy(q.Context(), q.by, q.ref, v.ID.String(), survey.CopyRequest{Projects: optional.Of(json.RawMessage("[" + project + "]"))})
+	made, err := q.c.Surveys.Copy(q.Context(), q.by, q.ref, v.ID.String(), survey.CopyRequest{
+		Projects: optional.Of(json.RawMessage("[" + project + "]")),
+	})
 	if err != nil {
 		return q.acted(err, v, "")
 	}
 	id := made.Surveys[0].ID
 	if project == q.ref {
-		return q.surveyDone(id, "copied")
+		return q.surveyDone(id, "survey-copied")
 	}
-	return q.redirect(q.c.Prefix + "/projects/" + project + "/surveys/" + id.String() + "?done=copied")
+	return q.redirect(q.c.Prefix + "/projects/" + project + "/surveys/" + id.String() + "?done=survey-copied")
 }
 
 func deleteSurvey(q *request, v *survey.View) error {
@@ -631,5 +642,47 @@ func deleteSurvey(q *request, v *survey.View) error {
 	if err := q.c.Surveys.Delete(q.Context(), q.by, q.ref, v.ID.String()); err != nil {
 		return q.acted(err, v, "")
 	}
-	return q.redirect(q.projectPath("/surveys?done=deleted"))
+	return q.redirect(q.projectPath("/surveys?done=survey-deleted"))
+}
+
+func undoSurvey(q *request, u undo) (string, undo, error) {
+	if q.c.Surveys == nil {
+		return "", undo{}, errNoPage
+	}
+	e, err := q.entryOf(u)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if e.Activity == "created" {
+		return q.projectPath("/surveys"), undo{}, q.c.Surveys.Delete(q.Context(), q.by, q.ref, u.Item)
+	}
+	body, err := valuesBefore(e, append(slices.Clone(surveyMembers), "archived"))
+	if err != nil {
+		return "", undo{}, err
+	}
+	for _, name := range []string{"targeting_flag_filters", "targeting_flag_id"} {
+		if before, changed := body[name]; changed && isEmptyJSON(before) {
+			delete(body, name)
+			if body["targeting_flag_filters"] == nil && body["targeting_flag_id"] == nil {
+				body["remove_targeting_flag"] = json.RawMessage("true")
+			}
+		} else if changed {
+			delete(body, "remove_targeting_flag")
+		}
+	}
+	patch, err := decodePatch[survey.Patch](body)
+	if err != nil {
+		return "", undo{}, err
+	}
+	if _, err := q.c.Surveys.Update(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
+		return "", undo{}, err
+	}
+	return "", q.entryUndo(u.What, u.Item), nil
+}
+
+func surveyLink(q *request, id string) string {
+	if q.c.Surveys == nil {
+		return ""
+	}
+	return q.projectPath("/surveys/" + url.PathEscape(id))
 }

@@ -14,41 +14,50 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	register(screen{
+		under: "Surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/surveys/{survey}/answers":  surveyAnswers,
+			"POST /projects/{project}/surveys/{survey}/answers": postAnswer,
+		},
+		done: map[string]string{
+			"hidden": "The response is archived, and does not count.",
+			"shown":  "The response counts again.",
+		},
+		undo: map[string]undoer{"Response": undoResponse},
+	})
+}
+
 // answersView is the answers to one question in words.
 type answersView struct {
 	layout
 	Name, List, Survey, Results string
 	Question, Text              string // its ID, and what it asks
-	Action                      string
-	Search                      string
+	Action, Search              string
 	Archived                    bool
 	Back                        string // the query of the page
 	CSV                         string
 	Rows                        []answerRow
-	Older, Newer                string
-	Range                       string
-	Themes                      []textBlock
-	ThemesOff                   string // why there are none
-	Made                        moment
+	pager
+	Themes    []textBlock
+	ThemesOff string // why there are none
+	Made      moment
 }
 
 // An answerRow is an answer with what is known of its response.
 type answerRow struct {
-	ID           string
-	Text         string
-	Person       string
-	PersonURL    string
-	At           moment
-	About        string
-	Archived     bool
-	OtherAnswers []string
+	ID, Text, Person, PersonURL string
+	At                          moment
+	About                       string
+	Archived                    bool
+	OtherAnswers                []string
 }
 
 // A textBlock is a part of a summary: a heading, a list, or a paragraph.
 type textBlock struct {
-	Heading string
-	Text    string
-	Items   []string
+	Heading, Text string
+	Items         []string
 }
 
 func surveyAnswers(q *request) error {
@@ -62,14 +71,15 @@ func surveyAnswers(q *request) error {
 	if i < 0 {
 		return errNoPage
 	}
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
+	page := pageNumber(q.Form)
 	v := &answersView{
-		Name: s.Name, List: q.projectPath("/surveys"), Survey: q.surveyPath(s.ID), Results: q.surveyPath(s.ID) + "/results", Question: asked, Text: text(questions[i]["question"]),
+		Name: s.Name, List: q.projectPath("/surveys"), Survey: q.surveyPath(s.ID), Results: q.surveyPath(s.ID) + "/results",
+		Question: asked, Text: text(questions[i]["question"]),
 		Action: q.surveyPath(s.ID) + "/answers", Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("archived") != "",
 	}
 	list, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{
-		QuestionID: asked, Search: v.Search, ExcludeArchived: !v.Archived, Limit: strconv.Itoa(pageSize), Offset: strconv.Itoa((page - 1) * pageSize),
+		QuestionID: asked, Search: v.Search, ExcludeArchived: !v.Archived, Limit: strconv.Itoa(pageSize),
+		Offset: strconv.Itoa((page - 1) * pageSize),
 	})
 	if err != nil {
 		return err
@@ -81,27 +91,18 @@ func surveyAnswers(q *request) error {
 	for j := range list.Results {
 		v.Rows = append(v.Rows, q.answerRow(&list.Results[j], asked, archived))
 	}
-	values := url.Values{"question": {asked}}
-	if v.Search != "" {
-		values.Set("q", v.Search)
-	}
+	at := listing{v.Action, map[string]string{"question": asked, "q": v.Search}}
 	if v.Archived {
-		values.Set("archived", "yes")
+		at.query["archived"] = "yes"
 	}
-	v.CSV = v.Results + ".csv?" + values.Encode()
-	link := func(page int) string {
-		values.Del("page")
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		return values.Encode()
-	}
-	v.Back = link(page)
+	_, query, _ := strings.Cut(at.at(1), "?")
+	v.CSV = v.Results + ".csv?" + query
+	_, v.Back, _ = strings.Cut(at.at(page), "?")
 	if list.HasMore {
-		v.Older = v.Action + "?" + link(page+1)
+		v.Older = at.at(page + 1)
 	}
 	if page > 1 {
-		v.Newer = v.Action + "?" + link(page-1)
+		v.Newer = at.at(page - 1)
 	}
 	v.Range = "No answers"
 	if n := len(v.Rows); n > 0 {
@@ -113,15 +114,16 @@ func surveyAnswers(q *request) error {
 		}
 	}
 	q.layout.Title = "Answers: " + s.Name
-	q.notice(surveyDoneWords)
-	v.layout = q.layout
-	q.render(http.StatusOK, "survey_answers", v)
-	return nil
+	q.notice()
+	return q.render(http.StatusOK, "survey_answers", v)
 }
 
 func (q *request) answerRow(r *survey.ResponseView, question string, archived []uuid.UUID) answerRow {
-	row := answerRow{ID: r.UUID.String(), Text: answerTo(r, question), Person: r.DistinctID, At: q.c.moment(r.SubmittedAt), Archived: slices.Contains(archived, r.UUID)}
-	row.PersonURL = q.projectPath("/why?" + url.Values{"person": {r.DistinctID}}.Encode())
+	row := answerRow{
+		ID: r.UUID.String(), Text: answerTo(r, question), Person: r.DistinctID, At: q.c.moment(r.SubmittedAt),
+		Archived: slices.Contains(archived, r.UUID),
+	}
+	row.PersonURL = q.projectPath("/explain?" + url.Values{"person": {r.DistinctID}}.Encode())
 	var about []string
 	for _, p := range []*string{r.Extra.DeviceType, r.Extra.Browser, r.Extra.CountryName, r.Extra.CurrentURL} {
 		if p != nil && *p != "" {
@@ -131,7 +133,8 @@ func (q *request) answerRow(r *survey.ResponseView, question string, archived []
 	row.About = strings.Join(about, ", ")
 	for _, a := range r.Answers {
 		if a.QuestionID != question && a.Answer != nil {
-			row.OtherAnswers = append(row.OtherAnswers, strings.TrimSuffix(shorten(a.QuestionText, 60), ":")+" → "+shorten(answerTo(r, a.QuestionID), 80))
+			row.OtherAnswers = append(row.OtherAnswers,
+				strings.TrimSuffix(shorten(a.QuestionText, 60), ":")+" → "+shorten(answerTo(r, a.QuestionID), 80))
 		}
 	}
 	return row
@@ -204,5 +207,19 @@ func postAnswer(q *request) error {
 			to.Set(name, value)
 		}
 	}
-	return q.done(q.surveyPath(s.ID)+"/answers?"+to.Encode(), done, undo{"Response", s.ID.String() + "/" + q.PostForm.Get("response"), q.PostForm.Get("do")})
+	return q.done(q.surveyPath(s.ID)+"/answers?"+to.Encode(), done, undo{
+		"Response", s.ID.String() + "/" + q.PostForm.Get("response"), q.PostForm.Get("do"),
+	})
+}
+
+func undoResponse(q *request, u undo) (string, undo, error) {
+	if q.c.Surveys == nil {
+		return "", undo{}, errNoPage
+	}
+	of, response, _ := strings.Cut(u.Item, "/")
+	act, again := q.c.Surveys.ArchiveResponse, "archive"
+	if u.Mark == "archive" {
+		act, again = q.c.Surveys.UnarchiveResponse, "unarchive"
+	}
+	return "", undo{u.What, u.Item, again}, act(q.Context(), q.by, q.ref, of, response)
 }

@@ -19,26 +19,32 @@ type fieldGroup struct {
 }
 
 var surveyGroups = []fieldGroup{
-	{ID: "about", Title: "The survey", fields: []formField{
+	{ID: "about", Title: "Details", fields: []formField{
 		member("text", "name", "Name").hint("Colleagues see it, and so do programs that ask for surveys."),
-		member("area", "description", "Note for colleagues"),
-		member("choice", "type", "How it is shown").choices(surveyTypes, "popover").refreshing(),
+		member("area", "description", "Description"),
+		member("choice", "type", "Presentation").choices(surveyTypes, "popover").refreshing(),
 	}},
-	{ID: "shown", Title: "When and where it is shown", fields: []formField{
-		member("text", "conditions.url", "Address of the page").inBrowsers().hint("Without one the survey is shown on all pages."),
-		member("choice", "conditions.urlMatchType", "The address").inBrowsers().choices(matchOptions, "icontains"),
-		member("text", "conditions.selector", "Only with this element").inBrowsers().hint("A CSS selector, such as #buy. The survey is shown when the page has it."),
-		member("number", "conditions.seenSurveyWaitPeriodInDays", "Not after another survey within").inBrowsers().unit("days"),
-		member("names", "conditions.deviceTypes", "Devices").inBrowsers().hint("Desktop, Mobile, Tablet. None: all devices."),
-		member("choice", "conditions.deviceTypesMatchType", "The device").inBrowsers().choices(matchOptions, "icontains"),
-		eventNames("conditions.events", "After one of these events").inBrowsers().hint("A name on each line. Filters of their properties are edited as JSON, and kept."),
-		member("truth", "conditions.events.repeatedActivation", "Each time the event happens, not only the first time").inBrowsers(),
-		eventNames("conditions.cancelEvents", "Not any more after one of these events").inBrowsers().hint("A name on each line."),
-		flagField("linked_flag_id", "Only for persons with the flag").inBrowsers(),
-		member("text", "conditions.linkedFlagVariant", "Variant of that flag").inBrowsers().hint("A key, or any. Without one the flag has to be on."),
+	{ID: "shown", Title: "Display conditions", fields: []formField{
+		member("text", "conditions.url", "URL").inBrowsers().hint("Without one the survey is shown on all pages."),
+		member("choice", "conditions.urlMatchType", "URL match").inBrowsers().choices(matchOptions, "icontains"),
+		member("text", "conditions.selector", "CSS selector").inBrowsers().
+			hint("Such as #buy. The survey is shown when the page has the element."),
+		member("number", "conditions.seenSurveyWaitPeriodInDays", "Wait period after another survey").inBrowsers().unit("days"),
+		member("names", "conditions.deviceTypes", "Device types").inBrowsers().hint("Desktop, Mobile, Tablet. None: all devices."),
+		member("choice", "conditions.deviceTypesMatchType", "Device type match").inBrowsers().choices(matchOptions, "icontains"),
+		eventNames("conditions.events", "Trigger events").inBrowsers().
+			hint("The survey is shown after one of them. A name on each line. Filters of their properties are edited as JSON, and kept."),
+		member("truth", "conditions.events.repeatedActivation", "Show it each time an event happens, not only the first time").inBrowsers(),
+		eventNames("conditions.cancelEvents", "Cancel events").inBrowsers().
+			hint("The survey is not shown any more after one of them. A name on each line."),
+		flagField("linked_flag_id", "Linked flag").inBrowsers(),
+		member("text", "conditions.linkedFlagVariant", "Variant of the linked flag").inBrowsers().
+			hint("A key, or any. Without one the flag has to be on."),
 	}},
-	{ID: "schedule", Title: "How often and how long", Closed: true, fields: []formField{
-		member("choice", "schedule", "A person is asked").choices([]option{{Value: "once", Label: "once"}, {Value: "recurring", Label: "once in each iteration"}, {Value: "always", Label: "always, also after an answer"}}, "once"),
+	{ID: "schedule", Title: "Schedule", Closed: true, fields: []formField{
+		member("choice", "schedule", "A person is asked").choices(options(
+			"once", "once", "recurring", "once in each iteration", "always", "always, also after an answer",
+		), "once"),
 		member("number", "responses_limit", "Ends after").unit("responses"),
 		member("number", "iteration_count", "Iterations"),
 		member("number", "iteration_frequency_days", "An iteration has").unit("days"),
@@ -46,52 +52,49 @@ var surveyGroups = []fieldGroup{
 		member("date", "end_date", "Ends").hint("In UTC."),
 		member("number", "response_sampling_limit", "At most").unit("responses, spread over the days"),
 		member("number", "response_sampling_interval", "Spread over"),
-		member("choice", "response_sampling_interval_type", "Unit of that").choices([]option{{Value: "", Label: "none"}, {Value: "day", Label: "days"}, {Value: "week", Label: "weeks"}, {Value: "month", Label: "months"}}, ""),
+		member("choice", "response_sampling_interval_type", "Spread unit").choices(options("", "none", "day", "days", "week", "weeks",
+			"month", "months"), ""),
 		member("date", "response_sampling_start_date", "Spread from").hint("In UTC, from today on."),
 		member("truth", "enable_partial_responses", "Answers count as soon as they are given, also if the survey is not completed"),
 	}},
-	{ID: "look", Title: "How it looks", Closed: true, fields: []formField{
-		member("choice", "appearance.position", "Place").inBrowsers().choices([]option{
-			{Value: "", Label: "the default"},
-			{Value: "top_left", Label: "top left"},
-			{Value: "top_center", Label: "top centre"},
-			{Value: "top_right", Label: "top right"},
-			{Value: "middle_left", Label: "middle left"},
-			{Value: "middle_center", Label: "middle"},
-			{Value: "middle_right", Label: "middle right"},
-			{Value: "left", Label: "bottom left"},
-			{Value: "center", Label: "bottom centre"},
-			{Value: "right", Label: "bottom right"},
-			{Value: "next_to_trigger", Label: "beside what opens it"},
-		}, ""),
+	{ID: "look", Title: "Appearance", Closed: true, fields: []formField{
+		member("choice", "appearance.position", "Position").inBrowsers().choices(options(
+			"", "the default", "top_left", "top left", "top_center", "top centre", "top_right", "top right",
+			"middle_left", "middle left", "middle_center", "middle", "middle_right", "middle right",
+			"left", "bottom left", "center", "bottom centre", "right", "bottom right",
+			"next_to_trigger", "beside what opens it",
+		), ""),
 		member("number", "appearance.surveyPopupDelaySeconds", "Appears after").inBrowsers().unit("seconds"),
-		member("choice", "appearance.widgetType", "Opened by").onType("widget").choices([]option{{Value: "", Label: "the default"}, {Value: "button", Label: "a button"}, {Value: "tab", Label: "a tab"}, {Value: "selector", Label: "an element of the page"}}, ""),
-		member("text", "appearance.widgetLabel", "Label of the button").onType("widget"),
-		member("text", "appearance.widgetSelector", "The element").onType("widget").hint("A CSS selector, such as #feedback."),
-		member("color", "appearance.widgetColor", "Colour of the button").onType("widget"),
-		member("choice", "appearance.tabPosition", "Edge of the tab").onType("widget").choices([]option{{Value: "", Label: "the default"}, {Value: "top", Label: "top"}, {Value: "left", Label: "left"}, {Value: "right", Label: "right"}, {Value: "bottom", Label: "bottom"}}, ""),
+		member("choice", "appearance.widgetType", "Opened by").onType("widget").choices(options(
+			"", "the default", "button", "a button", "tab", "a tab", "selector", "an element of the page",
+		), ""),
+		member("text", "appearance.widgetLabel", "Button text").onType("widget"),
+		member("text", "appearance.widgetSelector", "CSS selector").onType("widget").hint("Such as #feedback."),
+		member("color", "appearance.widgetColor", "Button colour").onType("widget"),
+		member("choice", "appearance.tabPosition", "Edge of the tab").onType("widget").choices(options("", "the default", "top", "top",
+			"left", "left", "right", "right", "bottom", "bottom"), ""),
 		member("color", "appearance.backgroundColor", "Background"),
 		member("color", "appearance.textColor", "Text"),
 		member("color", "appearance.borderColor", "Border"),
-		member("color", "appearance.submitButtonColor", "Button"),
-		member("color", "appearance.submitButtonTextColor", "Text of the button"),
+		member("color", "appearance.submitButtonColor", "Button colour"),
+		member("color", "appearance.submitButtonTextColor", "Button text colour"),
 		member("color", "appearance.ratingButtonColor", "Ratings"),
 		member("color", "appearance.ratingButtonActiveColor", "Chosen rating"),
-		member("text", "appearance.submitButtonText", "Label of the button"),
-		member("text", "appearance.placeholder", "In an empty field"),
-		member("truth", "appearance.displayIntroScreen", "Begin with a screen of its own").refreshing(),
-		member("text", "appearance.introScreenHeader", "Title of the first screen").when("appearance", "displayIntroScreen"),
-		member("area", "appearance.introScreenDescription", "Text of the first screen").when("appearance", "displayIntroScreen"),
-		member("text", "appearance.introScreenButtonText", "Button of the first screen").when("appearance", "displayIntroScreen"),
-		member("truth", "appearance.displayThankYouMessage", "Say thank you at the end").refreshing(),
-		member("text", "appearance.thankYouMessageHeader", "Title of the thanks").when("appearance", "displayThankYouMessage"),
-		member("area", "appearance.thankYouMessageDescription", "Text of the thanks").when("appearance", "displayThankYouMessage"),
-		member("text", "appearance.thankYouMessageCloseButtonText", "Button of the thanks").when("appearance", "displayThankYouMessage"),
-		member("truth", "appearance.autoDisappear", "The thanks go by themselves").when("appearance", "displayThankYouMessage"),
-		member("truth", "appearance.shuffleQuestions", "Ask the questions in random order"),
+		member("text", "appearance.submitButtonText", "Button text"),
+		member("text", "appearance.placeholder", "Placeholder"),
+		member("truth", "appearance.displayIntroScreen", "Show an intro screen").refreshing(),
+		member("text", "appearance.introScreenHeader", "Intro title").when("appearance", "displayIntroScreen"),
+		member("area", "appearance.introScreenDescription", "Intro text").when("appearance", "displayIntroScreen"),
+		member("text", "appearance.introScreenButtonText", "Intro button").when("appearance", "displayIntroScreen"),
+		member("truth", "appearance.displayThankYouMessage", "Show a thank-you message").refreshing(),
+		member("text", "appearance.thankYouMessageHeader", "Thank-you title").when("appearance", "displayThankYouMessage"),
+		member("area", "appearance.thankYouMessageDescription", "Thank-you text").when("appearance", "displayThankYouMessage"),
+		member("text", "appearance.thankYouMessageCloseButtonText", "Thank-you button").when("appearance", "displayThankYouMessage"),
+		member("truth", "appearance.autoDisappear", "Hide the message automatically").when("appearance", "displayThankYouMessage"),
+		member("truth", "appearance.shuffleQuestions", "Shuffle questions"),
 		member("truth", "appearance.allowGoBack", "Respondents can go back"),
 		member("truth", "appearance.hideCancelButton", "Respondents cannot close it").inBrowsers(),
-		member("truth", "appearance.whiteLabel", "Without the name of the SDK's maker"),
+		member("truth", "appearance.whiteLabel", "Hide branding"),
 	}},
 }
 
@@ -107,54 +110,48 @@ var surveyFields = func() []formField {
 	return out
 }()
 
-var surveyTypes = []option{
-	{Value: "popover", Label: "Popover: in a corner of the page"},
-	{Value: "widget", Label: "Widget: opened by a button or tab"},
-	{Value: "external_survey", Label: "Hosted: on a page of its own"},
-	{Value: "api", Label: "API: your program shows it"},
-}
+var surveyTypes = options(
+	"popover", "Popover: in a corner of the page", "widget", "Widget: opened by a button or tab",
+	"external_survey", "Hosted: on a page of its own", "api", "API: your program shows it",
+)
 
 // surveyTypeNames are the types in one word.
 var surveyTypeNames = map[string]string{"popover": "popover", "widget": "widget", "external_survey": "hosted", "api": "API"}
 
-var matchOptions = []option{
-	{Value: "icontains", Label: "contains this"},
-	{Value: "not_icontains", Label: "does not contain this"},
-	{Value: "exact", Label: "is this"},
-	{Value: "is_not", Label: "is not this"},
-	{Value: "regex", Label: "matches this pattern"},
-	{Value: "not_regex", Label: "does not match this pattern"},
-}
+var matchOptions = options(
+	"icontains", "contains this", "not_icontains", "does not contain this", "exact", "is this",
+	"is_not", "is not this", "regex", "matches this pattern",
+	"not_regex", "does not match this pattern",
+)
 
-var questionTypes = []option{
-	{Value: "open", Label: "Free text"},
-	{Value: "single_choice", Label: "One choice"},
-	{Value: "multiple_choice", Label: "Several choices"},
-	{Value: "rating", Label: "Rating"},
-	{Value: "link", Label: "Link"},
-}
+var questionTypes = options(
+	"open", "Free text", "single_choice", "One choice", "multiple_choice", "Several choices",
+	"rating", "Rating", "link", "Link",
+)
 
-var questionTypeNames = map[string]string{"open": "free text", "single_choice": "one choice", "multiple_choice": "several choices", "rating": "rating", "link": "link"}
+var questionTypeNames = map[string]string{
+	"open": "free text", "single_choice": "one choice", "multiple_choice": "several choices", "rating": "rating", "link": "link",
+}
 
 var questionFields = []formField{
 	member("choice", "type", "Type").choices(questionTypes, "open").refreshing(),
 	member("area", "question", "Question").rows(2),
-	member("area", "description", "Explanation").rows(2).more(),
-	member("choice", "descriptionContentType", "The explanation is").choices([]option{{Value: "text", Label: "plain text"}, {Value: "html", Label: "HTML"}}, "text").more(),
+	member("area", "description", "Description").rows(2).more(),
+	member("choice", "descriptionContentType", "Description format").choices(options("text", "plain text", "html", "HTML"), "text").more(),
 	member("text", "link", "Leads to").onType("link").hint("https://… or mailto:…"),
-	member("choice", "display", "Shown as").onType("rating").choices([]option{{Value: "number", Label: "numbers"}, {Value: "emoji", Label: "faces"}}, "number"),
+	member("choice", "display", "Shown as").onType("rating").choices(options("number", "numbers", "emoji", "faces"), "number"),
 	scaleField(),
-	member("text", "lowerBoundLabel", "Label of the lowest").onType("rating"),
-	member("text", "upperBoundLabel", "Label of the highest").onType("rating"),
+	member("text", "lowerBoundLabel", "Lower bound label").onType("rating"),
+	member("text", "upperBoundLabel", "Upper bound label").onType("rating"),
 	npsField(),
 	member("lines", "choices", "Choices").onType("single_choice", "multiple_choice").rows(5).hint("One on each line, 2 to 100."),
 	member("truth", "hasOpenChoice", "The last choice is free text").onType("single_choice", "multiple_choice"),
-	member("truth", "shuffleOptions", "In random order").onType("single_choice", "multiple_choice"),
+	member("truth", "shuffleOptions", "Shuffle options").onType("single_choice", "multiple_choice"),
 	ruleField("min_length", "At least").unit("characters").more(),
 	ruleField("max_length", "At most").unit("characters").more(),
 	ruleField("email", "Has to be an e-mail address").more(),
-	member("text", "buttonText", "Label of the button").more(),
-	member("truth", "optional", "Can be left out"),
+	member("text", "buttonText", "Button text").more(),
+	member("truth", "optional", "Optional"),
 	member("truth", "skipSubmitButton", "An answer leads on at once, without the button").onType("rating", "single_choice").more(),
 }
 
@@ -204,9 +201,8 @@ func flagField(name, label string) formField {
 
 // scaleField is the scale of a rating.
 func scaleField() formField {
-	f := member("choice", "scale", "Scale").onType("rating").refreshing().choices([]option{
-		{Value: "2", Label: "thumbs up or down"}, {Value: "3", Label: "1 to 3"}, {Value: "5", Label: "1 to 5"}, {Value: "7", Label: "1 to 7"}, {Value: "10", Label: "0 to 10"},
-	}, "")
+	f := member("choice", "scale", "Scale").onType("rating").refreshing().choices(options("2", "thumbs up or down", "3", "1 to 3", "5",
+		"1 to 5", "7", "1 to 7", "10", "0 to 10"), "")
 	f.set = func(_ json.RawMessage, typed string) json.RawMessage { return numberJSON(typed) }
 	return f
 }

@@ -146,19 +146,17 @@ func questionsOf(doc object) []object {
 
 // A formField stands for one member of a survey or of a question.
 type formField struct {
-	Name    string
-	Label   string
-	Hint    string
-	Kind    string // text, area, number, truth, choice, color, date, names or lines
-	Unit    string
-	List    string // of suggestions
-	Rows    int
-	Options []option
-	Default string // of a choice, while the member is not there
-	Refresh bool   // other fields depend on it
-	More    bool   // it is opened on demand
-	Path    []string
-	On      func(object) bool // whether the field is shown; nil: always
+	Name, Label, Hint string
+	Kind              string // text, area, number, truth, choice, color, date, names or lines
+	Unit              string
+	List              string // of suggestions
+	Rows              int
+	Options           []option
+	Default           string // of a choice, while the member is not there
+	Refresh           bool   // other fields depend on it
+	More              bool   // it is opened on demand
+	Path              []string
+	On                func(object) bool // whether the field is shown; nil: always
 
 	get func(json.RawMessage) string
 	set func(was json.RawMessage, typed string) json.RawMessage
@@ -278,8 +276,10 @@ var questionTemplates = []struct{ Verb, Label, JSON string }{
 	{"add-open", "free text", `{"type":"open","question":""}`},
 	{"add-single", "one choice", `{"type":"single_choice","question":"","choices":["Yes","No"]}`},
 	{"add-multiple", "several choices", `{"type":"multiple_choice","question":"","choices":["One thing","Another thing"]}`},
-	{"add-rating", "rating", `{"type":"rating","question":"","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Bad","upperBoundLabel":"Good"}`},
-	{"add-nps", "net promoter score", `{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"}`},
+	{"add-rating", "rating", `{"type":"rating","question":"","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Bad",
+		"upperBoundLabel":"Good"}`},
+	{"add-nps", "net promoter score", `{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number",
+		"scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"}`},
 	{"add-link", "link", `{"type":"link","question":"","link":"","buttonText":"Open"}`},
 }
 
@@ -382,7 +382,7 @@ func (form *surveyForm) complete() {
 		form.Doc["targeting_flag_filters"] = jsonNull
 	} else {
 		if len(form.Filters.Conditions) == 0 {
-			form.fail("target", "Add a condition: without one nobody is asked.")
+			form.fail("target", "Add a condition set: without one the survey is shown to no one.")
 		}
 		form.Filters.check()
 		for field, message := range form.Filters.Errors {
@@ -497,7 +497,8 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 	case len(path) == 0:
 		return "", e.Detail
 	case path[0] == "targeting_flag_filters" && e.Attr == "":
-		return "target", "These conditions would ask everyone: give every condition a filter or a share below 100, or ask everyone."
+		return "target", "These condition sets match everyone: give each one a filter or a rollout percentage below 100, or choose " +
+			"everyone."
 	case path[0] == "targeting_flag_filters":
 		inner := *e
 		inner.Attr = "filters"
@@ -565,11 +566,11 @@ func answerKeys(q object) []option {
 	case "rating":
 		switch text(q["scale"]) {
 		case "10":
-			return []option{{Value: "detractors", Label: "0 to 6"}, {Value: "passives", Label: "7 or 8"}, {Value: "promoters", Label: "9 or 10"}}
+			return options("detractors", "0 to 6", "passives", "7 or 8", "promoters", "9 or 10")
 		case "2":
-			return []option{{Value: "negative", Label: "thumbs down"}, {Value: "positive", Label: "thumbs up"}}
+			return options("negative", "thumbs down", "positive", "thumbs up")
 		}
-		return []option{{Value: "negative", Label: "a low rating"}, {Value: "neutral", Label: "a middle rating"}, {Value: "positive", Label: "a high rating"}}
+		return options("negative", "a low rating", "neutral", "a middle rating", "positive", "a high rating")
 	}
 	return nil
 }

@@ -10,6 +10,13 @@ import (
 	"strings"
 )
 
+func init() {
+	register(screen{
+		needs: hasSurveys,
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys/preview.css": previewSheet},
+	})
+}
+
 // A previewView is a survey as a respondent sees it, one screen after the other.
 type previewView struct {
 	Sheet   string // the address of the style sheet with its colours
@@ -20,17 +27,14 @@ type previewView struct {
 
 // A previewScreen is what is seen at once.
 type previewScreen struct {
-	Where       string // which screen it is
-	Title, Text string
-	Optional    bool
-	Open        bool
-	Placeholder string
-	Round       bool // one of the choices
-	Choices     []previewChoice
-	Ratings     []previewRating
-	Low, High   string
-	Link        string
-	Button      string
+	Where                   string // which screen it is
+	Title, Text             string
+	Optional, Open          bool
+	Placeholder             string
+	Round                   bool // one of the choices
+	Choices                 []previewChoice
+	Ratings                 []previewRating
+	Low, High, Link, Button string
 }
 
 type previewChoice struct {
@@ -63,7 +67,8 @@ func (q *request) previewOf(doc object) previewView {
 	questions := questionsOf(doc)
 	if string(look["displayIntroScreen"]) == "true" {
 		v.Screens = append(v.Screens, previewScreen{
-			Where: "First", Title: say("introScreenHeader", "Welcome"), Text: plain(text(look["introScreenDescription"]), text(look["introScreenDescriptionContentType"])),
+			Where: "First", Title: say("introScreenHeader", "Welcome"),
+			Text:   plain(text(look["introScreenDescription"]), text(look["introScreenDescriptionContentType"])),
 			Button: say("introScreenButtonText", "Start"),
 		})
 	}
@@ -79,7 +84,8 @@ func (q *request) previewOf(doc object) previewView {
 	if string(look["displayThankYouMessage"]) == "true" {
 		v.Screens = append(v.Screens, previewScreen{
 			Where: "Last", Title: say("thankYouMessageHeader", "Thank you for your feedback!"),
-			Text: plain(text(look["thankYouMessageDescription"]), text(look["thankYouMessageDescriptionContentType"])), Button: say("thankYouMessageCloseButtonText", "Close"),
+			Text:   plain(text(look["thankYouMessageDescription"]), text(look["thankYouMessageDescriptionContentType"])),
+			Button: say("thankYouMessageCloseButtonText", "Close"),
 		})
 	}
 	return v
@@ -172,7 +178,8 @@ func previewColors(look object) url.Values {
 	return out
 }
 
-var colorForm = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|[a-zA-Z]{3,30}|(rgb|rgba|hsl|hsla)\([0-9a-z.,%/ ]{1,60}\))$`)
+var colorForm = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|[a-zA-Z]{3,30}|` +
+	`(rgb|rgba|hsl|hsla)\([0-9a-z.,%/ ]{1,60}\))$`)
 
 // cssColor returns a colour of CSS, "" for all else.
 func cssColor(s string) string {

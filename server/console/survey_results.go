@@ -15,19 +15,29 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	register(screen{
+		under: "Surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{
+			"GET /projects/{project}/surveys/{survey}/results":     surveyResults,
+			"GET /projects/{project}/surveys/{survey}/results.csv": resultsCSV,
+			"GET /projects/{project}/surveys/{survey}/chart.csv":   chartCSV,
+		},
+	})
+}
+
 // resultsView is what people have answered to a survey.
 type resultsView struct {
 	layout
-	Name, List, Survey string
-	State              surveyState
-	Headline           string
-	Unknown            string // why there are no figures
-	Numbers            []figure
-	Days               chart
-	DayRows            []countRow
-	DaysCSV, AllCSV    string
-	Zone               string
-	Questions          []questionResult
+	Name, List, Survey    string
+	State                 surveyState
+	Headline              string
+	Unknown               string // why there are no figures
+	Numbers               []figure
+	Days                  chart
+	DayRows               []countRow
+	DaysCSV, AllCSV, Zone string
+	Questions             []questionResult
 }
 
 // A figure is a number with what it counts.
@@ -54,9 +64,8 @@ type questionResult struct {
 
 // A scoreView is a net promoter score with how it comes about.
 type scoreView struct {
-	Score   string
-	Formula string
-	Bar     bar
+	Score, Formula string
+	Bar            bar
 }
 
 // newestShown is how many answers in words the results show.
@@ -73,14 +82,16 @@ func surveyResults(q *request) error {
 	q.layout.Title = s.Name + ": results"
 	base := q.surveyPath(s.ID)
 	v := &resultsView{
-		layout: q.layout, Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.c.stateOf(s), AllCSV: base + "/results.csv", DaysCSV: base + "/chart.csv?of=days",
-		Zone: q.at.Project.Timezone,
+		Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.c.stateOf(s), AllCSV: base + "/results.csv",
+		DaysCSV: base + "/chart.csv?of=days",
+		Zone:    q.at.Project.Timezone,
 	}
-	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{ExcludeArchived: true, PerQuestion: true, PerDay: true})
+	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{
+		ExcludeArchived: true, PerQuestion: true, PerDay: true,
+	})
 	if isRefusal(err) {
 		v.Unknown = pageOf(err).text
-		q.render(http.StatusOK, "survey_results", v)
-		return nil
+		return q.render(http.StatusOK, "survey_results", v)
 	}
 	if err != nil {
 		return err
@@ -111,8 +122,7 @@ func surveyResults(q *request) error {
 		}
 		v.Questions = append(v.Questions, result)
 	}
-	q.render(http.StatusOK, "survey_results", v)
-	return nil
+	return q.render(http.StatusOK, "survey_results", v)
 }
 
 // figures are the numbers about a survey as a whole.
@@ -163,8 +173,9 @@ func dayPoints(s *survey.View, days []survey.DayStats) []point {
 func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.QuestionStats) (questionResult, error) {
 	base := q.surveyPath(s.ID)
 	r := questionResult{
-		ID: questionName(i), Title: "Question " + strconv.Itoa(i+1), Text: stats.Text, Kind: questionTypeNames[stats.Type], Answers: count(stats.Responses, "answer", "answers"),
-		CSV: base + "/chart.csv?" + url.Values{"of": {stats.ID}}.Encode(),
+		ID: questionName(i), Title: "Question " + strconv.Itoa(i+1), Text: stats.Text, Kind: questionTypeNames[stats.Type],
+		Answers: count(stats.Responses, "answer", "answers"),
+		CSV:     base + "/chart.csv?" + url.Values{"of": {stats.ID}}.Encode(),
 	}
 	inWords := stats.Type == "open" || string(o["hasOpenChoice"]) == "true"
 	if inWords {
@@ -176,7 +187,7 @@ func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.
 	case "rating":
 		r.Column = "Rating"
 		if stats.Average != nil {
-			r.Average = strconv.FormatFloat(*stats.Average, 'f', -1, 64)
+			r.Average = exact(*stats.Average)
 		}
 		c := columnChart(stats.Text+": how many gave each rating", points, 11)
 		r.Chart = &c
@@ -189,7 +200,9 @@ func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.
 		r.Rows = append(r.Rows, callRow(p.Label, p.Value, stats.Responses, share[i], "hue-1"))
 	}
 	if stats.Type == "open" && stats.Responses > 0 {
-		page, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{QuestionID: stats.ID, ExcludeArchived: true, Limit: strconv.Itoa(newestShown)})
+		page, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{
+			QuestionID: stats.ID, ExcludeArchived: true, Limit: strconv.Itoa(newestShown),
+		})
 		if err != nil && !isRefusal(err) {
 			return r, err
 		}
@@ -249,11 +262,7 @@ func resultPoints(o object, stats *survey.QuestionStats) (out []point) {
 	}
 	other, free := left[otherAnswers]
 	delete(left, otherAnswers)
-	names := make(map[string]bool)
-	for answer := range left {
-		names[answer] = true
-	}
-	for _, answer := range sortedKeys(names) {
+	for _, answer := range slices.Sorted(maps.Keys(left)) {
 		out = append(out, point{Label: answer + " (not asked any more)", Value: left[answer]})
 	}
 	if free {
@@ -311,7 +320,9 @@ func resultsCSV(q *request) error {
 		return err
 	}
 	w := &attachment{q: q, name: "responses.csv"}
-	query := survey.ResponseQuery{ExcludeArchived: q.Form.Get("archived") == "", QuestionID: q.Form.Get("question"), Search: q.Form.Get("q")}
+	query := survey.ResponseQuery{
+		ExcludeArchived: q.Form.Get("archived") == "", QuestionID: q.Form.Get("question"), Search: q.Form.Get("q"),
+	}
 	err = q.c.Surveys.WriteResponses(q.Context(), w, q.by, q.ref, s.ID.String(), query)
 	if err != nil && w.begun {
 		q.c.Log.ErrorContext(q.Context(), "a table of responses was cut off", "error", err)
@@ -346,7 +357,9 @@ func chartCSV(q *request) error {
 		return err
 	}
 	of := q.Form.Get("of")
-	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{ExcludeArchived: true, PerQuestion: of != "days", PerDay: of == "days"})
+	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{
+		ExcludeArchived: true, PerQuestion: of != "days", PerDay: of == "days",
+	})
 	if err != nil {
 		return err
 	}

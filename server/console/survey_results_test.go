@@ -13,6 +13,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	actions = append(actions,
+		action{route: "/projects/{project}/surveys/{survey}/answers", verb: "archive", tested: "TestSurveyAnswers"},
+		action{route: "/projects/{project}/surveys/{survey}/answers", verb: "unarchive", tested: "TestSurveyAnswers"},
+	)
+}
+
 // answered stores an event about a survey, with answers by the IDs of questions.
 func (s *site) answered(v *survey.View, event string, at time.Time, person string, answers map[string]any) {
 	s.t.Helper()
@@ -39,8 +46,12 @@ func (s *site) answeredSurvey() *survey.View {
 		s.answered(v, "shown", day, fmt.Sprint("p", i), nil)
 	}
 	s.answered(v, "dismissed", day, "p7", nil)
-	s.answered(v, "sent", day, "p0", map[string]any{"nps": 10, "one": "=A", "many": []string{"x", "y"}, "words": "Better docs <script>alert(1)</script>"})
-	s.answered(v, "sent", day.AddDate(0, 0, 2), "p1", map[string]any{"nps": 9, "one": "B", "many": []string{"x"}, "words": "More docs, please"})
+	s.answered(v, "sent", day, "p0", map[string]any{
+		"nps": 10, "one": "=A", "many": []string{"x", "y"}, "words": "Better docs <script>alert(1)</script>",
+	})
+	s.answered(v, "sent", day.AddDate(0, 0, 2), "p1", map[string]any{
+		"nps": 9, "one": "B", "many": []string{"x"}, "words": "More docs, please",
+	})
 	s.answered(v, "sent", day.AddDate(0, 0, 2), "p2", map[string]any{"nps": 7, "one": "=A", "words": "dark mode"})
 	s.answered(v, "sent", day.AddDate(0, 0, 3), "p3", map[string]any{"nps": 3, "one": "something else", "words": "docs"})
 	return v
@@ -53,8 +64,10 @@ func TestSurveyResults(t *testing.T) {
 	a := s.get(path+"/results").want(200,
 		"Answered", "Shown 8 to 8 persons", "Dismissed 1", "Responses 4 of 4 persons", "Response rate 50%",
 		"Responses over time", "5 Jan 2026 1 25%", "6 Jan 2026 0 0%", "7 Jan 2026 2 50%", "8 Jan 2026 1 25%",
-		"25 net promoter score", "50% promoters (9 or 10) − 25% detractors (0 to 6) = 25. Passives (7 or 8) count among the 4 answers only.",
-		"on average 7.25", "=A 2 50%", "B 1 25%", "In their own words 1 25%", "x 2 100%", "y 1 50%", "dark mode", "All answers, themes and search")
+		"25 net promoter score",
+		"50% promoters (9 or 10) − 25% detractors (0 to 6) = 25. Passives (7 or 8) count among the 4 answers only.",
+		"on average 7.25", "=A 2 50%", "B 1 25%", "In their own words 1 25%", "x 2 100%", "y 1 50%", "dark mode",
+		"All answers, themes and search")
 	a.checkPage()
 	if strings.Contains(a.body, "<script>alert") {
 		t.Error("an answer comes out as HTML")
@@ -70,24 +83,27 @@ func TestSurveyResults(t *testing.T) {
 		}
 	}
 	all := s.get(path + "/results.csv").want(200)
-	if n := strings.Count(all.body, "\n"); n != 5 || !strings.Contains(all.body, ",'=A,x; y,") || !strings.Contains(all.header.Get("Content-Disposition"), "responses.csv") {
+	if n := strings.Count(all.body, "\n"); n != 5 || !strings.Contains(all.body, ",'=A,x; y,") ||
+		!strings.Contains(all.header.Get("Content-Disposition"), "responses.csv") {
 		t.Errorf("all responses, %d lines: %s", n, all.body)
 	}
-	draft := s.survey(`{"name":"Unanswered","type":"popover","questions":[{"type":"open","question":"Why?"},{"type":"rating","scale":10,"question":"Recommend?"}]}`)
-	s.get(surveyPath(draft)+"/results").want(200, "Nobody has answered yet", "0 answers").checkPage()
+	draft := s.survey(`{"name":"Unanswered","type":"popover","questions":[{"type":"open","question":"Why?"},
+		{"type":"rating","scale":10,"question":"Recommend?"}]}`)
+	s.get(surveyPath(draft)+"/results").want(200, "No responses yet", "0 answers").checkPage()
 }
 
 func TestSurveyAnswers(t *testing.T) {
 	s := newSite(t)
 	v := s.answeredSurvey()
 	path := surveyPath(v) + "/answers"
-	a := s.get(path+"?question=words").want(200, "Why <b>so</b>?", "docs: 3 (75.0%)", "More docs, please", "Answers 1 to 4", "Recommend? → 9", "Which ones? → x")
+	a := s.get(path+"?question=words").want(200, "Why <b>so</b>?", "docs: 3 (75.0%)", "More docs, please", "Answers 1 to 4",
+		"Recommend? → 9", "Which ones? → x")
 	a.checkPage()
 	if strings.Contains(a.body, "<script>alert") || strings.Contains(a.body, "<b>so") {
 		t.Error("an answer or a question comes out as HTML")
 	}
 	s.get(path+"?question=words&q=DARK").want(200, "dark mode", "Answers 1 to 1").checkPage()
-	s.get(path+"?question=words&q=nothing").want(200, "No answer is like that").checkPage()
+	s.get(path+"?question=words&q=nothing").want(200, "No answers match").checkPage()
 	csv := s.get(surveyPath(v) + "/results.csv?question=words&q=dark").want(200)
 	if n := strings.Count(csv.body, "\n"); n != 2 {
 		t.Errorf("the table of a search has %d lines, want 2: %s", n, csv.body)
@@ -98,13 +114,15 @@ func TestSurveyAnswers(t *testing.T) {
 	act := func(do string, response uuid.UUID) {
 		t.Helper()
 		done := map[string]string{"archive": "hidden", "unarchive": "shown"}[do]
-		s.post(path, with(nil, "do", do, "response", response.String(), "back", "question=words&archived=yes&evil=1")).leads(path + "?archived=yes&done=" + done + "&question=words")
+		s.post(path, with(nil, "do", do, "response", response.String(), "back", "question=words&archived=yes&evil=1")).leads(path +
+			"?archived=yes&done=" + done + "&question=words")
 	}
 	act("archive", id)
 	if a := s.get(path+"?question=words").want(200, "Answers 1 to 3"); strings.Contains(a.body, "dark mode") {
 		t.Error("an archived answer is shown")
 	}
-	s.get(path+"?question=words&archived=yes&done=hidden").want(200, "The response is archived", "dark mode archived", "Count it again").checkPage()
+	s.get(path+"?question=words&archived=yes&done=hidden").want(200, "The response is archived", "dark mode archived",
+		"Count it again").checkPage()
 	act("unarchive", id)
 	s.get(path+"?question=words").want(200, "dark mode")
 	s.post(path, with(nil, "do", "boom")).want(400).checkPage()
@@ -114,7 +132,8 @@ func TestSurveyAnswers(t *testing.T) {
 // TestDaysOfManyYears puts days together, so that a chart has few columns.
 func TestDaysOfManyYears(t *testing.T) {
 	s := newSite(t)
-	v := s.survey(`{"name":"Long","type":"popover","start_date":"2024-01-01T00:00:00Z","questions":[{"id":"a","type":"open","question":"Why?"}]}`)
+	v := s.survey(`{"name":"Long","type":"popover","start_date":"2024-01-01T00:00:00Z","questions":[{"id":"a","type":"open",
+		"question":"Why?"}]}`)
 	for _, day := range []string{"2024-01-01", "2024-01-03", "2025-06-01"} {
 		at, err := time.Parse(time.DateOnly, day)
 		fatal(t, err)

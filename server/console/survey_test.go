@@ -13,6 +13,55 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	actions = append(actions,
+		action{
+			route: "/projects/{project}/surveys/new", verb: "save",
+			run: func(s *site) (string, url.Values) { return "/projects/1/surveys/new", s.newSurvey("do", "save") },
+		},
+		action{
+			route: "/projects/{project}/surveys/new", verb: "launch", irreversible: "who has answered has answered; it can be stopped",
+			tested: "TestSurveyLife",
+		},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "save", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			return path, with(s.get(path).form("form"), "description", "Other", "do", "save")
+		}},
+		action{
+			route: "/projects/{project}/surveys/{survey}", verb: "launch",
+			run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"launch"}} },
+		},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "stop", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			s.post(path, url.Values{"do": {"launch"}}).want(303)
+			return path, url.Values{"do": {"stop"}}
+		}},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "resume", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			s.post(path, url.Values{"do": {"launch"}}).want(303)
+			s.post(path, url.Values{"do": {"stop"}}).want(303)
+			return path, url.Values{"do": {"resume"}}
+		}},
+		action{
+			route: "/projects/{project}/surveys/{survey}", verb: "archive",
+			run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"archive"}} },
+		},
+		action{route: "/projects/{project}/surveys/{survey}", verb: "unarchive", run: func(s *site) (string, url.Values) {
+			path := s.draft()
+			s.post(path, url.Values{"do": {"archive"}}).want(303)
+			return path, url.Values{"do": {"unarchive"}}
+		}},
+		action{
+			route: "/projects/{project}/surveys/{survey}", verb: "copy",
+			run: func(s *site) (string, url.Values) { return s.draft(), url.Values{"do": {"copy"}, "project": {"1"}} },
+		},
+		action{
+			route: "/projects/{project}/surveys/{survey}", verb: "delete", asks: confirm,
+			irreversible: "its answers belong to its ID, which is gone", tested: "TestSurveyLife",
+		},
+	)
+}
+
 // survey makes a survey of the project.
 func (s *site) survey(body string) *survey.View {
 	s.t.Helper()
@@ -47,19 +96,33 @@ func surveyPath(v *survey.View) string { return "/projects/1/surveys/" + v.ID.St
 // wholeSurvey has every member, also those that the form has no field for.
 const wholeSurvey = `{"name":"Everything","description":"a note","type":"popover","schedule":"recurring","linked_flag_id":2,
 	"questions":[
-		{"id":"q-a","type":"rating","question":"How <b>much</b>?","description":"<i>Say</i>","descriptionContentType":"html","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"low","upperBoundLabel":"high","skipSubmitButton":true,"optional":true,"buttonText":"Go","x":1,
+		{"id":"q-a","type":"rating","question":"How <b>much</b>?","description":"<i>Say</i>","descriptionContentType":"html",
+			"display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"low","upperBoundLabel":"high","skipSubmitButton":true,
+			"optional":true,"buttonText":"Go","x":1,
 			"branching":{"type":"response_based","responseValues":{"negative":2,"positive":"end"}}},
-		{"id":"q-b","type":"single_choice","question":"Which?","choices":["a, b","c","other"],"hasOpenChoice":true,"shuffleOptions":true,"branching":{"type":"response_based","responseValues":{"0":"end","2":3}}},
-		{"id":"q-c","type":"multiple_choice","question":"Which ones?","choices":["x","y"],"branching":{"type":"specific_question","index":0}},
-		{"id":"q-d","type":"open","question":"Why?\nReally?","validation":[{"type":"min_length","value":3,"errorMessage":"Too short"},{"type":"max_length","value":300},{"type":"email"}],"branching":{"type":"next_question"},"translations":{"de":{"question":"Warum?"}}},
+		{"id":"q-b","type":"single_choice","question":"Which?","choices":["a, b","c","other"],"hasOpenChoice":true,"shuffleOptions":true,
+			"branching":{"type":"response_based","responseValues":{"0":"end","2":3}}},
+		{"id":"q-c","type":"multiple_choice","question":"Which ones?","choices":["x","y"],"branching":{"type":"specific_question",
+			"index":0}},
+		{"id":"q-d","type":"open","question":"Why?\nReally?","validation":[{"type":"min_length","value":3,"errorMessage":"Too short"},
+			{"type":"max_length","value":300},{"type":"email"}],"branching":{"type":"next_question"},
+			"translations":{"de":{"question":"Warum?"}}},
 		{"id":"q-e","type":"link","question":"Look","link":"https://example.com/a?b=c","branching":{"type":"end"}}],
-	"conditions":{"url":"/pricing","urlMatchType":"regex","selector":"#buy","seenSurveyWaitPeriodInDays":14,"deviceTypes":["Desktop","Tablet"],"deviceTypesMatchType":"exact",
-		"events":{"values":[{"name":"order placed","propertyFilters":{"plan":{"values":["pro"],"operator":"exact"}}},{"name":"b"}],"repeatedActivation":true},"cancelEvents":{"values":[{"name":"left"}]},
+	"conditions":{"url":"/pricing","urlMatchType":"regex","selector":"#buy","seenSurveyWaitPeriodInDays":14,"deviceTypes":["Desktop",
+		"Tablet"],"deviceTypesMatchType":"exact",
+		"events":{"values":[{"name":"order placed","propertyFilters":{"plan":{"values":["pro"],"operator":"exact"}}},
+			{"name":"b"}],"repeatedActivation":true},"cancelEvents":{"values":[{"name":"left"}]},
 		"actions":{"values":[{"id":5,"name":"Clicked","steps":[]}]},"linkedFlagVariant":"any","y":{"z":[1]}},
-	"appearance":{"position":"left","backgroundColor":"#112233","textColor":"white","submitButtonText":"Send","displayThankYouMessage":true,"thankYouMessageHeader":"Thanks","displayIntroScreen":true,"introScreenHeader":"Hi","whiteLabel":false,"surveyPopupDelaySeconds":2.5,"zIndex":"99","z":null},
-	"responses_limit":50,"iteration_count":3,"iteration_frequency_days":7,"enable_partial_responses":true,"enable_iframe_embedding":true,"base_language":"fr",
-	"translations":{"de":{"name":"Alles"}},"form_content":{"a":[1]},"start_date":"2026-01-02T03:04:05.678Z","end_date":"2031-01-02T03:04:05Z",
-	"targeting_flag_filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":["pro","team"]},{"key":"id","type":"cohort","operator":"in","value":1}],"rollout_percentage":12.5,"description":"some"},{"properties":[],"rollout_percentage":5}]}}`
+	"appearance":{"position":"left","backgroundColor":"#112233","textColor":"white","submitButtonText":"Send",
+		"displayThankYouMessage":true,"thankYouMessageHeader":"Thanks","displayIntroScreen":true,"introScreenHeader":"Hi",
+		"whiteLabel":false,"surveyPopupDelaySeconds":2.5,"zIndex":"99","z":null},
+	"responses_limit":50,"iteration_count":3,"iteration_frequency_days":7,"enable_partial_responses":true,"enable_iframe_embedding":true,
+		"base_language":"fr",
+	"translations":{"de":{"name":"Alles"}},"form_content":{"a":[1]},"start_date":"2026-01-02T03:04:05.678Z",
+		"end_date":"2031-01-02T03:04:05Z",
+	"targeting_flag_filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":["pro","team"]},
+		{"key":"id","type":"cohort","operator":"in","value":1}],"rollout_percentage":12.5,"description":"some"},
+		{"properties":[],"rollout_percentage":5}]}}`
 
 // TestSurveyRoundTrip saves forms as they are: nothing changes, also through JSON and back.
 func TestSurveyRoundTrip(t *testing.T) {
@@ -67,7 +130,8 @@ func TestSurveyRoundTrip(t *testing.T) {
 	for name, body := range map[string]string{
 		"whole": wholeSurvey,
 		"plain": `{"name":"Plain","type":"api"}`,
-		"flag":  `{"name":"By a flag","type":"widget","targeting_flag_id":1,"questions":[],"conditions":{},"appearance":{"widgetType":"tab"}}`,
+		"flag": `{"name":"By a flag","type":"widget","targeting_flag_id":1,"questions":[],"conditions":{},
+			"appearance":{"widgetType":"tab"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := s.survey(body)
@@ -90,7 +154,8 @@ func TestSurveyRoundTrip(t *testing.T) {
 
 			// Something else changes, and all the rest stays.
 			s.post(path, with(form, "do", "save", "description", "other")).leads(path + "?done=saved")
-			after := strings.Replace(asJSON(t, s.storedSurvey(v)), `"description": "other"`, fmt.Sprintf(`"description": %q`, v.Description), 1)
+			after := strings.Replace(asJSON(t, s.storedSurvey(v)), `"description": "other"`,
+				fmt.Sprintf(`"description": %q`, v.Description), 1)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("another note (-before +after):\n%s", diff)
 			}
@@ -122,7 +187,8 @@ func TestNewSurvey(t *testing.T) {
 	press("edit", "target", "filters")
 	press("add-condition")
 	press("add-person c0", "c0.share", "50", "conditions.url", "/shop", "conditions.events", "bought\nsold")
-	press("edit", "c0.f0.key", "plan", "c0.f0.value", "pro", "appearance.displayThankYouMessage", "yes", "linked_flag_id", "checkout-button")
+	press("edit", "c0.f0.key", "plan", "c0.f0.value", "pro", "appearance.displayThankYouMessage", "yes", "linked_flag_id",
+		"checkout-button")
 	press("edit", "appearance.thankYouMessageHeader", "Bye", "appearance.backgroundColor", "#123", "responses_limit", "10")
 	if got := form.Get("linked_flag_id"); got != "checkout-button" {
 		t.Errorf("the linked flag is %q, want its key", got)
@@ -131,9 +197,12 @@ func TestNewSurvey(t *testing.T) {
 	id := strings.TrimPrefix(a.thing(), "/projects/1/surveys/")
 	made, err := s.surveys.Survey(t.Context(), s.owner, "1", id)
 	fatal(t, err)
-	want := `[{"type":"single_choice","question":"Which?","choices":["one","two","three"],"hasOpenChoice":true,"branching":{"type":"response_based","responseValues":{"0":"end"}}},
-		{"type":"open","question":"Why?","validation":[{"type":"min_length","value":5},{"type":"email"}],"optional":true,"branching":{"type":"end"}},
-		{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"},
+	want := `[{"type":"single_choice","question":"Which?","choices":["one","two","three"],"hasOpenChoice":true,
+		"branching":{"type":"response_based","responseValues":{"0":"end"}}},
+		{"type":"open","question":"Why?","validation":[{"type":"min_length","value":5},
+			{"type":"email"}],"optional":true,"branching":{"type":"end"}},
+		{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,
+			"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"},
 		{"type":"link","question":"Read","link":"https://example.com/","buttonText":"Open"}]`
 	var questions []map[string]any
 	fatal(t, json.Unmarshal(made.Questions, &questions))
@@ -148,7 +217,11 @@ func TestNewSurvey(t *testing.T) {
 	for _, part := range []struct{ what, want, got string }{
 		{"conditions", `{"url":"/shop","events":{"values":[{"name":"bought"},{"name":"sold"}]}}`, string(made.Conditions)},
 		{"appearance", `{"displayThankYouMessage":true,"thankYouMessageHeader":"Bye","backgroundColor":"#123"}`, string(made.Appearance)},
-		{"filters", `{"groups":[{"properties":[{"key":"plan","operator":"exact","type":"person","value":"pro"}],"rollout_percentage":50}]}`, shown(made.TargetingFlag.Filters)},
+		{
+			"filters",
+			`{"groups":[{"properties":[{"key":"plan","operator":"exact","type":"person","value":"pro"}],"rollout_percentage":50}]}`,
+			shown(made.TargetingFlag.Filters),
+		},
 	} {
 		if diff := cmp.Diff(compact(t, []byte(part.want)), compact(t, []byte(part.got))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", part.what, diff)
@@ -195,13 +268,18 @@ func TestSurveyErrors(t *testing.T) {
 		{"pattern", []string{"conditions.url", "("}, "conditions.url", "must be a regular expression"},
 		{"days", []string{"conditions.seenSurveyWaitPeriodInDays", "many"}, "conditions.seenSurveyWaitPeriodInDays", "must be an integer"},
 		{"linked flag", []string{"linked_flag_id", "no-such"}, "linked_flag_id", `There is no flag with the key "no-such".`},
-		{"variant", []string{"conditions.linkedFlagVariant", "purple"}, "conditions.linkedFlagVariant", `is "purple", which is not a variant`},
+		{
+			"variant",
+			[]string{"conditions.linkedFlagVariant", "purple"},
+			"conditions.linkedFlagVariant",
+			`is "purple", which is not a variant`,
+		},
 		{"colour", []string{"appearance.backgroundColor", "red;}"}, "appearance.backgroundColor", "must be one value of CSS"},
 		{"limit", []string{"responses_limit", "-1"}, "responses_limit", "0"},
 		{"no number", []string{"responses_limit", "ten"}, "responses_limit", "integer"},
 		{"date", []string{"start_date", "tomorrow"}, "start_date", "date"},
 		{"share", []string{"c0.share", "200"}, "c0.share", `Must be a number from 0 to 100, not "200".`},
-		{"everyone", []string{"c1.share", "100"}, "target", "would ask everyone"},
+		{"everyone", []string{"c1.share", "100"}, "target", "match everyone"},
 		{"value", []string{"c0.f0.operator", "gt", "c0.f0.value", "many"}, "c0.f0.value", "number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -254,7 +332,8 @@ func TestSurveyConflict(t *testing.T) {
 	}
 	form = s.get(path).form("form")
 	theirs(`{"questions":[{"id":"a","type":"open","question":"Theirs?"}],"schedule":"always"}`)
-	a := s.post(path, with(form, "do", "save", "q0.question", "Mine again?")).want(409, "Somebody else changed this survey", "Theirs?", "question 1, Question", "Mine again?")
+	a := s.post(path, with(form, "do", "save", "q0.question", "Mine again?")).want(409, "Somebody else changed this survey", "Theirs?",
+		"question 1, Question", "Mine again?")
 	a.checkPage()
 	if strings.Contains(string(s.storedSurvey(v).Questions), "Mine again") {
 		t.Fatal("it was saved")
@@ -281,40 +360,45 @@ func TestSurveyLife(t *testing.T) {
 	form := s.get(path).want(200, "draft").form("form")
 	s.post(path, with(form, "do", "launch")).want(422, "Add a question before you launch the survey.").checkPage()
 	form = s.post(path, with(form, "do", "add-open")).form("form")
-	s.post(path, with(form, "do", "launch", "q0.question", "Why?")).leads(path + "?done=launched")
-	s.get(path+"?done=launched").want(200, "The survey runs.", "running", "Stop it").checkPage()
-	act("stop").leads(path + "?done=stopped")
-	s.get(path).want(200, "complete", "Resume it").checkPage()
+	s.post(path, with(form, "do", "launch", "q0.question", "Why?")).leads(path + "?done=survey-launched")
+	s.get(path+"?done=survey-launched").want(200, "The survey runs.", "running", "Stop").checkPage()
+	act("stop").leads(path + "?done=survey-stopped")
+	s.get(path).want(200, "complete", "Resume").checkPage()
 	act("launch").want(422, "The survey has ended").checkPage()
-	act("resume").leads(path + "?done=resumed")
-	act("archive").leads(path + "?done=archived")
-	s.get(path).want(200, "archived", "Bring it back from the archive").checkPage()
-	act("unarchive").leads(path + "?done=unarchived")
+	act("resume").leads(path + "?done=survey-resumed")
+	act("archive").leads(path + "?done=survey-archived")
+	s.get(path).want(200, "archived", "Unarchive").checkPage()
+	act("unarchive").leads(path + "?done=survey-unarchived")
 	a := act("copy", "project", "1").want(303)
-	if to := withoutUndo(a.header.Get("Location")); !strings.HasPrefix(to, "/console/projects/1/surveys/") || !strings.HasSuffix(to, "?done=copied") {
+	if to := withoutUndo(a.header.Get("Location")); !strings.HasPrefix(to, "/console/projects/1/surveys/") ||
+		!strings.HasSuffix(to, "?done=survey-copied") {
 		t.Errorf("Location: %s", to)
 	}
 	s.get(strings.TrimPrefix(a.header.Get("Location"), "/console")).want(200, "Life (copy)", "This is the copy. It is a draft.").checkPage()
 	act("copy", "project", "99").want(422, "does not exist").checkPage()
 	act("delete", "typed", "Lif").want(422, "Type Life to delete it.").checkPage()
-	act("delete", "typed", "Life").leads("/projects/1/surveys?done=deleted")
+	act("delete", "typed", "Life").leads("/projects/1/surveys?done=survey-deleted")
 	s.get(path).want(404).checkPage()
-	s.get("/projects/1/surveys?done=deleted").want(200, "The survey was deleted.", "Life (copy)").checkPage()
+	s.get("/projects/1/surveys?done=survey-deleted").want(200, "The survey was deleted.", "Life (copy)").checkPage()
 }
 
 func TestSurveyPreview(t *testing.T) {
 	s := newSite(t)
 	v := s.survey(wholeSurvey)
-	a := s.get(surveyPath(v)).want(200, "Question 1 of 5", "Question 5 of 5", "low", "a, b", "Start typing…", "https://example.com/a?b=c", "Thanks", "Hi", "Shown at the bottom left of the page.")
+	a := s.get(surveyPath(v)).want(200, "Question 1 of 5", "Question 5 of 5", "low", "a, b", "Start typing…", "https://example.com/a?b=c",
+		"Thanks", "Hi", "Shown at the bottom left of the page.")
 	if !strings.Contains(a.body, `preview.css?bg=%23112233&amp;text=white"`) {
 		t.Error("the preview has no colours")
 	}
 	form := a.form("form")
-	if a := s.post(surveyPath(v), with(form, "do", "preview", "q0.question", "<script>x")); a.status != 200 || !strings.Contains(a.body, "&lt;script&gt;x") || strings.Contains(a.body, "<html") {
+	if a := s.post(surveyPath(v), with(form, "do", "preview", "q0.question", "<script>x")); a.status != 200 ||
+		!strings.Contains(a.body, "&lt;script&gt;x") || strings.Contains(a.body, "<html") {
 		t.Errorf("preview: %d %s", a.status, a.body)
 	}
-	sheet := s.get("/projects/1/surveys/preview.css?bg=%23123&text=" + url.QueryEscape("red; } * { display: none") + "&button=rgb(1,2,3)").want(200)
-	want := ".preview { --pv-bg: #123; --pv-text: #fff; --pv-border: #c9c6c6; --pv-button: rgb(1,2,3); --pv-label: #000; --pv-rating: #fff; --pv-chosen: #000; --pv-rated: #000; }\n"
+	sheet := s.get("/projects/1/surveys/preview.css?bg=%23123&text=" + url.QueryEscape("red; } * { display: none") +
+		"&button=rgb(1,2,3)").want(200)
+	want := ".preview { --pv-bg: #123; --pv-text: #fff; --pv-border: #c9c6c6; --pv-button: rgb(1,2,3); --pv-label: #000; --pv-rating: " +
+		"#fff; --pv-chosen: #000; --pv-rated: #000; }\n"
 	if sheet.body != want || sheet.header.Get("Content-Type") != "text/css; charset=utf-8" {
 		t.Errorf("style sheet %q, want %q", sheet.body, want)
 	}
@@ -332,7 +416,10 @@ func TestSurveyRefusals(t *testing.T) {
 		t.Error("the page tells why the store has failed")
 	}
 	s.broken.broken.Store(false)
-	for _, p := range []string{"/projects/1/surveys/nope", "/projects/1/surveys/0197a000-0000-7000-8000-000000000000", "/projects/99/surveys", path + "/nope", path + "/answers?question=none", path + "/chart.csv?of=none"} {
+	for _, p := range []string{
+		"/projects/1/surveys/nope", "/projects/1/surveys/0197a000-0000-7000-8000-000000000000", "/projects/99/surveys", path + "/nope",
+		path + "/answers?question=none", path + "/chart.csv?of=none",
+	} {
 		s.get(p).want(404).checkPage()
 	}
 	other := management.NewProject(s.organization(), "Other")

@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -12,20 +11,24 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
+func init() {
+	register(screen{
+		title: "Surveys", entry: 3, path: "/surveys", needs: hasSurveys,
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys": listSurveys},
+	})
+}
+
 // surveysView is the list of surveys.
 type surveysView struct {
 	layout
-	Action       string
-	Search       string
-	Archived     bool
-	Tabs         []stateTab
-	Types        []option
-	Rows         []surveyRow
-	Starts       []surveyStart
-	Range        string
-	Older, Newer string
-	Clear        string
-	Empty        bool // the project has no surveys
+	Action, Search string
+	Archived       bool
+	Tabs           []stateTab
+	Types          []option
+	Rows           []surveyRow
+	Starts         []surveyStart
+	pager
+	Empty bool // the project has no surveys
 }
 
 // A surveyRow is a survey in the list.
@@ -35,8 +38,7 @@ type surveyRow struct {
 	Kind                     string
 	Asks                     string // the first question, and how many more
 	Responses, Limit         string
-	Launched, Ended          moment
-	Made                     moment
+	Launched, Ended, Made    moment
 	Author                   string
 }
 
@@ -48,70 +50,60 @@ type surveyStart struct{ Name, About, URL string }
 
 // surveyStarts are the surveys that are offered as a beginning.
 var surveyStarts = []struct{ key, name, about, json string }{
-	{"nps", "Net promoter score", "From 0 to 10, and why.", `{"name":"Net promoter score","questions":[{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"},{"type":"open","question":"What is the main reason?","optional":true}],"appearance":{"displayThankYouMessage":true}}`},
-	{"satisfaction", "Satisfaction", "Five faces, and what to do better.", `{"name":"Satisfaction","questions":[{"type":"rating","question":"How satisfied are you with us?","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Not at all","upperBoundLabel":"Very"},{"type":"open","question":"What could we do better?","optional":true}],"appearance":{"displayThankYouMessage":true}}`},
-	{"choice", "One question with choices", "What people use, want or miss.", `{"name":"What do you use?","questions":[{"type":"single_choice","question":"What do you use most?","choices":["The app","The website","Something else"],"hasOpenChoice":true}],"appearance":{"displayThankYouMessage":true}}`},
-	{"open", "Open feedback", "One free text, behind a button.", `{"name":"Feedback","type":"widget","schedule":"always","questions":[{"type":"open","question":"What is on your mind?"}],"appearance":{"displayThankYouMessage":true,"widgetType":"tab","widgetLabel":"Feedback"}}`},
+	{"nps", "Net promoter score", "From 0 to 10, and why.", `{"name":"Net promoter score","questions":[{"type":"rating",
+		"question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,
+		"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"},{"type":"open","question":"What is the main reason?",
+		"optional":true}],"appearance":{"displayThankYouMessage":true}}`},
+	{"satisfaction", "Satisfaction", "Five faces, and what to do better.", `{"name":"Satisfaction","questions":[{"type":"rating",
+		"question":"How satisfied are you with us?","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Not at all",
+		"upperBoundLabel":"Very"},{"type":"open","question":"What could we do better?","optional":true}],
+		"appearance":{"displayThankYouMessage":true}}`},
+	{"choice", "One question with choices", "What people use, want or miss.", `{"name":"What do you use?",
+		"questions":[{"type":"single_choice","question":"What do you use most?","choices":["The app","The website","Something else"],
+		"hasOpenChoice":true}],"appearance":{"displayThankYouMessage":true}}`},
+	{"open", "Open feedback", "One free text, behind a button.", `{"name":"Feedback","type":"widget","schedule":"always",
+		"questions":[{"type":"open","question":"What is on your mind?"}],"appearance":{"displayThankYouMessage":true,"widgetType":"tab",
+		"widgetLabel":"Feedback"}}`},
 	{"empty", "An empty survey", "Add the questions yourself.", `{"questions":[]}`},
 }
 
-// inSurveys serves a page about the surveys of a project, if the console has surveys.
-func (c *console) inSurveys(p page) http.HandlerFunc {
-	return c.inProject(func(q *request) error {
-		if c.Surveys == nil {
-			return errNoPage
-		}
-		return p(q)
-	})
-}
+func hasSurveys(c *console) bool { return c.Surveys != nil }
 
 func (q *request) surveyPath(id uuid.UUID) string { return q.projectPath("/surveys/" + id.String()) }
 
 func listSurveys(q *request) error {
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is not a number is the first page
-	page = min(max(page, 1), 1<<20)
-	v := &surveysView{Action: q.projectPath("/surveys"), Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("state") == "archived"}
+	page := pageNumber(q.Form)
+	v := &surveysView{
+		Action: q.projectPath("/surveys"), Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("state") == "archived",
+	}
 	filter := survey.Filter{Archived: &v.Archived, Search: v.Search, Type: q.Form.Get("type")}
-	list, err := q.c.Surveys.List(q.Context(), q.by, q.ref, filter, pageSize, (page-1)*pageSize)
+	found, err := q.c.Surveys.List(q.Context(), q.by, q.ref, filter, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
-	ids := make([]string, len(list.Items))
-	for i, s := range list.Items {
+	ids := make([]string, len(found.Items))
+	for i, s := range found.Items {
 		ids[i] = s.ID.String()
 	}
 	responses, err := q.countResponses(ids)
 	if err != nil {
 		return err
 	}
-	for _, s := range list.Items {
+	for _, s := range found.Items {
 		v.Rows = append(v.Rows, q.surveyRow(s, responses))
 	}
-	q.layout.Title = "Surveys"
-	q.notice(surveyDoneWords)
-	v.layout = q.layout
+	q.notice()
 	v.Starts = q.surveyStarts()
-	v.Types = selected([]option{{Value: "", Label: "Any type"}, {Value: "popover", Label: "Popovers"}, {Value: "widget", Label: "Widgets"}, {Value: "external_survey", Label: "Hosted"}, {Value: "api", Label: "API"}}, filter.Type)
-	link := func(state string, page int) string {
-		values := url.Values{}
-		for name, value := range map[string]string{"q": v.Search, "type": filter.Type, "state": state} {
-			if value != "" {
-				values.Set(name, value)
-			}
-		}
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		if len(values) == 0 {
-			return v.Action
-		}
-		return v.Action + "?" + values.Encode()
-	}
+	v.Types = selected(options(
+		"", "Any type", "popover", "Popovers", "widget", "Widgets", "external_survey", "Hosted",
+		"api", "API",
+	), filter.Type)
+	at := listing{v.Action, map[string]string{"q": v.Search, "type": filter.Type}}
 	for _, t := range []struct {
 		state, name string
 		archived    bool
 	}{{"", "Current", false}, {"archived", "Archived", true}} {
-		n := list.Total
+		n := found.Total
 		if t.archived != v.Archived {
 			other := filter
 			other.Archived = &t.archived
@@ -121,35 +113,19 @@ func listSurveys(q *request) error {
 			}
 			n = count.Total
 		}
-		v.Tabs = append(v.Tabs, stateTab{t.name, link(t.state, 1), number(n), t.archived == v.Archived})
+		v.Tabs = append(v.Tabs, stateTab{t.name, at.at(1, "state", t.state), number(n), t.archived == v.Archived})
 		v.Empty = (t.state == "" || v.Empty) && n == 0
 	}
 	filtered := v.Search != "" || filter.Type != ""
 	v.Empty = v.Empty && !filtered
+	if v.Archived {
+		at.query["state"] = "archived"
+	}
+	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "survey", "surveys")
 	if filtered {
 		v.Clear = v.Action
 	}
-	first := (page-1)*pageSize + 1
-	switch {
-	case len(v.Rows) == 0:
-		v.Range = "No surveys"
-	case len(v.Rows) == list.Total:
-		v.Range = count(list.Total, "survey", "surveys")
-	default:
-		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + number(list.Total) + " surveys"
-	}
-	state := ""
-	if v.Archived {
-		state = "archived"
-	}
-	if page*pageSize < list.Total {
-		v.Older = link(state, page+1)
-	}
-	if page > 1 {
-		v.Newer = link(state, page-1)
-	}
-	q.render(http.StatusOK, "surveys", v)
-	return nil
+	return q.render(http.StatusOK, "surveys", v)
 }
 
 // countResponses returns how many responses surveys have, nil if nobody counts them.
@@ -175,7 +151,8 @@ func (q *request) surveyRow(s *survey.View, responses map[uuid.UUID]int) surveyR
 	url := q.surveyPath(s.ID)
 	row := surveyRow{
 		Name: s.Name, URL: url, Results: url + "/results", Note: s.Description, State: q.c.stateOf(s), Kind: surveyTypeNames[s.Type],
-		Asks: asks(s.Questions), Launched: q.c.momentOf(s.StartDate), Ended: q.c.momentOf(s.EndDate), Made: q.c.moment(s.CreatedAt), Author: authorName(s.CreatedBy),
+		Asks: asks(s.Questions), Launched: q.c.momentOf(s.StartDate), Ended: q.c.momentOf(s.EndDate), Made: q.c.moment(s.CreatedAt),
+		Author: authorName(s.CreatedBy),
 	}
 	if responses != nil {
 		row.Responses = number(responses[s.ID])
@@ -213,10 +190,4 @@ func (c *console) stateOf(s *survey.View) surveyState {
 		return surveyState{"scheduled", "warn"}
 	}
 	return surveyState{"running", "good"}
-}
-
-var surveyDoneWords = map[string]string{
-	"created": "The survey was made. It is a draft until you launch it.", "saved": "Saved.", "launched": "The survey runs.", "stopped": "The survey has ended.", "resumed": "The survey runs again.",
-	"archived": "The survey is archived, and is not shown to anybody.", "unarchived": "The survey is back from the archive.", "copied": "This is the copy. It is a draft.",
-	"deleted": "The survey was deleted. Its responses stay in the events.", "unchanged": "Nothing was changed.", "hidden": "The response is archived, and does not count.", "shown": "The response counts again.",
 }

@@ -44,7 +44,11 @@ func TestOnRequest(t *testing.T) {
 		want               []string
 		pattern            string // that an access log sees
 	}{
-		{"GET", "/projects/1/problems", "", []string{"GET /console/projects/{project}/problems", "asked by /console/projects/{project}/problems", "200 " + id}, "GET /console/projects/{project}/problems"},
+		{
+			"GET", "/projects/1/problems", "",
+			[]string{"GET /console/projects/{project}/problems", "asked by /console/projects/{project}/problems", "200 " + id},
+			"GET /console/projects/{project}/problems",
+		},
 		{"GET", "/join/secret", "", []string{"GET /console/join/{token}", "410 " + id}, "GET /console/join/{token}"},
 		{"GET", "/", "", []string{"GET /console", "303 " + id}, "GET /console/{$}"},
 		{"GET", "/me", "", []string{"GET /console/me"}, "GET /console/me"},

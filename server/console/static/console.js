@@ -132,7 +132,8 @@
     scrollTo(0, top);
     const fresh = all("fieldset[id]").filter((el) => !known.has(el.id)).at(-1);
     const invalid = $("[aria-invalid]");
-    const target = (held && document.getElementById(held)) || invalid || (fresh && $("input:not([type=hidden], [type=range], [type=checkbox]), select", fresh)) ||
+    const target = (held && document.getElementById(held)) || invalid ||
+      (fresh && $("input:not([type=hidden], [type=range], [type=checkbox]), select", fresh)) ||
       (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
     target.focus({ preventScroll: target === $("main") });
   }

@@ -16,19 +16,26 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// whyView is the page that says why a person has the values that the person has. All of it
+func init() {
+	register(screen{
+		title: "Explain", entry: 6, path: "/explain",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/explain": explain},
+	})
+}
+
+// explainView is the page that says why a person has the values that the person has. All of it
 // is in the URL, so that a link to it can be sent to somebody else: it names the person by a
 // distinct ID, and has nothing that was left empty.
-type whyView struct {
+type explainView struct {
 	layout
-	Action  string
-	Person  string // as it was typed, or a distinct ID
-	Flag    string
-	Typed   []typedRow   // properties that a program would send
-	Groups  []groupField // which groups a program would send
-	Open    bool         // some of them are filled in
-	New     bool         // a person may be meant of whom nothing is stored
-	Errors  map[string]string
+	Action string
+	Person string // as it was typed, or a distinct ID
+	Flag   string
+	Typed  []typedRow   // properties that a program would send
+	Groups []groupField // which groups a program would send
+	Open   bool         // some of them are filled in
+	New    bool         // a person may be meant of whom nothing is stored
+	checked
 	Flags   []string
 	Persons []string // some, to begin with
 	Names   []string // of properties
@@ -39,7 +46,7 @@ type whyView struct {
 	Anew   string        // where the flags of somebody new with that distinct ID are
 	Notes  []string      // what of the somebody is not stored
 
-	Rows []whyRow
+	Rows []valueRow
 	Cut  int // flags that are not listed
 
 	Trace *traceView
@@ -50,11 +57,10 @@ type whyView struct {
 
 // A typedRow is a property that was typed. Rows without a name do not count.
 type typedRow struct {
-	ID         string // of its fields
-	Key, Value string
-	kind       string
-	Types      []option
-	Error      string
+	ID               string // of its fields
+	Key, Value, kind string
+	Types            []option
+	Error            string
 }
 
 // A groupField is the group of one type.
@@ -64,8 +70,8 @@ type groupField struct {
 	Key   string // of the group; "" if there is none
 }
 
-// A whyRow is the value of one flag.
-type whyRow struct {
+// A valueRow is the value of one flag.
+type valueRow struct {
 	Key, URL, Value, Reason string
 	On                      bool
 }
@@ -74,8 +80,7 @@ type whyRow struct {
 type traceView struct {
 	Value        string
 	On           bool
-	Why          string
-	Hidden       string
+	Why, Hidden  string
 	Dependencies []flags.DependencyTrace
 	Enrollment   *stepView
 	Holdout      *scaleView
@@ -84,14 +89,13 @@ type traceView struct {
 
 // A setView is what happened to a condition set.
 type setView struct {
-	Number  int
-	Outcome string
-	Class   string // good, bad or ""
-	Empty   bool   // it asks for nothing
-	Steps   []stepView
-	Draw    *scaleView
-	Variant *scaleView
-	Pinned  string
+	Number        int
+	Outcome       string
+	Class         string // good, bad or ""
+	Empty         bool   // it asks for nothing
+	Steps         []stepView
+	Draw, Variant *scaleView
+	Pinned        string
 }
 
 // A stepView is one comparison.
@@ -105,68 +109,66 @@ type scaleView struct {
 }
 
 const (
-	whyListed    = 500 // flags of one person
-	whySuggested = 50  // persons
+	explainListed    = 500 // flags of one person
+	personsSuggested = 50  // persons
 )
 
 // outcomeWords says what happened to a condition set.
 var outcomeWords = map[string]string{
-	"condition_match": "decides", "no_condition_match": "does not fit", "out_of_rollout_bound": "fits, but is not in its share",
-	"not_reached": "not looked at", "provisional": "fits only because a flag has failed", "error": "failed", "no_group_type": "is about a group that the person is not in",
+	"condition_match": "match", "no_condition_match": "no match", "out_of_rollout_bound": "match, but outside the rollout percentage",
+	"not_reached": "not evaluated", "provisional": "match only because a flag has failed", "error": "failed",
+	"no_group_type": "needs a group that the person is not in",
 }
 
 // maxTyped is how many properties can be typed.
 const maxTyped = 100
 
-func why(q *request) error {
-	v := &whyView{
-		Action: q.projectPath("/why"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")),
-		New: q.Form.Get("new") == "yes", Errors: make(map[string]string),
+func explain(q *request) error {
+	v := &explainView{
+		Action: q.projectPath("/explain"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")),
+		New: q.Form.Get("new") == "yes",
 	}
-	q.layout.Title = "Why"
 	if err := v.readTyped(q); err != nil {
 		return err
 	}
 	v.check()
-	if err := q.whyPerson(v); err != nil {
+	if err := q.explainPerson(v); err != nil {
 		return err
 	}
 	if short := v.shortLink(q.Form); short != "" && len(v.Errors) == 0 {
 		return q.redirect(short)
 	}
-	if err := q.whySuggestions(v); err != nil {
+	if err := q.explainSuggestions(v); err != nil {
 		return err
 	}
 	var err error
 	switch {
 	case len(v.Errors) > 0, v.Choice != nil, v.Person == "" && !v.Open:
 	case v.Flag != "":
-		err = q.whyFlag(v)
+		err = q.explainFlag(v)
 	default:
-		err = q.whyAll(v)
+		err = q.explainAll(v)
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) {
-		v.Errors[map[bool]string{true: "flag", false: "person"}[v.Flag != ""]] = e.Text()
 		if errors.Is(e, management.ErrNotFound) && v.Flag != "" {
-			v.Errors["flag"] = "There is no flag with the key " + shorten(v.Flag, 80) + "."
+			v.fail("flag", "There is no flag with the key %s.", shorten(v.Flag, 80))
 		}
+		v.fail(map[bool]string{true: "flag", false: "person"}[v.Flag != ""], "%s", e.Text())
 	} else if err != nil {
 		return err
 	}
 	v.notes()
 	v.rest()
-	v.layout = q.layout
 	status := http.StatusOK
 	if len(v.Errors) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	q.render(status, "why", v)
-	return nil
+	return q.render(status, "explain", v)
 }
 
-// whyPerson finds the person who is meant. Flags of somebody of whom nothing is stored are
+// explainPerson finds the person who is meant. Flags of somebody of whom nothing is stored are
 // shown only if they were asked for.
-func (q *request) whyPerson(v *whyView) error {
+func (q *request) explainPerson(v *explainView) error {
 	if v.Person == "" {
 		v.New = false
 		return nil
@@ -206,7 +208,7 @@ func (q *request) whyPerson(v *whyView) error {
 }
 
 // notes says what is not stored of the somebody whose flags are shown.
-func (v *whyView) notes() {
+func (v *explainView) notes() {
 	if v.Trace == nil && v.Rows == nil {
 		return
 	}
@@ -225,7 +227,7 @@ func (v *whyView) notes() {
 		v.Notes = append(v.Notes, "Nothing is stored about "+v.Person+": this is what somebody new with that distinct ID gets.")
 	case v.Person == "":
 		v.Notes = append(v.Notes, "No person is named: this is what somebody gets of whom nothing is known but what was typed in. "+
-			"Shares are drawn for the distinct ID "+noPerson+".")
+			"The rollout is computed with the distinct ID "+noPerson+".")
 	}
 	if words != "" {
 		v.Notes = append(v.Notes, "Typed in, in place of what is stored: "+words+".")
@@ -236,7 +238,7 @@ func (v *whyView) notes() {
 const noPerson = "nobody"
 
 // readTyped reads the properties and groups of the URL.
-func (v *whyView) readTyped(q *request) error {
+func (v *explainView) readTyped(q *request) error {
 	keys, kinds, values := q.Form["key"], q.Form["type"], q.Form["value"]
 	if len(keys) > maxTyped || len(kinds) != len(keys) || len(values) != len(keys) {
 		return errForm
@@ -260,7 +262,7 @@ func (v *whyView) readTyped(q *request) error {
 }
 
 // check says what is wrong with the properties that were typed.
-func (v *whyView) check() {
+func (v *explainView) check() {
 	seen := make(map[string]bool)
 	for i := range v.Typed {
 		row := &v.Typed[i]
@@ -273,13 +275,13 @@ func (v *whyView) check() {
 		}
 		seen[row.Key] = true
 		if row.Error = wrong; wrong != "" {
-			v.Errors["typed"] = wrong
+			v.fail("typed", "%s", wrong)
 		}
 	}
 }
 
 // rest gives the rows their fields, and adds empty ones to type more.
-func (v *whyView) rest() {
+func (v *explainView) rest() {
 	const more = 2 // rows
 	v.Typed = append(v.Typed, make([]typedRow, min(more, maxTyped-len(v.Typed)))...)
 	for i := range v.Typed {
@@ -289,7 +291,7 @@ func (v *whyView) rest() {
 }
 
 // body is the request that a program would send.
-func (v *whyView) body() []byte {
+func (v *explainView) body() []byte {
 	properties, groups := make(object), make(map[string]string)
 	for _, row := range v.Typed {
 		properties[row.Key], _ = typed(row.kind, row.Value)
@@ -302,12 +304,12 @@ func (v *whyView) body() []byte {
 	return must(json.Marshal(map[string]any{"distinct_id": cmp.Or(v.Person, noPerson), "person_properties": properties, "groups": groups}))
 }
 
-// whySuggestions fills in persons and flags to choose from.
-func (q *request) whySuggestions(v *whyView) (err error) {
+// explainSuggestions fills in persons and flags to choose from.
+func (q *request) explainSuggestions(v *explainView) (err error) {
 	if v.Flags, err = q.flagKeys(); err != nil {
 		return err
 	}
-	persons, err := q.newestPersons(whySuggested)
+	persons, err := q.newestPersons(personsSuggested)
 	for _, p := range persons {
 		v.Persons = append(v.Persons, p.DistinctIDs[:min(1, len(p.DistinctIDs))]...)
 	}
@@ -326,9 +328,9 @@ func (q *request) flagKeys() (keys []string, err error) {
 }
 
 // link returns the URL of the page about the same somebody and a flag, "" for all flags.
-func (v *whyView) link(flag string) string { return v.linkFor(v.Person, flag) }
+func (v *explainView) link(flag string) string { return v.linkFor(v.Person, flag) }
 
-func (v *whyView) linkFor(person, flag string) string {
+func (v *explainView) linkFor(person, flag string) string {
 	var query []string
 	set := func(name, value string) {
 		if value != "" {
@@ -354,7 +356,7 @@ func (v *whyView) linkFor(person, flag string) string {
 
 // shortLink returns the URL of the page if the URL of the request says more than it has to,
 // as that of a form does, or "".
-func (v *whyView) shortLink(asked url.Values) string {
+func (v *explainView) shortLink(asked url.Values) string {
 	link := v.link(v.Flag)
 	_, query, _ := strings.Cut(link, "?")
 	if says, err := url.ParseQuery(query); err != nil || maps.EqualFunc(says, asked, slices.Equal) {
@@ -363,24 +365,27 @@ func (v *whyView) shortLink(asked url.Values) string {
 	return link
 }
 
-func (q *request) whyAll(v *whyView) error {
+func (q *request) explainAll(v *explainView) error {
 	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, v.body())
 	if err != nil {
 		return err
 	}
 	v.Rows = v.rows(reasons)
-	if v.Cut = len(v.Rows) - whyListed; v.Cut > 0 {
-		v.Rows = v.Rows[:whyListed]
+	if v.Cut = len(v.Rows) - explainListed; v.Cut > 0 {
+		v.Rows = v.Rows[:explainListed]
 	}
 	return nil
 }
 
 // rows lists values of flags by key.
-func (v *whyView) rows(reasons map[string]management.FlagEvaluation) []whyRow {
-	var rows []whyRow
+func (v *explainView) rows(reasons map[string]management.FlagEvaluation) []valueRow {
+	var rows []valueRow
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
 		r := reasons[key]
-		rows = append(rows, whyRow{key, v.link(key), valueWords(r.Value), reasonWords(r.Evaluation.Reason, r.Evaluation.ConditionIndex != nil, r.Evaluation.Description), has(r.Value)})
+		rows = append(rows, valueRow{
+			key, v.link(key), valueWords(r.Value),
+			reasonWords(r.Evaluation.Reason, r.Evaluation.ConditionIndex != nil, r.Evaluation.Description), has(r.Value),
+		})
 	}
 	return rows
 }
@@ -388,12 +393,12 @@ func (v *whyView) rows(reasons map[string]management.FlagEvaluation) []whyRow {
 // reasonWords says why a flag has a value.
 func reasonWords(code string, ofCondition bool, description string) string {
 	if code == "no_group_type" && !ofCondition { // of a flag without condition sets (evaluation.md §3.7)
-		return "No conditions, so nobody gets it"
+		return "No condition sets, so it is off for everyone"
 	}
 	return description
 }
 
-func (q *request) whyFlag(v *whyView) error {
+func (q *request) explainFlag(v *explainView) error {
 	e, err := q.c.Service.ExplainFlag(q.Context(), q.by, q.ref, v.Flag, v.body())
 	if err != nil {
 		return err
@@ -415,7 +420,10 @@ func traceOf(e *management.FlagExplanation) *traceView {
 		t.Enrollment = new(stepOf(e.Enrollment))
 	}
 	for _, c := range e.Conditions {
-		s := setView{Number: c.Index + 1, Outcome: cmp.Or(outcomeWords[c.Outcome], c.Outcome), Draw: drawOf(c.Rollout), Pinned: c.Pinned, Empty: len(c.Filters) == 0 && c.Outcome != "not_reached"}
+		s := setView{
+			Number: c.Index + 1, Outcome: cmp.Or(outcomeWords[c.Outcome], c.Outcome), Draw: drawOf(c.Rollout), Pinned: c.Pinned,
+			Empty: len(c.Filters) == 0 && c.Outcome != "not_reached",
+		}
 		switch c.Outcome {
 		case "condition_match", "provisional":
 			s.Class = "good"
@@ -434,7 +442,10 @@ func traceOf(e *management.FlagExplanation) *traceView {
 }
 
 func stepOf(f *flags.FilterTrace) stepView {
-	s := stepView{f.Source, f.Key, operatorOf(sourceKind(f.Source), f.Operator).Words, strings.Join(texts(json.RawMessage(f.Value)), ", "), text(json.RawMessage(f.Seen)), f.Result, ""}
+	s := stepView{
+		f.Source, f.Key, operatorOf(sourceKind(f.Source), f.Operator).Words, strings.Join(texts(json.RawMessage(f.Value)), ", "),
+		text(json.RawMessage(f.Seen)), f.Result, "",
+	}
 	if !f.Present && f.Seen == "" {
 		s.Seen = "not set"
 	}
@@ -460,7 +471,7 @@ func drawOf(d *flags.BucketTrace) *scaleView {
 	}
 	share := d.Threshold * 100
 	if !d.Hashed {
-		return &scaleView{Words: "Everybody is in the share of " + percent(round(share)) + "."}
+		return &scaleView{Words: "Everyone is within the rollout percentage of " + percent(round(share)) + "."}
 	}
 	s := &scaleView{Marker: decimal(d.Bucket * 100)}
 	verdict, class := "which is outside of", "lose"
@@ -468,9 +479,9 @@ func drawOf(d *flags.BucketTrace) *scaleView {
 		verdict, class = "which is within", "gain"
 	}
 	drawn, limit := apart(d.Bucket*100, share)
-	s.Words = strconv.Quote(d.Subject) + " is drawn at " + drawn + ", " + verdict + " the share of " + limit + "."
+	s.Words = strconv.Quote(d.Subject) + " is bucketed at " + drawn + ", " + verdict + " the rollout percentage of " + limit + "."
 	shown := shares(100, []float64{share, 100 - share})
-	s.Bar.add(s.Bar.add(0, shown[0], class, "share"), shown[1], "same", "the others")
+	s.Bar.add(s.Bar.add(0, shown[0], class, "rollout"), shown[1], "same", "the others")
 	return s
 }
 
@@ -486,7 +497,10 @@ func apart(a, b float64) (string, string) {
 
 // variantScale shows which variant a draw falls to.
 func variantScale(v *flags.VariantTrace) *scaleView {
-	s := &scaleView{Marker: decimal(v.Bucket * 100), Words: "The variant is drawn at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + "."}
+	s := &scaleView{
+		Marker: decimal(v.Bucket * 100),
+		Words:  "The variant is bucketed at " + percent(round(v.Bucket*100)) + ", which is " + cmp.Or(v.Variant, "no variant") + ".",
+	}
 	parts, below := make([]float64, len(v.Bounds)), 0.0
 	for i, b := range v.Bounds {
 		parts[i], below = b.Below*100-below, b.Below*100

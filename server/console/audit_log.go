@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,23 +15,30 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// activityView is what was done in a project, newest first.
-type activityView struct {
+func init() {
+	register(screen{
+		title: "Audit log", entry: 7, path: "/audit-log",
+		scope: inProject, pages: map[string]page{"GET /projects/{project}/audit-log": auditLog},
+	})
+}
+
+// auditLogView is what was done in a project, newest first.
+type auditLogView struct {
 	layout
-	Action       string
-	Item         string // the ID of a thing, "" for all
-	Scopes       []option
-	Users        []option // who can have done it
-	Query        activityQuery
-	Errors       map[string]string
-	Entries      []activityEntry
+	Action string
+	Item   string // the ID of a thing, "" for all
+	Scopes []option
+	Users  []option // who can have done it
+	Query  auditQuery
+	checked
+	Entries      []auditEntry
 	Range        string
 	Older, First string // the next page, and the first one; "" if there is none
 	Clear        string
 }
 
-// An activityEntry says who has done what, and when.
-type activityEntry struct {
+// An auditEntry says who has done what, and when.
+type auditEntry struct {
 	Who, What, Kind, Thing string
 	URL                    string // the thing as it is now; "" if it has no page
 	Only                   string // the entries about it alone
@@ -39,16 +47,16 @@ type activityEntry struct {
 	Cut                    int // changes that are not listed
 }
 
-// activityQuery is what the URL of the list says.
-type activityQuery struct{ Scope, Item, By, Name, Text, From, To, Before string }
+// auditQuery is what the URL of the list says.
+type auditQuery struct{ Scope, Item, By, Name, Text, From, To, Before string }
 
-func readActivityQuery(v url.Values) activityQuery {
+func readAuditQuery(v url.Values) auditQuery {
 	get := func(name string) string { return strings.TrimSpace(v.Get(name)) }
-	return activityQuery{get("scope"), get("item"), get("by"), get("name"), get("q"), get("from"), get("to"), get("before")}
+	return auditQuery{get("scope"), get("item"), get("by"), get("name"), get("q"), get("from"), get("to"), get("before")}
 }
 
 // encode returns the query of a URL, with what is not empty.
-func (q activityQuery) encode() string {
+func (q auditQuery) encode() string {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"scope": q.Scope, "item": q.Item, "by": q.By, "name": q.Name, "q": q.Text, "from": q.From, "to": q.To, "before": q.Before,
@@ -60,30 +68,18 @@ func (q activityQuery) encode() string {
 	return v.Encode()
 }
 
-// activityScopes are the kinds of things that have entries, in words.
-var activityScopes = []option{
-	{Value: "FeatureFlag", Label: "Flags"},
-	{Value: "Cohort", Label: "Cohorts"},
-	{Value: "Survey", Label: "Surveys"},
-	{Value: "EarlyAccessFeature", Label: "Early access features"},
-	{Value: "Person", Label: "Persons"},
-	{Value: "Group", Label: "Groups"},
-	{Value: "Project", Label: "Project"},
-}
-
-var scopeWords = map[string]string{
-	"FeatureFlag": "flag", "Cohort": "cohort", "Survey": "survey", "EarlyAccessFeature": "early access feature", "Person": "person", "Group": "group", "Project": "project",
-}
-
-// thingPaths are where things are shown; the ID follows.
-var thingPaths = map[string]string{"FeatureFlag": "/flags/", "Cohort": "/cohorts/", "EarlyAccessFeature": "/features/", "Person": "/persons/", "Survey": "/surveys/"}
-
-func activity(q *request) error {
-	asked := readActivityQuery(q.Form)
-	q.layout.Title = "Activity"
-	v := &activityView{layout: q.layout, Action: q.projectPath("/activity"), Item: asked.Item, Query: asked, Errors: make(map[string]string)}
-	v.Scopes = selected(append([]option{{Value: "", Label: "Everything"}}, activityScopes...), asked.Scope)
-	if asked != (activityQuery{Before: asked.Before}) {
+func auditLog(q *request) error {
+	asked := readAuditQuery(q.Form)
+	v := &auditLogView{Action: q.projectPath("/audit-log"), Item: asked.Item, Query: asked}
+	v.Scopes = options("", "Everything")
+	for _, s := range screens {
+		if s.thing != nil {
+			v.Scopes = append(v.Scopes, option{Value: s.thing.scope, Label: s.thing.many})
+		}
+	}
+	slices.SortFunc(v.Scopes[1:], func(a, b option) int { return cmp.Compare(a.Label, b.Label) })
+	v.Scopes = selected(v.Scopes, asked.Scope)
+	if asked != (auditQuery{Before: asked.Before}) {
 		v.Clear = v.Action
 	}
 	var err error
@@ -99,17 +95,16 @@ func activity(q *request) error {
 		if !known {
 			return errNoPage // a user or a place in the list was made up
 		}
-		v.Errors[field] = e.Detail
 		if field == "from" {
-			v.Errors[field] = "Type two days such as 2026-03-01, of which the first one is not the later one."
+			v.fail(field, "Type two days such as 2026-03-01, of which the first one is not the later one.")
 		}
-		q.render(http.StatusUnprocessableEntity, "activity", v)
-		return nil
+		v.fail(field, "%s", e.Detail)
+		return q.render(http.StatusUnprocessableEntity, "audit_log", v)
 	}
 	if err != nil {
 		return err
 	}
-	if v.Entries, err = q.activityEntries(list.Items); err != nil {
+	if v.Entries, err = q.auditEntries(list.Items); err != nil {
 		return err
 	}
 	link := func(before string) string {
@@ -124,13 +119,12 @@ func activity(q *request) error {
 	if asked.Before != "" {
 		v.First = link("")
 	}
-	q.render(http.StatusOK, "activity", v)
-	return nil
+	return q.render(http.StatusOK, "audit_log", v)
 }
 
 // authors are the members of the organization, and the system.
 func (q *request) authors(chosen string) ([]option, error) {
-	out := []option{{Value: "", Label: "Anybody"}, {Value: "system", Label: "The system"}}
+	out := options("", "Anybody", "system", "The system")
 	list, err := q.c.Service.ListMembers(q.Context(), q.by, q.at.Organization.ID.String(), maxOffered, 0)
 	if err != nil && !isRefusal(err) {
 		return nil, err
@@ -144,27 +138,11 @@ func (q *request) authors(chosen string) ([]option, error) {
 	return selected(out, chosen), nil
 }
 
-// thingPath returns where a thing is shown as it is now, "" if it has no page.
-func (q *request) thingPath(scope, id string) string {
-	if path := thingPaths[scope]; path != "" && (scope != "Survey" || q.c.Surveys != nil) {
-		return q.projectPath(path + url.PathEscape(id))
-	}
-	if scope == "Project" {
-		return q.projectPath("/settings")
-	}
-	if kind, key, ok := strings.Cut(id, "/"); ok && scope == "Group" {
-		if index, err := strconv.Atoi(kind); err == nil {
-			return q.groupPath(index, key)
-		}
-	}
-	return ""
-}
-
-// activityEntries says in words what was done.
-func (q *request) activityEntries(list []management.ActivityView) ([]activityEntry, error) {
-	changes, entries := make([][]management.FlagChange, len(list)), make([]activityEntry, len(list))
+// auditEntries says in words what was done.
+func (q *request) auditEntries(list []management.ActivityView) ([]auditEntry, error) {
+	changes, entries := make([][]management.FlagChange, len(list)), make([]auditEntry, len(list))
 	for i := range list {
-		entries[i] = q.activityEntry(&list[i])
+		entries[i] = q.auditEntry(&list[i])
 		changes[i], entries[i].Cut = list[i].FieldChanges()
 	}
 	words, err := q.changeVocabulary(changes...)
@@ -172,7 +150,7 @@ func (q *request) activityEntries(list []management.ActivityView) ([]activityEnt
 		return nil, err
 	}
 	for i := range list {
-		entries[i].Changes = activityChanges(words, &list[i], changes[i])
+		entries[i].Changes = auditChanges(words, &list[i], changes[i])
 	}
 	return entries, nil
 }
@@ -180,9 +158,9 @@ func (q *request) activityEntries(list []management.ActivityView) ([]activityEnt
 // actionWords says of what may not be shown what was done with it.
 var actionWords = map[string]string{"created": "set", "changed": "changed", "deleted": "removed"}
 
-// activityChanges says in words what an entry has changed. Who is in a cohort is said as a
+// auditChanges says in words what an entry has changed. Who is in a cohort is said as a
 // whole, as on its page.
-func activityChanges(names *words.Names, a *management.ActivityView, changes []management.FlagChange) []changeLine {
+func auditChanges(names *words.Names, a *management.ActivityView, changes []management.FlagChange) []changeLine {
 	action := make(map[string]string)
 	var out []changeLine
 	for _, c := range a.Detail.Changes {
@@ -203,11 +181,8 @@ func activityChanges(names *words.Names, a *management.ActivityView, changes []m
 	return out
 }
 
-func (q *request) activityEntry(a *management.ActivityView) activityEntry {
-	e := activityEntry{Who: a.User.FirstName, What: a.Activity, Kind: scopeWords[a.Scope], Thing: a.Detail.Name, At: q.c.moment(a.CreatedAt)}
-	if e.Kind == "" {
-		e.Kind = a.Scope
-	}
+func (q *request) auditEntry(a *management.ActivityView) auditEntry {
+	e := auditEntry{Who: a.User.FirstName, What: a.Activity, Kind: thingOf(a.Scope).one, Thing: a.Detail.Name, At: q.c.moment(a.CreatedAt)}
 	switch {
 	case a.User.System:
 		e.Who = "The system"
@@ -220,10 +195,10 @@ func (q *request) activityEntry(a *management.ActivityView) activityEntry {
 		e.Thing = a.ItemID
 	}
 	if a.ItemID != "" {
-		e.Only = q.projectPath("/activity?" + url.Values{"scope": {a.Scope}, "item": {a.ItemID}}.Encode())
+		e.Only = q.entriesAbout(a.Scope, a.ItemID)
 	}
 	if a.Activity != "deleted" || a.Scope != "Person" && a.Scope != "Group" && a.Scope != "Survey" { // of which nothing is left
-		e.URL = q.thingPath(a.Scope, a.ItemID)
+		e.URL = thingOf(a.Scope).path(q, a.ItemID)
 	}
 	return e
 }
@@ -234,4 +209,9 @@ func excerpt(raw json.RawMessage) string {
 		return ""
 	}
 	return shorten(text(raw), 160)
+}
+
+// entriesAbout returns the path of the audit log of one thing.
+func (q *request) entriesAbout(scope, item string) string {
+	return q.projectPath("/audit-log?" + url.Values{"scope": {scope}, "item": {item}}.Encode())
 }
