@@ -218,7 +218,7 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 		}
 		return &DefinitionsAccess{Project: p}, nil
 	}
-	principal, err := s.Authenticate(ctx, key, InHeader)
+	principal, err := s.Authenticate(ctx, key, "the Authorization header")
 	if errors.Is(err, ErrUnauthenticated) {
 		wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Personal API key is invalid."}
 		if mistaken := keykind.Mistaken(key, "this route", keykind.Secret, keykind.Personal); mistaken != "" {

@@ -35,7 +35,7 @@ type CohortView struct {
 	Filters           json.RawMessage `json:"filters"`
 	Query             json.RawMessage `json:"query"`
 	IsCalculating     bool            `json:"is_calculating"`
-	CreatedBy         *UserBasic      `json:"created_by"`
+	CreatedBy         *Author         `json:"created_by"`
 	CreatedAt         time.Time       `json:"created_at"`
 	LastCalculation   *time.Time      `json:"last_calculation"`
 	ErrorsCalculating int             `json:"errors_calculating"` // 1 if it cannot be counted

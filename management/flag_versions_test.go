@@ -176,12 +176,12 @@ func TestLongFlagHistory(t *testing.T) {
 		}
 	}
 	var groups, others []string
-	for i := range management.MaxFlagChanges + 7 {
+	for i := range 50 + 7 {
 		groups, others = append(groups, fmt.Sprintf(`{"rollout_percentage":%d}`, i)), append(others, fmt.Sprintf(`{"rollout_percentage":%d.5}`, i))
 	}
 	must(w.changeFlag(id, `{"filters":{"groups":[`+strings.Join(groups, ",")+`]}}`))(t)
 	must(w.changeFlag(id, `{"filters":{"groups":[`+strings.Join(others, ",")+`]}}`))(t)
-	if v := w.versions(id)[0]; len(v.Changes) != management.MaxFlagChanges || v.MoreChanges != 7 || !strings.HasSuffix(v.Summary, "; 54 more") {
+	if v := w.versions(id)[0]; len(v.Changes) != 50 || v.MoreChanges != 7 || !strings.HasSuffix(v.Summary, "; 54 more") {
 		t.Errorf("%d changes and %d more: %s", len(v.Changes), v.MoreChanges, v.Summary)
 	}
 }

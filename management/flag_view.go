@@ -16,11 +16,11 @@ type FlagView struct {
 	Deleted             bool          `json:"deleted"`
 	Active              bool          `json:"active"`
 	Archived            bool          `json:"archived"`
-	CreatedBy           *UserBasic    `json:"created_by"`
+	CreatedBy           *Author       `json:"created_by"`
 	CreatedAt           time.Time     `json:"created_at"`
 	UpdatedAt           time.Time     `json:"updated_at"`
 	Version             int           `json:"version"`
-	LastModifiedBy      *UserBasic    `json:"last_modified_by"`
+	LastModifiedBy      *Author       `json:"last_modified_by"`
 	Continuity          bool          `json:"ensure_experience_continuity"`
 	ExperimentSet       []int64       `json:"experiment_set"`
 	HasExperiment       bool          `json:"has_experiment"` // as in definitions (evaluation.md §1.2)

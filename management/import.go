@@ -47,8 +47,9 @@ type ImportReport struct {
 	// the file.
 	Parity int `json:"parity"`
 
-	// Made is what [Service.UndoImport] takes.
-	Made ImportedIDs `json:"-"`
+	// FlagIDs and CohortIDs are those of what was made, for [Service.UndoImport].
+	FlagIDs   []int64 `json:"-"`
+	CohortIDs []int64 `json:"-"`
 }
 
 // NotImported is a flag or a cohort that was left out, and why.
@@ -721,7 +722,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 	}
 	i.cohorts[c.ID], i.set.cohorts = made.ID, append(i.set.cohorts, *made)
 	i.report.Cohorts = append(i.report.Cohorts, made.Name)
-	i.report.Made.Cohorts = append(i.report.Made.Cohorts, made.ID)
+	i.report.CohortIDs = append(i.report.CohortIDs, made.ID)
 	i.noteStatic(c, made, true)
 	if i.apply != nil {
 		i.apply.changes = append(i.apply.changes, DefinitionChange{Kind: "cohort", Name: made.Name, Action: "created", Changes: []FlagChange{}})
@@ -944,7 +945,7 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 	for _, made := range list {
 		i.set.flags = append(i.set.flags, *made)
 		i.report.Flags = append(i.report.Flags, made.Key)
-		i.report.Made.Flags = append(i.report.Made.Flags, made.ID)
+		i.report.FlagIDs = append(i.report.FlagIDs, made.ID)
 		i.stage = append(i.stage, made)
 		if made.Active {
 			i.report.Active = append(i.report.Active, made.Key)

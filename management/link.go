@@ -84,7 +84,7 @@ func (s *Service) chosenPassword(ctx context.Context, u *User, password *optiona
 // opened: sessions, links, and keys if the Config wants that. The caller stores the user.
 func (w *work) setPassword(ctx context.Context, u *User, hash string) (Message, error) {
 	u.PasswordHash = hash
-	m := w.accountMail(u, KindPasswordChanged)
+	m := w.accountMail(u, kindPasswordChanged)
 	if _, err := w.endSessions(ctx, u); err != nil {
 		return m, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) sendReset(ctx context.Context, email string) error {
 		if err != nil {
 			return err
 		}
-		m = s.newLetter(u, KindPasswordReset, "Choose another password",
+		m = s.newLetter(u, kindPasswordReset, "Choose another password",
 			"Somebody has asked for another password for the account "+u.Email+" of "+s.c.AppName+". To choose one, open this page:", "",
 			s.c.AppURL+"/reset_password/"+token, "",
 			"The link is valid for an hour, until "+l.Expires.Format("2 January 2006 at 15:04 UTC")+", and once.", "",

@@ -159,7 +159,7 @@ func TestCreateManifestFlag(t *testing.T) {
 		if got := w.valueOf("flag"); got != "off" {
 			t.Errorf("%s: while it is off, the flag is %s", tt.body, got)
 		}
-		must(w.ActOnFlag(t.Context(), w.as(w.ada), ref(w.web), "flag", management.EnableFlag, nil))(t)
+		must(w.UpdateFlag(t.Context(), w.as(w.ada), ref(w.web), "flag", management.FlagPatch{Active: optional.Of(true)}))(t)
 		if got := w.valueOf("flag"); got != tt.value {
 			t.Errorf("%s: when it is on, the flag is %s, want %s", tt.body, got, tt.value)
 		}

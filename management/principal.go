@@ -38,27 +38,18 @@ type Proof struct {
 	Code     string // from the authenticator, or a backup code
 }
 
-// Credential is the place of a request that had a key. The answer to a wrong key names
-// it.
-type Credential string
-
-const (
-	InHeader Credential = "the Authorization header"
-	InBody   Credential = "the request body"
-	InQuery  Credential = "the query string"
-)
-
 var errNotAuthenticated = &Error{
 	Kind: ErrUnauthenticated, Code: "not_authenticated", Detail: "Authentication credentials were not provided.",
 }
 
 // Authenticate returns the Principal of a personal API key. Every error that is not a
-// failure of the storage is ErrUnauthenticated.
-func (s *Service) Authenticate(ctx context.Context, key string, from Credential) (*Principal, error) {
+// failure of the storage is ErrUnauthenticated. The answer to a wrong key names the place
+// of the request that had it, such as "the Authorization header".
+func (s *Service) Authenticate(ctx context.Context, key, place string) (*Principal, error) {
 	if key == "" {
 		return nil, errNotAuthenticated
 	}
-	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key in " + string(from) + " is not valid."}
+	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key in " + place + " is not valid."}
 	if !strings.HasPrefix(key, personalPrefix) || len(key) > maxKeyLength {
 		if mistaken := keykind.Mistaken(key, "the API", keykind.Personal); mistaken != "" {
 			wrong.Detail = strings.TrimSuffix(wrong.Detail, ".") + ": " + mistaken + "."

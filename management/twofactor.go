@@ -186,7 +186,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
-		mail = s.accountMail(u, KindTwoFactorOn)
+		mail = s.accountMail(u, kindTwoFactorOn)
 		return w.logSecurity(ctx, u, "two_factor_enabled")
 	})
 	if err != nil || refused != nil {
@@ -315,7 +315,7 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 		if err := w.store.SetBackupCodes(ctx, u.ID, list); err != nil {
 			return err
 		}
-		mail = s.accountMail(u, KindBackupCodes)
+		mail = s.accountMail(u, kindBackupCodes)
 		return w.logSecurity(ctx, u, "backup_codes_replaced")
 	})
 	if err != nil {
@@ -357,7 +357,7 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
-		mail = new(s.accountMail(u, KindTwoFactorOff))
+		mail = new(s.accountMail(u, kindTwoFactorOff))
 		return w.logSecurity(ctx, u, "two_factor_disabled")
 	})
 	if err == nil && mail != nil {
@@ -425,7 +425,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 				}
 				if used {
 					result = SecondFactor{true, "backup_code"}
-					mail = new(s.accountMail(u, KindBackupCodeUsed))
+					mail = new(s.accountMail(u, kindBackupCodeUsed))
 					break
 				}
 			}

@@ -161,7 +161,7 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 			}
 		}
 		u.Staff = patch.IsStaff.Value
-		c.mails = append(c.mails, c.accountMail(u, KindStaffChanged))
+		c.mails = append(c.mails, c.accountMail(u, kindStaffChanged))
 	}
 	if err := c.switchTo(ctx, u); err != nil {
 		return err

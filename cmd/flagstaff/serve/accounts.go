@@ -35,7 +35,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 	c := management.Config{
 		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
 		Retain: s.retain.duration(), SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
-		DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
+		DeleteStrict: s.deleteUsers.value == "strict", DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
 		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Snapshot: projects.Snapshot, Log: log,
 	}
@@ -44,9 +44,6 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 		c.Mutations = management.MutationsStepUp
 	case "off":
 		c.Mutations = management.MutationsOff
-	}
-	if s.deleteUsers.value == "strict" {
-		c.Delete = management.DeleteStrict
 	}
 	accounts, err := management.New(c)
 	if err != nil {

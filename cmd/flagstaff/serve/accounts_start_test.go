@@ -663,7 +663,7 @@ func TestSMTPFails(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	log := s.stderr.await(t, `level=ERROR[^\n]*mail is not sent[^\n]*`)[0]
-	if !strings.Contains(log, management.KindVerification) || strings.Contains(log, "verify_email") {
+	if !strings.Contains(log, "email_verification") || strings.Contains(log, "verify_email") {
 		t.Errorf("log %s", log)
 	}
 }
