@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -208,7 +207,7 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 	if key == "" {
 		return nil, errNotAuthenticated
 	}
-	if strings.HasPrefix(key, secretKeyPrefix) {
+	if keykind.Of(key) == keykind.Secret {
 		p, err := s.projectBySecret(ctx, key)
 		switch {
 		case err != nil:

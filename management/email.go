@@ -108,7 +108,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 	u, err := s.c.Store.UserByUUID(ctx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && !u.verifiable() {
+	if errors.Is(err, ErrNotFound) || err == nil && !verifiable(u) {
 		return nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 	err = s.atomic(ctx, nil, func(w *work) error {
 		m = Message{}
 		u, err := w.store.UserByUUID(ctx, id)
-		if err != nil || !u.verifiable() || addressOf(u) != target {
+		if err != nil || !verifiable(u) || addressOf(u) != target {
 			return err
 		}
 		m, err = w.newEmailToken(ctx, u)
@@ -141,7 +141,7 @@ func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 }
 
 // verifiable reports whether a user has an address to verify.
-func (u *User) verifiable() bool {
+func verifiable(u *User) bool {
 	return u.Active && (u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified)
 }
 

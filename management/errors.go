@@ -46,6 +46,10 @@ type Error struct {
 	Path   []string
 	Detail string
 
+	// Problems are all the reasons why a document cannot be applied, of which Detail tells
+	// the first few. Nil: the error is about something else.
+	Problems []DefinitionProblem
+
 	// RetryAfter is when another attempt makes sense. Zero: nobody knows.
 	RetryAfter time.Duration
 }

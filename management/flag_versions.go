@@ -231,12 +231,12 @@ func (w *work) followFeature(ctx context.Context, f *FeatureFlag) error {
 	if n < 0 {
 		return nil
 	}
-	f.follow(isReleased(&features[n]))
+	follow(f, isReleased(&features[n]))
 	return nil
 }
 
 // follow opens a flag for enrolment, or closes it.
-func (f *FeatureFlag) follow(on bool) {
+func follow(f *FeatureFlag, on bool) {
 	if mark := f.Filters.FeatureEnrollment; on != (mark != nil && *mark) {
 		f.Filters = withEnrollment(f.Filters, on)
 	}

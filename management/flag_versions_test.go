@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
@@ -423,8 +424,10 @@ func TestVersionsOfServedFlags(t *testing.T) {
 	w := newWorld(t)
 	w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	must(w.changeFlag("k", `{"name":"N"}`))(t)
-	served := &management.Pinned{Definitions: must(w.definitions())(t), Origin: "flags.json"}
-	pinned := w.another(func(c *management.Config) { c.Pinned = func(int64) *management.Pinned { return served } })
+	served := must(w.definitions())(t)
+	pinned := w.another(func(c *management.Config) {
+		c.Pinned = func(int64) (*flags.Definitions, string) { return served, "flags.json" }
+	})
 	if list := pinned.versions("k"); len(list) != 1 || list[0].Version != 2 || list[0].Summary != "the first version that was kept" {
 		t.Errorf("%+v", list)
 	}

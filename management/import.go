@@ -892,7 +892,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 // sameRules reports whether a flag of a file decides as the flag of the project does, so
 // that a change of the one into the other is not judged, as in [Service.applyFilters].
 func sameRules(there, made *FeatureFlag, filters *flags.Filters) bool {
-	return there.RemoteConfig == made.RemoteConfig && (there.inForce() || !made.inForce()) && normal.SameFilters(&there.Filters, filters)
+	return there.RemoteConfig == made.RemoteConfig && (there.InForce() || !made.InForce()) && normal.SameFilters(&there.Filters, filters)
 }
 
 // wanted reports whether the flag that was made of a file's is to be stored: as a new one

@@ -189,7 +189,7 @@ func (s *Service) OpenLink(ctx context.Context, kind LinkKind, token string) (*L
 	if err != nil {
 		return nil, err
 	}
-	return &LinkOffer{u.Email, u.FirstName, u.hasPassword()}, nil
+	return &LinkOffer{u.Email, u.FirstName, u.HasPassword()}, nil
 }
 
 // A ChosenPassword is the password that a user chooses with a link.

@@ -101,7 +101,7 @@ func TestManifestOfDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, func(c *management.Config) {
-		c.Pinned = func(int64) *management.Pinned { return &management.Pinned{Definitions: document, Origin: "flags.json"} }
+		c.Pinned = func(int64) (*flags.Definitions, string) { return document, "flags.json" }
 	})
 	if diff := cmp.Diff(map[string]string{"plain-text": `string "it's text"`}, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
@@ -294,7 +294,7 @@ func TestManifestFlagByKey(t *testing.T) {
 func TestManifestFitsEvaluation(t *testing.T) {
 	var served *flags.Definitions
 	w := newWorld(t, func(c *management.Config) {
-		c.Pinned = func(int64) *management.Pinned { return &management.Pinned{Definitions: served, Origin: "flags.json"} }
+		c.Pinned = func(int64) (*flags.Definitions, string) { return served, "flags.json" }
 	})
 	seen := make(map[string]int) // values by type
 	for seed := range fulltest.Count(100, 500) {

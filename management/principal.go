@@ -50,7 +50,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Princip
 		return nil, errNotAuthenticated
 	}
 	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key in " + place + " is not valid."}
-	if !strings.HasPrefix(key, personalPrefix) || len(key) > maxKeyLength {
+	if keykind.Of(key) != keykind.Personal || len(key) > maxKeyLength {
 		if mistaken := keykind.Mistaken(key, "the API", keykind.Personal); mistaken != "" {
 			wrong.Detail = strings.TrimSuffix(wrong.Detail, ".") + ": " + mistaken + "."
 		}
@@ -115,15 +115,13 @@ func (p *Principal) Require(scopes ...Scope) error {
 // restrictions.
 func (p *Principal) all() bool {
 	k := p.Key
-	return k == nil || !k.restricted() && (len(k.Scopes) == 0 || slices.Contains(k.Scopes, "*"))
+	return k == nil || !k.Restricted() && (len(k.Scopes) == 0 || slices.Contains(k.Scopes, "*"))
 }
-
-func (k *PersonalKey) restricted() bool { return len(k.Projects)+len(k.Organizations) > 0 }
 
 // staff reports whether the Principal has the rights of staff. A restricted key has only
 // the rights of its own user (management.md §1.5).
 func (p *Principal) staff() bool {
-	return p.User.Staff && (p.Key == nil || !p.Key.restricted())
+	return p.User.Staff && (p.Key == nil || !p.Key.Restricted())
 }
 
 // changesUsers returns an error unless the Principal may change users. The holder of a
@@ -132,7 +130,7 @@ func (p *Principal) changesUsers() error {
 	if err := p.Require("user:write"); err != nil {
 		return err
 	}
-	if p.Key != nil && p.Key.restricted() {
+	if p.Key != nil && p.Key.Restricted() {
 		return forbidden("API key is restricted to projects or organizations and cannot change users.")
 	}
 	return nil

@@ -400,7 +400,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 			return storeError(err)
 		}
 		now := s.now()
-		if wait := device.locked(now); wait > 0 {
+		if wait := locked(device, now); wait > 0 {
 			refused = tooMany(throttledError(wait))
 			return nil
 		}
@@ -447,7 +447,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 
 // locked returns how long an authenticator accepts no code after failures: one second,
 // then two, four and so on.
-func (d *TOTP) locked(now time.Time) time.Duration {
+func locked(d *TOTP, now time.Time) time.Duration {
 	if d.Failures == 0 || d.FailedAt == nil {
 		return 0
 	}

@@ -123,7 +123,7 @@ func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*managemen
 func newView(v *Survey, authors map[int64]*management.Author, flags map[int64]*management.FeatureFlag) *View {
 	minimal := func(id *int64) *management.MinimalFlag {
 		if f := flags[orZero(id)]; f != nil {
-			return f.Minimal()
+			return management.NewMinimalFlag(f)
 		}
 		return nil
 	}
