@@ -114,7 +114,7 @@ func readPlace(attr, cursor string) (p EventPlace, err error) {
 	if cursor[0] == '-' {
 		micros = -micros
 	}
-	if p = (EventPlace{time.UnixMicro(micros).UTC(), n}); !ok || e1 != nil || e2 != nil || n <= 0 || cursorOf(p) != cursor {
+	if p = (EventPlace{Time: time.UnixMicro(micros).UTC(), ID: n}); !ok || e1 != nil || e2 != nil || n <= 0 || cursorOf(p) != cursor {
 		return EventPlace{}, invalid(attr, "invalid_input", "%q is not a place in a list: use next of the page before.", check.Excerpt(cursor))
 	}
 	return p, nil
