@@ -18,7 +18,7 @@ func basicUser(users map[int64]*User, id *int64) *Author {
 		return nil
 	}
 	u := users[*id]
-	return &Author{memberUser(u), u.HedgehogConfig, u.Role}
+	return &Author{newMemberUser(u), u.HedgehogConfig, u.Role}
 }
 
 // usersByID returns users by their IDs.

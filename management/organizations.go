@@ -232,7 +232,7 @@ type MemberUser struct {
 	IsEmailVerified *bool     `json:"is_email_verified"`
 }
 
-func memberUser(u *User) MemberUser {
+func newMemberUser(u *User) MemberUser {
 	return MemberUser{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified}
 }
 
@@ -289,7 +289,7 @@ func (w *work) memberViews(ctx context.Context, list []Membership) ([]*MemberVie
 		_, on := slices.BinarySearch(twoFactor, m.User)
 		views = append(views, &MemberView{
 			ID: m.ID, Level: m.Level, JoinedAt: m.Joined, UpdatedAt: m.Updated, Is2FAEnabled: on,
-			User: memberUser(u),
+			User: newMemberUser(u),
 		})
 	}
 	return views, nil
