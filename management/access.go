@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -208,7 +207,7 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 	if key == "" {
 		return nil, errNotAuthenticated
 	}
-	if strings.HasPrefix(key, secretKeyPrefix) {
+	if keykind.Of(key) == keykind.Secret {
 		p, err := s.projectBySecret(ctx, key)
 		switch {
 		case err != nil:
@@ -218,7 +217,7 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 		}
 		return &DefinitionsAccess{Project: p}, nil
 	}
-	principal, err := s.Authenticate(ctx, key, InHeader)
+	principal, err := s.Authenticate(ctx, key, "the Authorization header")
 	if errors.Is(err, ErrUnauthenticated) {
 		wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Personal API key is invalid."}
 		if mistaken := keykind.Mistaken(key, "this route", keykind.Secret, keykind.Personal); mistaken != "" {

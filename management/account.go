@@ -1,13 +1,10 @@
 package management
 
 import (
-	"cmp"
 	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // A User is the account of an operator of Flagstaff (management.md §8.1). Flags are
@@ -53,22 +50,8 @@ type User struct {
 	PasskeysFor2FA      *bool
 }
 
-// hasPassword reports whether a user has a password that can be used.
-func (u *User) hasPassword() bool { return u.PasswordHash != "" && u.PasswordHash[0] != '!' }
-
-// pendingEmail returns the address that waits for verification, nil if there is none.
-func (u *User) pendingEmail() *string {
-	if u.PendingEmail == "" {
-		return nil
-	}
-	return &u.PendingEmail
-}
-
-func (u *User) columnConfig() json.RawMessage {
-	return rawjson.Or(u.EventsColumnConfig, `{"active":"DEFAULT"}`)
-}
-
-func (u *User) shortcutPosition() string { return *cmp.Or(u.ShortcutPosition, new("above")) }
+// HasPassword reports whether a user has a password that can be used.
+func (u *User) HasPassword() bool { return u.PasswordHash != "" && u.PasswordHash[0] != '!' }
 
 // A PersonalKey is a personal API key. Only its hash is stored (management.md §1.2).
 type PersonalKey struct {
@@ -86,6 +69,9 @@ type PersonalKey struct {
 	LastUsed   *time.Time
 	LastRolled *time.Time
 }
+
+// Restricted reports whether the key is restricted to projects or organizations.
+func (k *PersonalKey) Restricted() bool { return len(k.Projects)+len(k.Organizations) > 0 }
 
 // A TOTP is the authenticator of a user (management.md §5).
 type TOTP struct {

@@ -71,7 +71,7 @@ type ActivityChange struct {
 }
 
 // FieldChanges returns the changes of an entry with their places within fields that are
-// JSON, such as the filters of a flag, as [FlagVersion] has them: at most MaxFlagChanges, and
+// JSON, such as the filters of a flag, as [FlagVersion] has them: at most maxFlagChanges, and
 // how many are left out. What may not be shown has neither Before nor After.
 func (v *ActivityView) FieldChanges() (list []FlagChange, more int) {
 	d := newFlagDiffer()

@@ -68,23 +68,11 @@ type DefinitionProblem struct {
 	Reason string `json:"reason"` // for people
 }
 
-// A DocumentError is an [Error] about a document that cannot be applied.
-type DocumentError struct {
-	Problems []DefinitionProblem // all of them
-
-	err *Error
-}
-
-func (e *DocumentError) Error() string { return e.err.Error() }
-
-// Unwrap returns the [Error], which tells the first few problems.
-func (e *DocumentError) Unwrap() error { return e.err }
-
 // ApplyDefinitions makes the flags and cohorts of the project that a path names what a
 // document says (management.md §13.23): flags by their keys and cohorts by their names. It
 // takes the documents of [Service.ImportDefinitions], as one JSON value. What the document
 // does not have stays as it is, unless it is pruned. Everything happens in one transaction:
-// if something is refused, nothing is changed, and the error is a [DocumentError]. It needs
+// if something is refused, nothing is changed, and the [Error] has all problems. It needs
 // scopes feature_flag:write and cohort:write.
 func (s *Service) ApplyDefinitions(ctx context.Context, p *Principal, ref string, document []byte, o ApplyOptions) (*ApplyReport, error) {
 	if _, err := s.beginAt(ctx, p, ref, importScopes...); err != nil {
@@ -218,7 +206,7 @@ func (i *importer) replace(there, made *FeatureFlag, f *importedFlag) {
 		made.HasExperiment = there.HasExperiment
 	}
 	if feature, ok := i.apply.features[there.ID]; ok {
-		made.follow(isReleased(&feature))
+		follow(made, isReleased(&feature))
 		f.Flag.Filters.FeatureEnrollment = made.Filters.FeatureEnrollment // the proof is about the rest
 	}
 }
@@ -283,7 +271,9 @@ func refusedDocument(problems []DefinitionProblem) error {
 	if more := len(problems) - len(shown); more > 0 {
 		shown = append(shown, "and "+strconv.Itoa(more)+" more")
 	}
-	return &DocumentError{problems, invalid("", "invalid_document", "Nothing was applied: %s.", strings.Join(shown, "; "))}
+	err := invalid("", "invalid_document", "Nothing was applied: %s.", strings.Join(shown, "; "))
+	err.Problems = problems
+	return err
 }
 
 // describe says what has changed of flags, in the words of the project.
@@ -426,7 +416,7 @@ func (i *importer) pruneCohorts(ctx context.Context) error {
 func (i *importer) checkDependents() {
 	lost := make(map[int64][]*flags.Flag)
 	for _, f := range i.apply.flags {
-		if f.before != nil && f.before.inForce() && !f.after.inForce() {
+		if f.before != nil && f.before.InForce() && !f.after.InForce() {
 			lost[f.after.ID] = nil
 		}
 	}

@@ -49,8 +49,8 @@ func told(r *management.ApplyReport) (lines []string) {
 
 // problems are why a document was refused, a line each.
 func problems(err error) (lines []string) {
-	refused, _ := errors.AsType[*management.DocumentError](err)
-	if refused == nil {
+	refused, _ := errors.AsType[*management.Error](err)
+	if refused == nil || len(refused.Problems) == 0 {
 		return []string{fmt.Sprint("no problems, but ", err)}
 	}
 	for _, p := range refused.Problems {
@@ -446,7 +446,7 @@ func TestApplyRandom(t *testing.T) {
 		}
 		if err != nil {
 			refused++
-			if _, ok := errors.AsType[*management.DocumentError](err); !ok {
+			if e, ok := errors.AsType[*management.Error](err); !ok || len(e.Problems) == 0 {
 				t.Fatalf("case %d: %v", n, err)
 			}
 			w.checkUnchanged("a refused apply", before)

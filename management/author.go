@@ -3,30 +3,22 @@ package management
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/google/uuid"
 )
 
-// A UserBasic is a user as the author of something.
-type UserBasic struct {
-	ID             int64           `json:"id"`
-	UUID           uuid.UUID       `json:"uuid"`
-	DistinctID     string          `json:"distinct_id"`
-	FirstName      string          `json:"first_name"`
-	LastName       string          `json:"last_name"`
-	Email          string          `json:"email"`
-	EmailVerified  *bool           `json:"is_email_verified"`
+// An Author is a user as the author of something.
+type Author struct {
+	MemberUser
 	HedgehogConfig json.RawMessage `json:"hedgehog_config"`
 	Role           *string         `json:"role_at_organization"`
 }
 
 // basicUser returns the author with an ID, nil if the user was deleted.
-func basicUser(users map[int64]*User, id *int64) *UserBasic {
+func basicUser(users map[int64]*User, id *int64) *Author {
 	if id == nil || users[*id] == nil {
 		return nil
 	}
 	u := users[*id]
-	return &UserBasic{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified, u.HedgehogConfig, u.Role}
+	return &Author{newMemberUser(u), u.HedgehogConfig, u.Role}
 }
 
 // usersByID returns users by their IDs.

@@ -74,7 +74,7 @@ func TestBootstrap(t *testing.T) {
 			}
 
 			// The key does everything.
-			p, err := w.Authenticate(t.Context(), c.PersonalKey, management.InHeader)
+			p, err := w.Authenticate(t.Context(), c.PersonalKey, "the Authorization header")
 			checkFault(t, "Authenticate", err, "")
 			view := must(w.User(t.Context(), p, "@me"))(t)
 			if got := current(view); got != tt.organization+" "+tt.project || !view.IsStaff || view.HasPassword || *view.Organization.MembershipLevel != management.LevelOwner {
@@ -149,7 +149,7 @@ func TestBootstrapInactiveOwner(t *testing.T) {
 		t.Errorf("memberships %+v, want one of an owner", list)
 	}
 	for _, key := range []string{c.PersonalKey, again.PersonalKey} {
-		_, err := w.Authenticate(t.Context(), key, management.InHeader)
+		_, err := w.Authenticate(t.Context(), key, "the Authorization header")
 		checkFault(t, "Authenticate", err, "")
 	}
 
@@ -176,7 +176,7 @@ func TestBootstrapWithTheSameKey(t *testing.T) {
 	if _, err := management.Bootstrap(t.Context(), store, first); err != nil {
 		t.Fatalf("Bootstrap = %v", err)
 	}
-	_, err := w.Authenticate(t.Context(), first.PersonalKey, management.InHeader)
+	_, err := w.Authenticate(t.Context(), first.PersonalKey, "the Authorization header")
 	checkFault(t, "Authenticate", err, "")
 }
 

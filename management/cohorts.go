@@ -35,7 +35,7 @@ type CohortView struct {
 	Filters           json.RawMessage `json:"filters"`
 	Query             json.RawMessage `json:"query"`
 	IsCalculating     bool            `json:"is_calculating"`
-	CreatedBy         *UserBasic      `json:"created_by"`
+	CreatedBy         *Author         `json:"created_by"`
 	CreatedAt         time.Time       `json:"created_at"`
 	LastCalculation   *time.Time      `json:"last_calculation"`
 	ErrorsCalculating int             `json:"errors_calculating"` // 1 if it cannot be counted
@@ -71,7 +71,7 @@ func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, e
 			failures = 1
 		}
 		views[i] = &CohortView{
-			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: c.shown().JSON(),
+			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: shownCriteria{c.Criteria}.JSON(),
 			Query: rawjson.OrNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
 			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
@@ -112,8 +112,6 @@ func (s shownCriteria) Same(other any) bool {
 	return normal.SameCriteria(s.tree, o.tree) && sameJSON(s.JSON(), o.JSON())
 }
 
-func (c *Cohort) shown() shownCriteria { return shownCriteria{c.Criteria} }
-
 // JSON implements field.Model.
 func (s shownCriteria) JSON() json.RawMessage { return normal.ShownCriteria(s.tree) }
 
@@ -127,7 +125,7 @@ func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
 	return field.Table{
 		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, maxCohortName)),
 		field.Plain("description", &patch.Description, &c.Description, check.UpTo(check.String, check.MaxText)),
-		field.Checked("filters", &patch.Filters, checkNothing).LoggedAs(c.shown()),
+		field.Checked("filters", &patch.Filters, checkNothing).LoggedAs(shownCriteria{c.Criteria}),
 		field.Checked("is_static", &patch.Static, check.Bool).LoggedAs(c.Static),
 		field.Plain("deleted", &patch.Deleted, &c.Deleted, check.Bool),
 		field.Checked("query", &patch.Query, checkNoQuery),
@@ -363,7 +361,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 // saveCohort stores and logs a cohort that has changed.
 func (w *work) saveCohort(ctx context.Context, before, c *Cohort) error {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(c, nil))
-	if len(changes) > 0 || !bytes.Equal(before.shown().JSON(), c.shown().JSON()) {
+	if len(changes) > 0 || !bytes.Equal(shownCriteria{before.Criteria}.JSON(), shownCriteria{c.Criteria}.JSON()) {
 		if err := w.store.UpdateCohort(ctx, c); err != nil {
 			return storeError(err)
 		}

@@ -19,7 +19,7 @@ func Definitions(list []FeatureFlag, cohorts []Cohort, groupTypes map[int]string
 		f := &list[i]
 		d.Flags[i] = flags.Flag{
 			ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active && !f.Archived, Version: f.Version, Filters: f.Filters,
-			EnsureExperienceContinuity: f.continues(), BucketingIdentifier: f.Bucketing, BucketingHash: f.BucketingHash,
+			EnsureExperienceContinuity: f.Continues(), BucketingIdentifier: f.Bucketing, BucketingHash: f.BucketingHash,
 			EvaluationRuntime: f.Runtime, EvaluationContexts: f.Contexts, IsRemoteConfiguration: f.RemoteConfig,
 			HasEncryptedPayloads: f.EncryptedPayloads, HasExperiment: new(f.HasExperiment),
 		}

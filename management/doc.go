@@ -8,7 +8,7 @@
 //
 //	service, err := management.New(management.Config{Store: store})
 //	…
-//	p, err := service.Authenticate(ctx, "phx_…", management.InHeader)
+//	p, err := service.Authenticate(ctx, "phx_…", "the Authorization header")
 //	…
 //	user, err := service.UpdateUser(ctx, p, "@me", management.UserPatch{
 //		FirstName: optional.Of("Ada"),

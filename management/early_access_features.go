@@ -139,7 +139,7 @@ func (w *work) earlyAccessView(ctx context.Context, f *EarlyAccessFeature) (*Ear
 		return nil, storeError(err)
 	}
 	return &EarlyAccessView{
-		ID: f.ID, Flag: flag.Minimal(), Name: f.Name, Description: f.Description, Stage: f.Stage, DocumentationURL: f.DocumentationURL,
+		ID: f.ID, Flag: NewMinimalFlag(flag), Name: f.Name, Description: f.Description, Stage: f.Stage, DocumentationURL: f.DocumentationURL,
 		Payload: rawjson.Or(f.Payload, "{}"), CreatedAt: f.Created,
 	}, nil
 }

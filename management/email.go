@@ -53,7 +53,7 @@ func (w *work) newEmailToken(ctx context.Context, u *User) (Message, error) {
 	if err := w.store.SetEmailToken(ctx, t); err != nil {
 		return Message{}, err
 	}
-	m := w.newLetter(u, KindVerification, "Verify your email address", lines...)
+	m := w.newLetter(u, kindVerification, "Verify your email address", lines...)
 	m.To = t.Target
 	return m, nil
 }
@@ -107,7 +107,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
-	return s.sendToUser(ctx, func(store Store) (*User, error) { return store.UserByUUID(ctx, id) }, (*User).verifiable, addressOf,
+	return s.sendToUser(ctx, func(store Store) (*User, error) { return store.UserByUUID(ctx, id) }, verifiable, addressOf,
 		func(w *work, u *User) (Message, error) { return w.newEmailToken(ctx, u) })
 }
 
@@ -150,7 +150,7 @@ func (s *Service) sendToUser(
 }
 
 // verifiable reports whether a user has an address to verify.
-func (u *User) verifiable() bool {
+func verifiable(u *User) bool {
 	return u.Active && (u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified)
 }
 
@@ -285,9 +285,9 @@ func (w *work) confirmEmail(ctx context.Context, u *User) (mails []Message, err 
 func (s *Service) changedMails(before, after *User) []Message {
 	what := "The email address of your account was changed from " + before.Email + " to " + after.Email + "."
 	return []Message{
-		s.newLetter(before, KindEmailChangedOld, "Your account no longer uses this address",
+		s.newLetter(before, kindEmailChangedOld, "Your account no longer uses this address",
 			what, "", "If this was not you, tell whoever runs "+s.c.AppName+" now: somebody else has access to your account."),
-		s.newLetter(after, KindEmailChangedNew, "This is now the address of your account", what),
+		s.newLetter(after, kindEmailChangedNew, "This is now the address of your account", what),
 	}
 }
 

@@ -95,7 +95,7 @@ func TestEmailChange(t *testing.T) {
 	if view.Email != "ada@example.com" || *view.PendingEmail != "new@example.com" || !*view.IsEmailVerified {
 		t.Errorf("UpdateUser = %+v", view)
 	}
-	mails := w.checkMails("the new address", management.KindVerification+" to new@example.com")
+	mails := w.checkMails("the new address", "email_verification"+" to new@example.com")
 	token := tokenIn(t, mails[0])
 	stored := must(w.store.EmailToken(t.Context(), w.ada.ID))(t)
 	if stored.Target != "new@example.com" || !stored.Expires.Equal(begin.Add(24*time.Hour)) || strings.Contains(string(stored.Hash), token) {
@@ -108,7 +108,7 @@ func TestEmailChange(t *testing.T) {
 		t.Errorf("VerifyEmail = %q, want %q", echo, token) // §6.4
 	}
 	w.checkEmails(w.ada, "new@example.com", "", new(true))
-	mails = w.checkMails("the change", management.KindEmailChangedOld+" to ada@example.com", management.KindEmailChangedNew+" to new@example.com")
+	mails = w.checkMails("the change", "email_changed_old"+" to ada@example.com", "email_changed_new"+" to new@example.com")
 	for _, m := range mails {
 		if !strings.Contains(m.Text, "Hello Ada,") || !strings.Contains(m.Text, "ada@example.com") || !strings.Contains(m.Text, "new@example.com") {
 			t.Errorf("mail %s", m.Text)
@@ -191,7 +191,7 @@ func TestVerifyOwnEmail(t *testing.T) {
 		w.ada.EmailVerified = verified
 		w.put(w.ada)
 		w.ok(w.request(w.ada.UUID.String()))
-		mails := w.checkMails("the address", management.KindVerification+" to ada@example.com")
+		mails := w.checkMails("the address", "email_verification"+" to ada@example.com")
 		w.ok(w.verify(w.ada, "token", tokenIn(t, mails[0])))
 		w.checkEmails(w.ada, "ada@example.com", "", new(true))
 		w.checkMails("a verified address")
@@ -396,7 +396,7 @@ func TestRequestEmailVerification(t *testing.T) {
 		checkFault(t, tt.name, w.request(tt.id), "")
 		var want []string
 		if tt.mail != "" {
-			want = []string{management.KindVerification + " to " + tt.mail}
+			want = []string{"email_verification" + " to " + tt.mail}
 		}
 		w.checkMails(tt.name, want...)
 	}
@@ -538,10 +538,10 @@ func TestRuling55UnverifiedWithPendingAddress(t *testing.T) {
 		var old string // mailed to the address before
 		if verified == nil || !*verified {
 			w.ok(w.request(w.ada.UUID.String()))
-			old = tokenIn(t, w.checkMails("the first address", management.KindVerification+" to ada@example.com")[0])
+			old = tokenIn(t, w.checkMails("the first address", "email_verification"+" to ada@example.com")[0])
 		}
 		must(w.patch(w.as(w.ada), "@me", `{"email":"new@example.com"}`))(t)
-		token := tokenIn(t, w.checkMails("the other address", management.KindVerification+" to new@example.com")[0])
+		token := tokenIn(t, w.checkMails("the other address", "email_verification"+" to new@example.com")[0])
 		if old != "" {
 			checkFault(t, name+": the token of the old address", w.verify(w.ada, "token", old), "invalid invalid_token token")
 		}

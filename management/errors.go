@@ -12,9 +12,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
-// The kinds of an [Error], besides ErrNotFound and ErrConflict. Test for them
-// with errors.Is.
+// ErrTooLarge says that a thing would become larger than it may be.
+var ErrTooLarge = errors.New("management: too large")
+
+// The kinds of an [Error]. Test for them with errors.Is.
 var (
+	// ErrNotFound says that a thing does not exist.
+	ErrNotFound = errors.New("management: not found")
+
+	// ErrConflict says that a value that must be unique is taken.
+	ErrConflict = errors.New("management: already exists")
+
 	// ErrInvalid says that a value is not allowed.
 	ErrInvalid = errors.New("management: invalid value")
 
@@ -36,7 +44,7 @@ var (
 // want to fulfil. All other errors are failures of the storage or of mail. An
 // Error holds no secrets and can be shown to the caller.
 type Error struct {
-	Kind error // ErrNotFound, ErrConflict, or one of those above
+	Kind error // one of those above
 
 	// Code is for programs, as management.md §2.2 lists them; Attr names the
 	// field at fault, "" for none; Path is where the value is within the field, or
@@ -45,6 +53,10 @@ type Error struct {
 	Attr   string
 	Path   []string
 	Detail string
+
+	// Problems are all the reasons why a document cannot be applied, of which Detail tells
+	// the first few. Nil: the error is about something else.
+	Problems []DefinitionProblem
 
 	// RetryAfter is when another attempt makes sense. Zero: nobody knows.
 	RetryAfter time.Duration

@@ -27,12 +27,12 @@ type EventExport struct {
 	Format string
 
 	// Exposures writes only events that tell of the value of a flag, as an
-	// [ExposureView] each.
+	// [exposureRow] each.
 	Exposures bool
 }
 
-// An ExposureView says that somebody was given a value of a flag, in an export.
-type ExposureView struct {
+// An exposureRow says that somebody was given a value of a flag, in an export.
+type exposureRow struct {
 	UUID       uuid.UUID       `json:"uuid"` // of the event
 	Timestamp  time.Time       `json:"timestamp"`
 	DistinctID string          `json:"distinct_id"`
@@ -106,7 +106,7 @@ func writeEvents(out *rowWriter, events iter.Seq2[capture.Event, error]) (n int,
 }
 
 func (w *work) writeExposures(ctx context.Context, out *rowWriter, events iter.Seq2[capture.Event, error]) (n int, err error) {
-	var list []ExposureView
+	var list []exposureRow
 	write := func() error {
 		ids := make([]string, len(list))
 		for i := range list {
@@ -144,8 +144,8 @@ func (w *work) writeExposures(ctx context.Context, out *rowWriter, events iter.S
 	return n, write()
 }
 
-func showExposure(e *capture.Event) ExposureView {
-	v := ExposureView{UUID: e.UUID, Timestamp: e.Time, DistinctID: e.DistinctID, Groups: json.RawMessage("{}"), Variant: json.RawMessage("null")}
+func showExposure(e *capture.Event) exposureRow {
+	v := exposureRow{UUID: e.UUID, Timestamp: e.Time, DistinctID: e.DistinctID, Groups: json.RawMessage("{}"), Variant: json.RawMessage("null")}
 	for o := jsonscan.Value(e.Properties).Object(); o.Next(); {
 		value := json.RawMessage(o.Value())
 		switch string(o.Name()) {

@@ -96,8 +96,8 @@ func (q *EventQuery) filter(ctx context.Context, w *work) (f EventFilter, found 
 	return f, true, nil
 }
 
-// cursor returns the text by which a client names a place.
-func (p EventPlace) cursor() string {
+// cursorOf returns the text by which a client names a place.
+func cursorOf(p EventPlace) string {
 	if p.ID == 0 {
 		return ""
 	}
@@ -114,7 +114,7 @@ func readPlace(attr, cursor string) (p EventPlace, err error) {
 	if cursor[0] == '-' {
 		micros = -micros
 	}
-	if p = (EventPlace{time.UnixMicro(micros).UTC(), n}); !ok || e1 != nil || e2 != nil || n <= 0 || p.cursor() != cursor {
+	if p = (EventPlace{Time: time.UnixMicro(micros).UTC(), ID: n}); !ok || e1 != nil || e2 != nil || n <= 0 || cursorOf(p) != cursor {
 		return EventPlace{}, invalid(attr, "invalid_input", "%q is not a place in a list: use next of the page before.", check.Excerpt(cursor))
 	}
 	return p, nil
@@ -140,7 +140,7 @@ func (s *Service) ListEvents(ctx context.Context, p *Principal, ref string, q Ev
 	if err != nil {
 		return nil, err
 	}
-	return &EventPage{showEvents(list), next.cursor()}, nil
+	return &EventPage{showEvents(list), cursorOf(next)}, nil
 }
 
 // GetEvent returns an event by its UUID. It needs scope query:read.

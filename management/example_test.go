@@ -50,7 +50,7 @@ func ExampleService() {
 	}
 
 	// Who has a key may do what its user may, and its scopes.
-	p, err := service.Authenticate(ctx, created.PersonalKey, management.InHeader)
+	p, err := service.Authenticate(ctx, created.PersonalKey, "the Authorization header")
 	if err != nil {
 		panic(err)
 	}

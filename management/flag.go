@@ -65,8 +65,8 @@ type FeatureFlag struct {
 	Updated    time.Time
 }
 
-// inForce reports whether the flag decides anything.
-func (f *FeatureFlag) inForce() bool { return f.Active && !f.Deleted }
+// InForce reports whether the flag decides anything.
+func (f *FeatureFlag) InForce() bool { return f.Active && !f.Deleted }
 
-// continues reports whether the flag keeps its value for a person who is identified.
-func (f *FeatureFlag) continues() bool { return f.Continuity != nil && *f.Continuity }
+// Continues reports whether the flag keeps its value for a person who is identified.
+func (f *FeatureFlag) Continues() bool { return f.Continuity != nil && *f.Continuity }

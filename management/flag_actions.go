@@ -13,35 +13,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// A FlagAction changes one thing of a flag.
-type FlagAction string
-
-const (
-	EnableFlag    FlagAction = "enable"
-	DisableFlag   FlagAction = "disable"
-	ArchiveFlag   FlagAction = "archive"
-	UnarchiveFlag FlagAction = "unarchive"
-)
-
-// ActOnFlag changes a flag as UpdateFlag does, if it has a version or that is nil. A
-// flag that is archived is disabled as well. It needs scope feature_flag:write.
-func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string, action FlagAction, version *int) (*FlagView, error) {
-	patch := FlagPatch{IfVersion: version}
-	switch action {
-	case EnableFlag:
-		patch.Active = optional.Of(true)
-	case DisableFlag:
-		patch.Active = optional.Of(false)
-	case ArchiveFlag:
-		patch.Active, patch.Archived = optional.Of(false), optional.Of(true)
-	case UnarchiveFlag:
-		patch.Archived = optional.Of(false)
-	default:
-		return nil, plainNotFound
-	}
-	return s.UpdateFlag(ctx, p, ref, flag, patch)
-}
-
 // maxBulk is how many flags one request may be about.
 const maxBulk = 1000
 
@@ -111,14 +82,8 @@ func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q Flag
 
 // DeletedFlags tells which flags were deleted, and why others were not.
 type DeletedFlags struct {
-	Deleted []DeletedFlag   `json:"deleted"`
+	Deleted []FlagName      `json:"deleted"`
 	Errors  []UndeletedFlag `json:"errors"`
-}
-
-// A DeletedFlag is a flag that was deleted.
-type DeletedFlag struct {
-	ID  int64  `json:"id"`
-	Key string `json:"key"`
 }
 
 // An UndeletedFlag is a flag that was not deleted.
@@ -144,7 +109,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 	case len(wrong) > 0:
 		return nil, invalid("ids", "invalid_input", "A valid integer is required, not %s.", wrong[0])
 	}
-	out := &DeletedFlags{Deleted: []DeletedFlag{}, Errors: []UndeletedFlag{}}
+	out := &DeletedFlags{Deleted: []FlagName{}, Errors: []UndeletedFlag{}}
 	for _, id := range uniqueValues(ids) {
 		f, err := w.store.Flag(ctx, w.at.Project.ID, id)
 		if errors.Is(err, ErrNotFound) {
@@ -158,7 +123,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 		e, refused := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
-			out.Deleted = append(out.Deleted, DeletedFlag{id, f.Key})
+			out.Deleted = append(out.Deleted, FlagName{id, f.Key})
 		case refused:
 			out.Errors = append(out.Errors, UndeletedFlag{id, f.Key, e.Detail})
 		default:

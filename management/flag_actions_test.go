@@ -13,32 +13,31 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// management.md §13.1: enable, disable, archive, unarchive.
+// management.md §13.1: what enable, disable, archive and unarchive change.
 func TestFlagActions(t *testing.T) {
 	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	for _, tt := range []struct {
-		action management.FlagAction
+		change string
 		want   string // an error, or whether it is active and archived
 	}{
-		{management.EnableFlag, "true false"},
-		{management.DisableFlag, "false false"},
-		{management.DisableFlag, "false false"},
-		{management.EnableFlag, "true false"},
-		{management.ArchiveFlag, "false true"},
-		{management.EnableFlag, "invalid invalid_input archived"},
-		{management.UnarchiveFlag, "false false"},
-		{management.UnarchiveFlag, "false false"},
-		{management.EnableFlag, "true false"},
-		{"explode", "not found not_found"},
+		{`{"active":true}`, "true false"},
+		{`{"active":false}`, "false false"},
+		{`{"active":false}`, "false false"},
+		{`{"active":true}`, "true false"},
+		{`{"active":false,"archived":true}`, "false true"},
+		{`{"active":true}`, "invalid invalid_input archived"},
+		{`{"archived":false}`, "false false"},
+		{`{"archived":false}`, "false false"},
+		{`{"active":true}`, "true false"},
 	} {
-		v, err := w.ActOnFlag(t.Context(), w.as(w.ada), ref(w.web), id, tt.action, nil)
+		v, err := w.changeFlag(id, tt.change)
 		got := fault(err)
 		if err == nil {
 			got = fmt.Sprint(v.Active, v.Archived)
 		}
 		if got != tt.want {
-			t.Errorf("ActOnFlag(%s): %s, want %s", tt.action, got, tt.want)
+			t.Errorf("%s: %s, want %s", tt.change, got, tt.want)
 		}
 	}
 	if v := w.seeFlag(id); v.Version != 6 {

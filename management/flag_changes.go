@@ -16,8 +16,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
-// MaxFlagChanges is how many changes a [FlagVersion] tells at most.
-const MaxFlagChanges = 50
+// maxFlagChanges is how many changes a [FlagVersion] tells at most.
+const maxFlagChanges = 50
 
 // A FlagChange is one difference between two versions of a flag.
 type FlagChange struct {
@@ -81,7 +81,7 @@ func detailed(changes []field.Change) (list []FlagChange, more int) {
 // newFlagDiffer returns one for differences that pages show.
 func newFlagDiffer() *flagDiffer {
 	const maxShown = 400 // bytes of a value, which most condition sets have
-	return &flagDiffer{list: []FlagChange{}, most: MaxFlagChanges, shown: maxShown}
+	return &flagDiffer{list: []FlagChange{}, most: maxFlagChanges, shown: maxShown}
 }
 
 // inFull is detailed without limits.

@@ -95,7 +95,7 @@ func TestEveryField(t *testing.T) {
 
 			// A project from a file has it.
 			pinned := w.another(func(c *management.Config) {
-				c.Pinned = func(int64) *management.Pinned { return &management.Pinned{Definitions: read, Origin: "flags.json"} }
+				c.Pinned = func(int64) (*flags.Definitions, string) { return read, "flags.json" }
 			})
 			page := must(pinned.ListFlags(t.Context(), w.as(w.ada), ref(w.web), management.FlagQuery{}, 10, 0))(t)
 			differs("file project", len(page.Items) == 1 && strings.Contains(encode(t, page.Items[0]), fieldText(t, field, changed)))

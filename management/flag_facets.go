@@ -30,8 +30,8 @@ type FlagFacet struct {
 
 // A FlagOwner is a user who has made flags, and how many.
 type FlagOwner struct {
-	User  *UserBasic `json:"user"`
-	Flags int        `json:"flags"`
+	User  *Author `json:"user"`
+	Flags int     `json:"flags"`
 }
 
 // FlagFacets returns what the parameters of [Service.ListFlags] can be. It needs scope

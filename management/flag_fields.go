@@ -79,7 +79,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 		field.Plain("active", &patch.Active, &f.Active, check.Bool),
 		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
 		field.Plain("archived", &patch.Archived, &f.Archived, check.Bool),
-		field.Nullable("ensure_experience_continuity", &patch.Continuity, &f.Continuity, check.BoolOrNull).LoggedAs(f.continues()),
+		field.Nullable("ensure_experience_continuity", &patch.Continuity, &f.Continuity, check.BoolOrNull).LoggedAs(f.Continues()),
 		field.Default("evaluation_runtime", &patch.Runtime, &f.Runtime, "all", check.OneOfOrNull(flagRuntimes)),
 		field.Default("bucketing_identifier", &patch.Bucketing, &f.Bucketing, "distinct_id", check.OneOfOrNull(flagBucketings)),
 		field.Default("bucketing_hash", &patch.BucketingHash, &f.BucketingHash, "", check.OneOfOrNull(flagHashes)),

@@ -71,8 +71,8 @@ func (s *Service) MatchingFlags(ctx context.Context, p *Principal, ref string, q
 
 // A FlagName is what a flag is called.
 type FlagName struct {
-	ID  int64
-	Key string
+	ID  int64  `json:"id"`
+	Key string `json:"key"`
 }
 
 // FlagNames returns the newest flags of a project that people have made and that are not

@@ -69,7 +69,7 @@ func checkFlag(before, f *FeatureFlag, judged bool, world *judge.World) error {
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
 	case f.EncryptedPayloads && !f.RemoteConfig:
 		return invalid("has_encrypted_payloads", "invalid_input", "Only payloads of remote configuration flags can be encrypted.")
-	case f.Bucketing == "device_id" && f.continues():
+	case f.Bucketing == "device_id" && f.Continues():
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
 	}
 	return checkActivation(before, f, judged, world)
@@ -78,7 +78,7 @@ func checkFlag(before, f *FeatureFlag, judged bool, world *judge.World) error {
 // applyFilters changes what decides a flag. What a flag refers to can have gone
 // while it was not in force.
 func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *judge.World) error {
-	revived := f.inForce() && !before.inForce()
+	revived := f.InForce() && !before.InForce()
 	if f.ID != 0 && !patch.Filters.Set && !revived && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
 		return nil
 	}
@@ -116,11 +116,11 @@ var errNoSecretKey = invalid("has_encrypted_payloads", "invalid_input", "Payload
 func checkActivation(before, f *FeatureFlag, judged bool, world *judge.World) error {
 	switch {
 	case f.ID == 0:
-	case before.inForce() && !f.inForce() && !f.Deleted:
+	case before.InForce() && !f.InForce() && !f.Deleted:
 		if users := judge.Dependents(world, f.ID, before.Key); len(users) > 0 {
 			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
 		}
-	case f.inForce() && !before.inForce() && !judged:
+	case f.InForce() && !before.InForce() && !judged:
 		for _, other := range judge.Dependencies(world, &f.Filters) {
 			if !other.Active {
 				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)

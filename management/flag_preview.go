@@ -57,7 +57,7 @@ type FlagPreview struct {
 	Transitions []FlagTransition `json:"transitions"`
 	Changes     []ValueChange    `json:"changes"`
 
-	// Definition is what the change changes of the flag itself, at most MaxFlagChanges
+	// Definition is what the change changes of the flag itself, at most maxFlagChanges
 	// differences; MoreDefinition is how many are left out. They are empty for a new
 	// flag. Of payloads that are secret they tell only that they have changed.
 	Definition     []FlagChange `json:"definition"`

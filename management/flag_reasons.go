@@ -90,7 +90,7 @@ func (w *work) evaluateFor(ctx context.Context, r *wire.Request) ([]FeatureFlag,
 func evaluationOf(f *FeatureFlag, results *flags.Results) FlagEvaluation {
 	r, ok := results.Get(f.Key)
 	switch {
-	case !f.inForce():
+	case !f.InForce():
 		return FlagEvaluation{false, FlagReason{Reason: "disabled", Description: "The flag is disabled."}}
 	case f.EncryptedPayloads:
 		return FlagEvaluation{false, FlagReason{Reason: "not_evaluated", Description: "Flags with encrypted payloads are not evaluated."}}
@@ -128,7 +128,7 @@ func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string)
 	}
 	mine := make([]MyFlag, len(list))
 	for i := range list {
-		mine[i] = MyFlag{list[i].Minimal(), cmp.Or(flagValue(results, list[i].Key), any(false))}
+		mine[i] = MyFlag{NewMinimalFlag(&list[i]), cmp.Or(flagValue(results, list[i].Key), any(false))}
 	}
 	return mine, nil
 }

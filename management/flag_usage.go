@@ -51,24 +51,18 @@ type DayUsage struct {
 	Values []ValueUsage `json:"values"` // most often reported first
 }
 
-// A FlagUsageQuery selects calls of a flag as the parameters of its usage do. Empty
-// fields select nothing away.
-type FlagUsageQuery struct {
-	Days string // a number of days, today included; "" for 30
-	SDK  string
-}
-
-// FlagUsage returns what clients have reported of a flag. It needs scope
-// feature_flag:read.
-func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag string, q FlagUsageQuery) (*FlagUsage, error) {
+// FlagUsage returns what clients have reported of a flag in a number of days, today
+// included; "" is 30. An SDK selects what clients with it have reported; "" is all. It
+// needs scope feature_flag:read.
+func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag, days, sdk string) (*FlagUsage, error) {
 	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
-	days := usualUsageDays
-	if q.Days != "" {
-		if days, err = strconv.Atoi(q.Days); err != nil || days < 1 || days > maxUsageDays {
-			return nil, invalid("days", "invalid_input", "Must be a number of days from 1 to %d, not %q.", maxUsageDays, check.Excerpt(q.Days))
+	shown := usualUsageDays
+	if days != "" {
+		if shown, err = strconv.Atoi(days); err != nil || shown < 1 || shown > maxUsageDays {
+			return nil, invalid("days", "invalid_input", "Must be a number of days from 1 to %d, not %q.", maxUsageDays, check.Excerpt(days))
 		}
 	}
 	f, err := w.flagByRef(ctx, flag)
@@ -77,18 +71,18 @@ func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag string,
 	}
 	const day = 24 * time.Hour
 	today := s.now().UTC().Truncate(day)
-	first := today.Add(-time.Duration(days-1) * day)
+	first := today.Add(-time.Duration(shown-1) * day)
 	counts, err := w.store.FlagUsage(ctx, f.Project, f.Key, first)
 	if err != nil {
 		return nil, err
 	}
-	if q.SDK != "" {
-		counts = slices.DeleteFunc(counts, func(c FlagCount) bool { return c.SDK != q.SDK })
+	if sdk != "" {
+		counts = slices.DeleteFunc(counts, func(c FlagCount) bool { return c.SDK != sdk })
 	}
 	u := usageOf(counts)
 	u.Key, u.LastCalledAt = f.Key, f.LastCalled
 	u.From, u.To = first.Format(time.DateOnly), today.Format(time.DateOnly)
-	u.Days = make([]DayUsage, days)
+	u.Days = make([]DayUsage, shown)
 	for i := range u.Days {
 		at, n := first.Add(time.Duration(i)*day), 0
 		for n < len(counts) && counts[n].Day.Equal(at) {

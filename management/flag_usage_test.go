@@ -19,7 +19,7 @@ func TestFlagUsage(t *testing.T) {
 	ctx, now := t.Context(), w.clock.Now()
 	const day = 24 * time.Hour
 	date := func(ago time.Duration) string { return now.Add(-ago).UTC().Format(time.DateOnly) }
-	empty := must(w.FlagUsage(ctx, w.as(w.ada), ref(w.web), id, management.FlagUsageQuery{}))(t)
+	empty := must(w.FlagUsage(ctx, w.as(w.ada), ref(w.web), id, "", ""))(t)
 	if len(empty.Days) != 30 || empty.Total != 0 || empty.LastCalledAt != nil || empty.Values == nil || empty.SDKs == nil || empty.From != date(29*day) {
 		t.Errorf("usage of a flag that was never called: %+v", empty)
 	}
@@ -41,10 +41,10 @@ func TestFlagUsage(t *testing.T) {
 		return management.ValueUsage{Value: json.RawMessage(value), Count: n}
 	}
 	for _, tt := range []struct {
-		q    management.FlagUsageQuery
-		want management.FlagUsage
+		days, sdk string
+		want      management.FlagUsage
 	}{
-		{management.FlagUsageQuery{Days: "3"}, management.FlagUsage{
+		{"3", "", management.FlagUsage{
 			Total: 6, Values: []management.ValueUsage{value(`"a"`, 2), value("false", 2), value("null", 1), value("true", 1)},
 			SDKs: []management.SDKUsage{{SDK: new("web"), Count: 3}, {Count: 2}, {SDK: new("posthog-go"), Count: 1}},
 			Days: []management.DayUsage{
@@ -53,22 +53,22 @@ func TestFlagUsage(t *testing.T) {
 				{Date: date(0), Count: 4, Values: []management.ValueUsage{value("false", 2), value("null", 1), value("true", 1)}},
 			},
 		}},
-		{management.FlagUsageQuery{Days: "1", SDK: "web"}, management.FlagUsage{
+		{"1", "web", management.FlagUsage{
 			Total: 2, Values: []management.ValueUsage{value("false", 1), value("true", 1)}, SDKs: []management.SDKUsage{{SDK: new("web"), Count: 2}},
 			Days: []management.DayUsage{{Date: date(0), Count: 2, Values: []management.ValueUsage{value("false", 1), value("true", 1)}}},
 		}},
 	} {
-		got := must(w.FlagUsage(ctx, w.as(w.ada), ref(w.web), "k", tt.q))(t)
+		got := must(w.FlagUsage(ctx, w.as(w.ada), ref(w.web), "k", tt.days, tt.sdk))(t)
 		tt.want.Key, tt.want.From, tt.want.To, tt.want.LastCalledAt = "k", tt.want.Days[0].Date, date(0), &now
 		if diff := cmp.Diff(&tt.want, got, same); diff != "" {
-			t.Errorf("FlagUsage(%+v) (-want +got)\n%s", tt.q, diff)
+			t.Errorf("FlagUsage(%q, %q) (-want +got)\n%s", tt.days, tt.sdk, diff)
 		}
 	}
 	for _, days := range []string{"0", "401", "x", "-1", "1.5"} {
-		_, err := w.FlagUsage(ctx, w.as(w.ada), ref(w.web), id, management.FlagUsageQuery{Days: days})
+		_, err := w.FlagUsage(ctx, w.as(w.ada), ref(w.web), id, days, "")
 		checkFault(t, "FlagUsage of "+days+" days", err, "invalid invalid_input days")
 	}
-	if got := must(w.FlagUsage(ctx, w.as(w.ada), ref(w.web), id, management.FlagUsageQuery{Days: "400"}))(t); got.Total != 7 {
+	if got := must(w.FlagUsage(ctx, w.as(w.ada), ref(w.web), id, "400", ""))(t); got.Total != 7 {
 		t.Errorf("%d calls in 400 days, want 7", got.Total)
 	}
 }

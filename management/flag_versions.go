@@ -14,17 +14,17 @@ import (
 
 // A FlagVersion is one version in the history of a flag (management.md §13.17).
 type FlagVersion struct {
-	Version    int        `json:"version"`
-	CreatedAt  time.Time  `json:"created_at"`
-	CreatedBy  *UserBasic `json:"created_by"`  // nil: the system, or a user that is gone
-	RevertedTo *int       `json:"reverted_to"` // the older version whose content it has again
+	Version    int       `json:"version"`
+	CreatedAt  time.Time `json:"created_at"`
+	CreatedBy  *Author   `json:"created_by"`  // nil: the system, or a user that is gone
+	RevertedTo *int      `json:"reverted_to"` // the older version whose content it has again
 
 	// Summary says in words what the version has changed.
 	Summary string `json:"summary"`
 
 	// Changes are the differences to the version before. They are nil for a version
 	// of which that is not known: nothing of the flag was kept before. At most
-	// MaxFlagChanges are there; MoreChanges is how many are left out.
+	// maxFlagChanges are there; MoreChanges is how many are left out.
 	Changes     []FlagChange `json:"changes"`
 	MoreChanges int          `json:"more_changes"`
 }
@@ -231,12 +231,12 @@ func (w *work) followFeature(ctx context.Context, f *FeatureFlag) error {
 	if n < 0 {
 		return nil
 	}
-	f.follow(isReleased(&features[n]))
+	follow(f, isReleased(&features[n]))
 	return nil
 }
 
 // follow opens a flag for enrolment, or closes it.
-func (f *FeatureFlag) follow(on bool) {
+func follow(f *FeatureFlag, on bool) {
 	if mark := f.Filters.FeatureEnrollment; on != (mark != nil && *mark) {
 		f.Filters = withEnrollment(f.Filters, on)
 	}

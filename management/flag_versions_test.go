@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
@@ -176,12 +177,12 @@ func TestLongFlagHistory(t *testing.T) {
 		}
 	}
 	var groups, others []string
-	for i := range management.MaxFlagChanges + 7 {
+	for i := range 50 + 7 {
 		groups, others = append(groups, fmt.Sprintf(`{"rollout_percentage":%d}`, i)), append(others, fmt.Sprintf(`{"rollout_percentage":%d.5}`, i))
 	}
 	must(w.changeFlag(id, `{"filters":{"groups":[`+strings.Join(groups, ",")+`]}}`))(t)
 	must(w.changeFlag(id, `{"filters":{"groups":[`+strings.Join(others, ",")+`]}}`))(t)
-	if v := w.versions(id)[0]; len(v.Changes) != management.MaxFlagChanges || v.MoreChanges != 7 || !strings.HasSuffix(v.Summary, "; 54 more") {
+	if v := w.versions(id)[0]; len(v.Changes) != 50 || v.MoreChanges != 7 || !strings.HasSuffix(v.Summary, "; 54 more") {
 		t.Errorf("%d changes and %d more: %s", len(v.Changes), v.MoreChanges, v.Summary)
 	}
 }
@@ -423,8 +424,10 @@ func TestVersionsOfServedFlags(t *testing.T) {
 	w := newWorld(t)
 	w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	must(w.changeFlag("k", `{"name":"N"}`))(t)
-	served := &management.Pinned{Definitions: must(w.definitions())(t), Origin: "flags.json"}
-	pinned := w.another(func(c *management.Config) { c.Pinned = func(int64) *management.Pinned { return served } })
+	served := must(w.definitions())(t)
+	pinned := w.another(func(c *management.Config) {
+		c.Pinned = func(int64) (*flags.Definitions, string) { return served, "flags.json" }
+	})
 	if list := pinned.versions("k"); len(list) != 1 || list[0].Version != 2 || list[0].Summary != "the first version that was kept" {
 		t.Errorf("%+v", list)
 	}

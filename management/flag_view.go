@@ -16,11 +16,11 @@ type FlagView struct {
 	Deleted             bool          `json:"deleted"`
 	Active              bool          `json:"active"`
 	Archived            bool          `json:"archived"`
-	CreatedBy           *UserBasic    `json:"created_by"`
+	CreatedBy           *Author       `json:"created_by"`
 	CreatedAt           time.Time     `json:"created_at"`
 	UpdatedAt           time.Time     `json:"updated_at"`
 	Version             int           `json:"version"`
-	LastModifiedBy      *UserBasic    `json:"last_modified_by"`
+	LastModifiedBy      *Author       `json:"last_modified_by"`
 	Continuity          bool          `json:"ensure_experience_continuity"`
 	ExperimentSet       []int64       `json:"experiment_set"`
 	HasExperiment       bool          `json:"has_experiment"` // as in definitions (evaluation.md §1.2)
@@ -62,12 +62,11 @@ type MinimalFlag struct {
 	Contexts   []string      `json:"evaluation_contexts"`
 }
 
-// Minimal returns the flag as it is shown within something else, without payloads that are
-// secret.
-func (f *FeatureFlag) Minimal() *MinimalFlag {
+// NewMinimalFlag shows a flag within something else, without payloads that are secret.
+func NewMinimalFlag(f *FeatureFlag) *MinimalFlag {
 	return &MinimalFlag{
 		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redactedFilters(f), Deleted: f.Deleted, Active: f.Active,
-		Continuity: f.continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
+		Continuity: f.Continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
 }
@@ -140,7 +139,7 @@ func (w *work) flagView(f *FeatureFlag, secret bool, world *flagWorld) *FlagView
 		Filters: withCohortNames(filters, world.cohorts),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
-		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.continues(),
+		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.Continues(),
 		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...), ContextMatch: f.ContextMatch,
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",

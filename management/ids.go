@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
+// newID returns a UUID that is greater than those before, give or take a millisecond.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // randomToken returns n random bytes in base 62 (management.md §1.2), at least four

@@ -47,8 +47,9 @@ type ImportReport struct {
 	// the file.
 	Parity int `json:"parity"`
 
-	// Made is what [Service.UndoImport] takes.
-	Made ImportedIDs `json:"-"`
+	// FlagIDs and CohortIDs are those of what was made, for [Service.UndoImport].
+	FlagIDs   []int64 `json:"-"`
+	CohortIDs []int64 `json:"-"`
 }
 
 // NotImported is a flag or a cohort that was left out, and why.
@@ -728,7 +729,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 	}
 	i.cohorts[c.ID], i.set.cohorts = made.ID, append(i.set.cohorts, *made)
 	i.report.Cohorts = append(i.report.Cohorts, made.Name)
-	i.report.Made.Cohorts = append(i.report.Made.Cohorts, made.ID)
+	i.report.CohortIDs = append(i.report.CohortIDs, made.ID)
 	i.noteStatic(c, made, true)
 	if i.apply != nil {
 		i.apply.changes = append(i.apply.changes, DefinitionChange{Kind: "cohort", Name: made.Name, Action: "created", Changes: []FlagChange{}})
@@ -898,7 +899,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 // sameRules reports whether a flag of a file decides as the flag of the project does, so
 // that a change of the one into the other is not judged, as in [Service.applyFilters].
 func sameRules(there, made *FeatureFlag, filters *flags.Filters) bool {
-	return there.RemoteConfig == made.RemoteConfig && (there.inForce() || !made.inForce()) && normal.SameFilters(&there.Filters, filters)
+	return there.RemoteConfig == made.RemoteConfig && (there.InForce() || !made.InForce()) && normal.SameFilters(&there.Filters, filters)
 }
 
 // wanted reports whether the flag that was made of a file's is to be stored: as a new one
@@ -951,7 +952,7 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 	for _, made := range list {
 		i.set.flags = append(i.set.flags, *made)
 		i.report.Flags = append(i.report.Flags, made.Key)
-		i.report.Made.Flags = append(i.report.Made.Flags, made.ID)
+		i.report.FlagIDs = append(i.report.FlagIDs, made.ID)
 		i.stage = append(i.stage, made)
 		if made.Active {
 			i.report.Active = append(i.report.Active, made.Key)

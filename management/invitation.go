@@ -38,15 +38,15 @@ type Invitation struct {
 // An InvitationView is an invitation as the API shows it to the administrators of the
 // organization. It has nothing of an account that the address may have.
 type InvitationView struct {
-	ID        uuid.UUID  `json:"id"`
-	Email     string     `json:"target_email"`
-	FirstName string     `json:"first_name"`
-	Mailed    bool       `json:"emailing_attempt_made"`
-	Level     int        `json:"level"`
-	Expired   bool       `json:"is_expired"`
-	CreatedBy *UserBasic `json:"created_by"`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
+	ID        uuid.UUID `json:"id"`
+	Email     string    `json:"target_email"`
+	FirstName string    `json:"first_name"`
+	Mailed    bool      `json:"emailing_attempt_made"`
+	Level     int       `json:"level"`
+	Expired   bool      `json:"is_expired"`
+	CreatedBy *Author   `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 
 	// Link is the page that accepts, only in the answer that makes the invitation, if
 	// [InvitationPatch.ShowLink] asks for it.
@@ -203,7 +203,7 @@ var errIsMember = conflict("The user is a member already.")
 // invitationMail returns the message with the link that accepts an invitation. What the
 // inviter has written into the invitation is not in it.
 func (s *Service) invitationMail(v *Invitation, o *Organization, by *User, token string) Message {
-	return s.newLetter(&User{Email: v.Email}, KindInvitation, "You are invited to an organization",
+	return s.newLetter(&User{Email: v.Email}, kindInvitation, "You are invited to an organization",
 		nameOf(by)+" invites you to the organization "+mailName(o.Name)+" in "+s.c.AppName+". To accept, open this page:", "",
 		s.invitationLink(token), "",
 		"The link is valid for three days, until "+v.Expires.Format("2 January 2006 at 15:04 UTC")+".", "",

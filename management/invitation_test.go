@@ -21,7 +21,7 @@ func (w *world) invite(email string, level int) (*management.InvitationView, str
 		Email: optional.Of(email), FirstName: optional.Of("Fay"), Level: optional.Of(level),
 	}))(w.t)
 	for _, m := range w.mails() {
-		if m.Kind == management.KindInvitation {
+		if m.Kind == "invitation" {
 			return v, invitationIn(w.t, m)
 		}
 	}
@@ -48,12 +48,12 @@ func TestRuling67Invite(t *testing.T) {
 		}
 		want := &management.InvitationView{
 			ID: v.ID, Email: email, Mailed: true, Level: management.LevelAdmin, CreatedAt: begin, UpdatedAt: begin,
-			CreatedBy: &management.UserBasic{ID: w.ada.ID, UUID: w.ada.UUID, DistinctID: "d-ada", FirstName: "Ada", Email: "ada@example.com"},
+			CreatedBy: &management.Author{MemberUser: management.MemberUser{ID: w.ada.ID, UUID: w.ada.UUID, DistinctID: "d-ada", FirstName: "Ada", Email: "ada@example.com"}},
 		}
 		if diff := cmp.Diff(want, v); diff != "" {
 			t.Errorf("AddMember (-want +got)\n%s", diff)
 		}
-		w.checkMails("an invitation", management.KindInvitation+" to "+email)
+		w.checkMails("an invitation", "invitation"+" to "+email)
 		if list := must(w.ListInvitations(t.Context(), w.as(w.ben), w.acme.ID.String(), 10, 0))(t); list.Total != i+1 || !cmp.Equal(list.Items[0], want) {
 			t.Errorf("ListInvitations = %d, the first %+v", list.Total, list.Items[0])
 		}

@@ -170,7 +170,7 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 		if err := w.store.CreateKey(ctx, k); err != nil {
 			return err
 		}
-		mail = s.accountMail(u, KindKeyCreated, "It is called “"+k.Label+"” and begins and ends with "+k.Mask+".")
+		mail = s.accountMail(u, kindKeyCreated, "It is called “"+k.Label+"” and begins and ends with "+k.Mask+".")
 		return w.logKey(ctx, k, "created", nil)
 	})
 	if err != nil {
@@ -340,7 +340,7 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 	if err != nil {
 		return nil, err
 	}
-	s.mail.send(s.accountMail(p.User, KindKeyRolled, "It is called “"+k.Label+"” and now begins and ends with "+k.Mask+"."))
+	s.mail.send(s.accountMail(p.User, kindKeyRolled, "It is called “"+k.Label+"” and now begins and ends with "+k.Mask+"."))
 	return showKey(k, value), nil
 }
 
@@ -355,7 +355,7 @@ func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	s.mail.send(s.accountMail(p.User, KindKeyDeleted, "It was called “"+k.Label+"” and began and ended with "+k.Mask+"."))
+	s.mail.send(s.accountMail(p.User, kindKeyDeleted, "It was called “"+k.Label+"” and began and ended with "+k.Mask+"."))
 	return nil
 }
 

@@ -48,7 +48,7 @@ func TestCreateKey(t *testing.T) {
 	if diff := cmp.Diff(wantStored, stored); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
-	w.checkMails("a key", management.KindKeyCreated+" to ada@example.com")
+	w.checkMails("a key", "personal_api_key_created"+" to ada@example.com")
 
 	// The value is shown once.
 	want.Value = nil
@@ -284,7 +284,7 @@ func onlyNothing(*management.PersonalKey) {}
 func TestRollKey(t *testing.T) {
 	w := newWorld(t)
 	made := must(w.newKey(w.as(w.ada), `{"label":"ci","scopes":["*"]}`))(t)
-	old := must(w.Authenticate(t.Context(), *made.Value, management.InHeader))(t)
+	old := must(w.Authenticate(t.Context(), *made.Value, "the Authorization header"))(t)
 	w.mails()
 	w.clock.advance(time.Minute)
 	rolled, err := w.RollKey(t.Context(), old, "@current")
@@ -297,10 +297,10 @@ func TestRollKey(t *testing.T) {
 	if diff := cmp.Diff(&want, rolled); diff != "" {
 		t.Errorf("RollKey (-want +got)\n%s", diff)
 	}
-	w.checkMails("the key", management.KindKeyRolled+" to ada@example.com")
-	_, err = w.Authenticate(t.Context(), *made.Value, management.InHeader)
+	w.checkMails("the key", "personal_api_key_rolled"+" to ada@example.com")
+	_, err = w.Authenticate(t.Context(), *made.Value, "the Authorization header")
 	checkFault(t, "Authenticate with the old value", err, "unauthenticated authentication_failed")
-	if p, err := w.Authenticate(t.Context(), value, management.InHeader); err != nil || p.Key.ID != made.ID {
+	if p, err := w.Authenticate(t.Context(), value, "the Authorization header"); err != nil || p.Key.ID != made.ID {
 		t.Errorf("Authenticate with the new value = %v, %v", p, err)
 	}
 	// Another key can roll it too, and a caller that still has the old value
@@ -325,7 +325,7 @@ func TestRollKeyRace(t *testing.T) {
 	results := make(chan result, n)
 	var principals []*management.Principal // before the first of them wins
 	for range n {
-		principals = append(principals, must(w.Authenticate(t.Context(), *made.Value, management.InHeader))(t))
+		principals = append(principals, must(w.Authenticate(t.Context(), *made.Value, "the Authorization header"))(t))
 	}
 	for _, p := range principals {
 		go func() {
@@ -350,7 +350,7 @@ func TestRollKeyRace(t *testing.T) {
 	if len(winners) != 1 {
 		t.Fatalf("%d of %d have rolled the key, want 1", len(winners), n)
 	}
-	if _, err := w.Authenticate(t.Context(), winners[0], management.InHeader); err != nil {
+	if _, err := w.Authenticate(t.Context(), winners[0], "the Authorization header"); err != nil {
 		t.Errorf("Authenticate = %v", err)
 	}
 }
@@ -358,11 +358,11 @@ func TestRollKeyRace(t *testing.T) {
 func TestDeleteKey(t *testing.T) {
 	w := newWorld(t)
 	made := must(w.newKey(w.as(w.ada), `{"label":"ci","scopes":["*"]}`))(t)
-	p := must(w.Authenticate(t.Context(), *made.Value, management.InHeader))(t)
+	p := must(w.Authenticate(t.Context(), *made.Value, "the Authorization header"))(t)
 	w.mails()
 	w.ok(w.DeleteKey(t.Context(), p, "@current")) // itself
-	w.checkMails("the key", management.KindKeyDeleted+" to ada@example.com")
-	_, err := w.Authenticate(t.Context(), *made.Value, management.InHeader)
+	w.checkMails("the key", "personal_api_key_deleted"+" to ada@example.com")
+	_, err := w.Authenticate(t.Context(), *made.Value, "the Authorization header")
 	checkFault(t, "Authenticate", err, "unauthenticated authentication_failed")
 }
 
@@ -372,7 +372,7 @@ func TestIssueKey(t *testing.T) {
 	if err != nil || k.Label != "cli" || k.User != w.ada.ID || !cmp.Equal(k.Scopes, []string{"user:read", "survey:write"}) {
 		t.Errorf("IssueKey = %+v, %v", k, err)
 	}
-	if p, err := w.Authenticate(t.Context(), *k.Value, management.InHeader); err != nil || p.User.ID != w.ada.ID {
+	if p, err := w.Authenticate(t.Context(), *k.Value, "the Authorization header"); err != nil || p.User.ID != w.ada.ID {
 		t.Errorf("Authenticate = %v, %v", p, err)
 	}
 	if k, err = w.IssueKey(t.Context(), w.ada.Email, "cli"); err != nil || !cmp.Equal(k.Scopes, []string{"*"}) {
@@ -414,17 +414,17 @@ func TestAuthenticate(t *testing.T) {
 		{"very long", "phx_" + strings.Repeat("x", 1<<20), "unauthenticated authentication_failed"},
 		{"prefix only", "phx_", "unauthenticated authentication_failed"},
 	} {
-		p, err := w.Authenticate(t.Context(), tt.key, management.InHeader)
+		p, err := w.Authenticate(t.Context(), tt.key, "the Authorization header")
 		checkFault(t, "Authenticate: "+tt.name, err, tt.want)
 		if (p != nil) != (tt.want == "") {
 			t.Errorf("Authenticate: %s = %+v", tt.name, p)
 		}
 	}
 	// The texts of management.md §1.9.
-	for from, want := range map[management.Credential]string{
-		management.InHeader: "The personal API key in the Authorization header is not valid.",
-		management.InBody:   "The personal API key in the request body is not valid.",
-		management.InQuery:  "The personal API key in the query string is not valid.",
+	for from, want := range map[string]string{
+		"the Authorization header": "The personal API key in the Authorization header is not valid.",
+		"the request body":         "The personal API key in the request body is not valid.",
+		"the query string":         "The personal API key in the query string is not valid.",
 	} {
 		if _, err := w.Authenticate(t.Context(), "x", from); err.(*management.Error).Detail != want {
 			t.Errorf("Authenticate from %s = %v, want %s", from, err, want)
@@ -446,7 +446,7 @@ func TestLastUsed(t *testing.T) {
 	made := must(w.newKey(w.as(w.ada), `{"label":"ci","scopes":["*"]}`))(t)
 	use := func(wantTouched int, wantUsed time.Time) {
 		t.Helper()
-		if _, err := w.Authenticate(t.Context(), *made.Value, management.InHeader); err != nil {
+		if _, err := w.Authenticate(t.Context(), *made.Value, "the Authorization header"); err != nil {
 			t.Fatal(err)
 		}
 		if used := must(w.store.Key(t.Context(), made.ID))(t).LastUsed; touched != wantTouched || !used.Equal(wantUsed) {

@@ -3,36 +3,22 @@ package management
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
-)
-
-// The prefixes of keys (management.md §1.1).
-const (
-	projectKeyPrefix = "phc_"
-	secretKeyPrefix  = "phs_"
-	personalPrefix   = "phx_"
 )
 
 // maxKeyLength bounds the keys that are looked up, in bytes; those that are made here
 // are shorter.
 const maxKeyLength = 100
 
-// NewProjectKey returns a new project API key.
-func NewProjectKey() string { return projectKeyPrefix + randomToken(32) }
+// NewProjectKey returns a new project API key (management.md §1.1).
+func NewProjectKey() string { return "phc_" + randomToken(32) }
 
 // NewSecretKey returns a new project secret key. It is shown once and stored as
 // its hash only.
-func NewSecretKey() string { return secretKeyPrefix + randomToken(32) }
+func NewSecretKey() string { return "phs_" + randomToken(32) }
 
 // NewPersonalKey returns a new personal API key. Like the other keys, it has 256 random
 // bits. It is shown once and stored as its hash only.
-func NewPersonalKey() string { return personalPrefix + randomToken(32) }
-
-// IsSecret reports whether a key has the form of a project secret key or of a personal
-// API key. A project API key is not secret.
-func IsSecret(key string) bool {
-	return strings.HasPrefix(key, secretKeyPrefix) || strings.HasPrefix(key, personalPrefix)
-}
+func NewPersonalKey() string { return "phx_" + randomToken(32) }
 
 // maskOf returns the part of a key that may be shown.
 func maskOf(key string) string { return key[:4] + "..." + key[len(key)-4:] }

@@ -41,16 +41,6 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestIsSecret(t *testing.T) {
-	for key, want := range map[string]bool{
-		management.NewSecretKey(): true, management.NewPersonalKey(): true, management.NewProjectKey(): false, "": false, "phs": false,
-	} {
-		if got := management.IsSecret(key); got != want {
-			t.Errorf("IsSecret(%.4q…) = %v", key, got)
-		}
-	}
-}
-
 func TestHashKey(t *testing.T) {
 	const want = "sha256$ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // of abc, FIPS 180-2
 	if got := management.HashKey("abc"); got != want {

@@ -83,7 +83,7 @@ func (s *Service) chosenPassword(ctx context.Context, u *User, password *optiona
 // opened: sessions, links, and keys if the Config wants that. The caller stores the user.
 func (w *work) setPassword(ctx context.Context, u *User, hash string) (Message, error) {
 	u.PasswordHash = hash
-	m := w.accountMail(u, KindPasswordChanged)
+	m := w.accountMail(u, kindPasswordChanged)
 	if _, err := w.endSessions(ctx, u); err != nil {
 		return m, err
 	}
@@ -141,7 +141,7 @@ func (s *Service) sendReset(ctx context.Context, email string) error {
 		if err != nil {
 			return Message{}, err
 		}
-		return s.newLetter(u, KindPasswordReset, "Choose another password",
+		return s.newLetter(u, kindPasswordReset, "Choose another password",
 			"Somebody has asked for another password for the account "+u.Email+" of "+s.c.AppName+". To choose one, open this page:", "",
 			s.c.AppURL+"/reset_password/"+token, "",
 			"The link is valid for an hour, until "+l.Expires.Format("2 January 2006 at 15:04 UTC")+", and once.", "",
@@ -162,7 +162,7 @@ func (s *Service) OpenLink(ctx context.Context, kind LinkKind, token string) (*L
 	if err != nil {
 		return nil, err
 	}
-	return &LinkOffer{u.Email, u.FirstName, u.hasPassword()}, nil
+	return &LinkOffer{u.Email, u.FirstName, u.HasPassword()}, nil
 }
 
 // A ChosenPassword is the password that a user chooses with a link.

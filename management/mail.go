@@ -18,7 +18,7 @@ type Message struct {
 	Subject string
 	Text    string
 	HTML    string // optional
-	Kind    string // what it is about, for logs
+	Kind    string // what it is about, such as invitation, for logs (management.md §6.6)
 }
 
 // A Mailer sends mail; package mail has implementations. It must be safe for concurrent
@@ -29,21 +29,21 @@ type Mailer interface {
 
 // The kinds of messages (management.md §6.6).
 const (
-	KindVerification    = "email_verification"
-	KindEmailChangedOld = "email_changed_old"
-	KindEmailChangedNew = "email_changed_new"
-	KindPasswordChanged = "password_changed"
-	KindTwoFactorOn     = "two_factor_on"
-	KindTwoFactorOff    = "two_factor_off"
-	KindBackupCodeUsed  = "backup_code_used"
-	KindBackupCodes     = "backup_codes_replaced"
-	KindKeyCreated      = "personal_api_key_created"
-	KindKeyRolled       = "personal_api_key_rolled"
-	KindKeyDeleted      = "personal_api_key_deleted"
-	KindStaffChanged    = "staff_changed"
-	KindMemberAdded     = "member_added"
-	KindInvitation      = "invitation"
-	KindPasswordReset   = "password_reset"
+	kindVerification    = "email_verification"
+	kindEmailChangedOld = "email_changed_old"
+	kindEmailChangedNew = "email_changed_new"
+	kindPasswordChanged = "password_changed"
+	kindTwoFactorOn     = "two_factor_on"
+	kindTwoFactorOff    = "two_factor_off"
+	kindBackupCodeUsed  = "backup_code_used"
+	kindBackupCodes     = "backup_codes_replaced"
+	kindKeyCreated      = "personal_api_key_created"
+	kindKeyRolled       = "personal_api_key_rolled"
+	kindKeyDeleted      = "personal_api_key_deleted"
+	kindStaffChanged    = "staff_changed"
+	kindMemberAdded     = "member_added"
+	kindInvitation      = "invitation"
+	kindPasswordReset   = "password_reset"
 )
 
 // A postbox holds messages until they are sent, so that no request waits for a mail
@@ -66,9 +66,9 @@ type wish struct {
 // kind returns the kind of the message.
 func (v wish) kind() string {
 	if v.reset != "" {
-		return KindPasswordReset
+		return kindPasswordReset
 	}
-	return KindVerification
+	return kindVerification
 }
 
 const (
@@ -159,15 +159,15 @@ func (s *Service) newLetter(u *User, kind, subject string, lines ...string) Mess
 // accountMail returns the message that tells a user what has happened to the account.
 func (s *Service) accountMail(u *User, kind string, details ...string) Message {
 	subject := map[string]string{
-		KindPasswordChanged: "Your password was changed",
-		KindTwoFactorOn:     "Two-factor authentication was turned on",
-		KindTwoFactorOff:    "Two-factor authentication was turned off",
-		KindBackupCodeUsed:  "A backup code was used",
-		KindBackupCodes:     "Your backup codes were replaced",
-		KindKeyCreated:      "A personal API key was created",
-		KindKeyRolled:       "A personal API key was replaced",
-		KindKeyDeleted:      "A personal API key was deleted",
-		KindStaffChanged:    "Your staff access was changed",
+		kindPasswordChanged: "Your password was changed",
+		kindTwoFactorOn:     "Two-factor authentication was turned on",
+		kindTwoFactorOff:    "Two-factor authentication was turned off",
+		kindBackupCodeUsed:  "A backup code was used",
+		kindBackupCodes:     "Your backup codes were replaced",
+		kindKeyCreated:      "A personal API key was created",
+		kindKeyRolled:       "A personal API key was replaced",
+		kindKeyDeleted:      "A personal API key was deleted",
+		kindStaffChanged:    "Your staff access was changed",
 	}[kind]
 	lines := []string{subject + " at " + s.now().Format("15:04 UTC on 2 January 2006") + ", for the account " + u.Email + "."}
 	lines = append(lines, details...)

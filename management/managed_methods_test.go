@@ -73,7 +73,7 @@ func managedMethods() []method {
 		{
 			name: "FlagUsage", scope: "feature_flag:read", kind: ofProject, first: flag,
 			call: func(c *callable) error {
-				return second(c.FlagUsage(c.ctx, c.p, c.web, c.id, management.FlagUsageQuery{}))
+				return second(c.FlagUsage(c.ctx, c.p, c.web, c.id, "", ""))
 			},
 		},
 		{
@@ -97,9 +97,9 @@ func managedMethods() []method {
 			},
 		},
 		{
-			name: "ActOnFlag", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
+			name: "UpdateFlag to archive it", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
 			call: func(c *callable) error {
-				return second(c.ActOnFlag(c.ctx, c.p, c.web, c.id, management.ArchiveFlag, nil))
+				return second(c.UpdateFlag(c.ctx, c.p, c.web, c.id, management.FlagPatch{Active: optional.Of(false), Archived: optional.Of(true)}))
 			},
 		},
 		{
@@ -136,7 +136,8 @@ func managedMethods() []method {
 		{
 			name: "PreviewImport", scope: "feature_flag:write", also: "person:read", kind: ofProject,
 			call: func(c *callable) error {
-				return second(c.PreviewImport(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","active":true,"filters":{"groups":[{}]}}]}`)))
+				_, _, err := c.PreviewImport(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","active":true,"filters":{"groups":[{}]}}]}`))
+				return err
 			},
 		},
 		{
@@ -144,15 +145,12 @@ func managedMethods() []method {
 			log: []string{"Cohort deleted by ada in nothing", "FeatureFlag deleted by ada in nothing"}, once: "conflict conflict",
 			first: func(c *callable) {
 				document := []byte(`{"flags":[{"key":"brought","filters":{"groups":[{}]}}],"cohorts":[{"id":1,"name":"Listed","is_static":true}]}`)
-				made := must(c.ImportDefinitions(c.t.Context(), c.as(c.ada), c.web, document, management.ImportOptions{}))(c.t).Made
-				raw, err := json.Marshal(made)
-				if err != nil {
-					c.t.Fatal(err)
-				}
-				c.value = string(raw)
+				made := must(c.ImportDefinitions(c.t.Context(), c.as(c.ada), c.web, document, management.ImportOptions{}))(c.t)
+				c.value = encode(c.t, [][]int64{made.FlagIDs, made.CohortIDs})
 			},
 			call: func(c *callable) error {
-				return c.UndoImport(c.ctx, c.p, c.web, decode[management.ImportedIDs](c.t, c.value))
+				made := decode[[][]int64](c.t, c.value)
+				return c.UndoImport(c.ctx, c.p, c.web, made[0], made[1])
 			},
 		},
 		{

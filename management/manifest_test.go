@@ -101,7 +101,7 @@ func TestManifestOfDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, func(c *management.Config) {
-		c.Pinned = func(int64) *management.Pinned { return &management.Pinned{Definitions: document, Origin: "flags.json"} }
+		c.Pinned = func(int64) (*flags.Definitions, string) { return document, "flags.json" }
 	})
 	if diff := cmp.Diff(map[string]string{"plain-text": `string "it's text"`}, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
@@ -159,7 +159,7 @@ func TestCreateManifestFlag(t *testing.T) {
 		if got := w.valueOf("flag"); got != "off" {
 			t.Errorf("%s: while it is off, the flag is %s", tt.body, got)
 		}
-		must(w.ActOnFlag(t.Context(), w.as(w.ada), ref(w.web), "flag", management.EnableFlag, nil))(t)
+		must(w.UpdateFlag(t.Context(), w.as(w.ada), ref(w.web), "flag", management.FlagPatch{Active: optional.Of(true)}))(t)
 		if got := w.valueOf("flag"); got != tt.value {
 			t.Errorf("%s: when it is on, the flag is %s, want %s", tt.body, got, tt.value)
 		}
@@ -294,7 +294,7 @@ func TestManifestFlagByKey(t *testing.T) {
 func TestManifestFitsEvaluation(t *testing.T) {
 	var served *flags.Definitions
 	w := newWorld(t, func(c *management.Config) {
-		c.Pinned = func(int64) *management.Pinned { return &management.Pinned{Definitions: served, Origin: "flags.json"} }
+		c.Pinned = func(int64) (*flags.Definitions, string) { return served, "flags.json" }
 	})
 	seen := make(map[string]int) // values by type
 	for seed := range fulltest.Count(100, 500) {

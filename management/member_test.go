@@ -35,7 +35,7 @@ func TestAddMember(t *testing.T) {
 	}
 	want := &management.MemberView{
 		ID: m.ID, Level: management.LevelAdmin, JoinedAt: begin.Add(time.Hour), UpdatedAt: begin.Add(time.Hour),
-		User: management.UserBasics{ID: w.eve.ID, UUID: w.eve.UUID, DistinctID: "d-eve", FirstName: "Eve", Email: "eve@example.com"},
+		User: management.MemberUser{ID: w.eve.ID, UUID: w.eve.UUID, DistinctID: "d-eve", FirstName: "Eve", Email: "eve@example.com"},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("AddMember (-want +got)\n%s", diff)
@@ -43,7 +43,7 @@ func TestAddMember(t *testing.T) {
 	if got := current(w.view(w.eve)); got != "Acme Web" { // her first one
 		t.Errorf("current %s, want Acme Web", got)
 	}
-	mails := w.checkMails("membership", management.KindMemberAdded+" to eve@example.com")
+	mails := w.checkMails("membership", "member_added"+" to eve@example.com")
 	if m := mails[0]; m.Subject != "You are now a member of an organization" || !strings.Contains(m.Text, "Ada has added you to the organization Acme") {
 		t.Errorf("mail %+v", m)
 	}
@@ -90,7 +90,7 @@ func TestAddStranger(t *testing.T) {
 	if m.Level != management.LevelMember || w.view(u).HasPassword {
 		t.Errorf("AddMember = %+v", m)
 	}
-	w.checkMails("membership", management.KindMemberAdded+" to fay@example.com")
+	w.checkMails("membership", "member_added"+" to fay@example.com")
 }
 
 func TestAddMemberRefuses(t *testing.T) {

@@ -93,7 +93,7 @@ func methods() []method {
 	return slices.Concat(managedMethods(), surveyMethods(), capturedMethods(), []method{
 		{
 			name: "ListUsers", scope: "user:read", kind: ofUser,
-			call: func(c *callable) error { return second(c.ListUsers(c.ctx, c.p, management.UserQuery{}, 10, 0)) },
+			call: func(c *callable) error { return second(c.ListUsers(c.ctx, c.p, management.UserFilter{}, 10, 0)) },
 		},
 		{
 			name: "User", scope: "user:read", kind: ofUser,
@@ -454,7 +454,7 @@ func methods() []method {
 			},
 		},
 		{name: "PrincipalOf", call: func(c *callable) error { return second(c.PrincipalOf(c.ctx, c.ada.UUID)) }},
-		{name: "Authenticate", call: func(c *callable) error { return second(c.Authenticate(c.ctx, c.value, management.InHeader)) }},
+		{name: "Authenticate", call: func(c *callable) error { return second(c.Authenticate(c.ctx, c.value, "the Authorization header")) }},
 		{
 			name: "CreateUser", log: []string{"User created by the system in nothing"}, once: "conflict unique email",
 			call: func(c *callable) error {

@@ -12,20 +12,23 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// A NotificationKind is what a notification setting holds.
-type NotificationKind uint8
-
+// What a notification setting holds.
 const (
-	NotifyBool     NotificationKind = iota + 1 // true or false
-	NotifyFraction                             // a number from 0 to 1
-	NotifyBools                                // an object of booleans
-	NotifyBoolMaps                             // an object of objects of booleans
+	notifyBool     = "boolean"      // true or false
+	notifyFraction = "fraction"     // a number from 0 to 1
+	notifyBools    = "booleans"     // an object of booleans
+	notifyBoolMaps = "boolean_maps" // an object of objects of booleans
 )
+
+var notificationKinds = []string{notifyBool, notifyFraction, notifyBools, notifyBoolMaps}
 
 // A NotificationKey is a setting that User.notification_settings may have.
 type NotificationKey struct {
 	Name string
-	Kind NotificationKind
+
+	// Kind is what the setting holds: a boolean, a fraction, which is a number from 0 to 1,
+	// booleans, which is an object of them, or boolean_maps, an object of such objects.
+	Kind string
 
 	// Default is shown while the setting is not set. Nil: the setting is left out.
 	Default json.RawMessage
@@ -35,24 +38,24 @@ type NotificationKey struct {
 
 // knownNotifications are the settings of management.md §4.6, in the order of answers.
 var knownNotifications = []NotificationKey{
-	{Name: "plugin_disabled", Kind: NotifyBool, Default: json.RawMessage("true")},
-	{Name: "error_tracking_issue_assigned", Kind: NotifyBool, Default: json.RawMessage("true")},
-	{Name: "error_tracking_weekly_digest", Kind: NotifyBool, Default: json.RawMessage("true")},
-	{Name: "discussions_mentioned", Kind: NotifyBool, Default: json.RawMessage("true")},
-	{Name: "project_weekly_digest_disabled", Kind: NotifyBools, Default: json.RawMessage("{}")},
-	{Name: "all_weekly_digest_disabled", Kind: NotifyBool, Default: json.RawMessage("false")},
-	{Name: "data_pipeline_error_threshold", Kind: NotifyFraction, Default: json.RawMessage("0.01")},
-	{Name: "project_api_key_exposed", Kind: NotifyBool, Default: json.RawMessage("true")},
-	{Name: "materialized_view_sync_failed", Kind: NotifyBool, Default: json.RawMessage("false")},
-	{Name: "web_analytics_weekly_digest", Kind: NotifyBool, Default: json.RawMessage("true")},
-	{Name: "organization_member_join_email_disabled", Kind: NotifyBools, Default: json.RawMessage("{}")},
-	{Name: "error_tracking_weekly_digest_project_enabled", Kind: NotifyBools},
-	{Name: "web_analytics_weekly_digest_project_enabled", Kind: NotifyBools},
+	{Name: "plugin_disabled", Kind: notifyBool, Default: json.RawMessage("true")},
+	{Name: "error_tracking_issue_assigned", Kind: notifyBool, Default: json.RawMessage("true")},
+	{Name: "error_tracking_weekly_digest", Kind: notifyBool, Default: json.RawMessage("true")},
+	{Name: "discussions_mentioned", Kind: notifyBool, Default: json.RawMessage("true")},
+	{Name: "project_weekly_digest_disabled", Kind: notifyBools, Default: json.RawMessage("{}")},
+	{Name: "all_weekly_digest_disabled", Kind: notifyBool, Default: json.RawMessage("false")},
+	{Name: "data_pipeline_error_threshold", Kind: notifyFraction, Default: json.RawMessage("0.01")},
+	{Name: "project_api_key_exposed", Kind: notifyBool, Default: json.RawMessage("true")},
+	{Name: "materialized_view_sync_failed", Kind: notifyBool, Default: json.RawMessage("false")},
+	{Name: "web_analytics_weekly_digest", Kind: notifyBool, Default: json.RawMessage("true")},
+	{Name: "organization_member_join_email_disabled", Kind: notifyBools, Default: json.RawMessage("{}")},
+	{Name: "error_tracking_weekly_digest_project_enabled", Kind: notifyBools},
+	{Name: "web_analytics_weekly_digest_project_enabled", Kind: notifyBools},
 	{
-		Name: "pipeline_notifications_disabled", Kind: NotifyBools,
+		Name: "pipeline_notifications_disabled", Kind: notifyBools,
 		keys: regexp.MustCompile(`^(?:hog_function|batch_export|plugin_config):.+$`),
 	},
-	{Name: "realtime_notifications_disabled", Kind: NotifyBoolMaps},
+	{Name: "realtime_notifications_disabled", Kind: notifyBoolMaps},
 }
 
 const (
@@ -68,8 +71,11 @@ func notificationKeys(own []NotificationKey) (map[string]NotificationKey, error)
 		if _, twice := m[k.Name]; twice || k.Name == "" {
 			return nil, fmt.Errorf("management: Config.NotificationKeys: name %q is empty or taken", k.Name)
 		}
-		if err := k.check(rawjson.Or(k.Default, "{}")); err != nil && k.Default != nil || k.Kind < NotifyBool || k.Kind > NotifyBoolMaps {
-			return nil, fmt.Errorf("management: Config.NotificationKeys: %s has a kind that does not exist or a default that is not of its kind", k.Name)
+		if !slices.Contains(notificationKinds, k.Kind) {
+			return nil, fmt.Errorf("management: Config.NotificationKeys: %s has kind %q, want one of %q", k.Name, k.Kind, notificationKinds)
+		}
+		if k.Default != nil && k.check(k.Default) != nil {
+			return nil, fmt.Errorf("management: Config.NotificationKeys: %s has default %s, which is not of its kind %s", k.Name, k.Default, k.Kind)
 		}
 		m[k.Name] = k
 	}
@@ -80,18 +86,18 @@ func notificationKeys(own []NotificationKey) (map[string]NotificationKey, error)
 func (k *NotificationKey) check(raw json.RawMessage) error {
 	const attr = "notification_settings"
 	switch k.Kind {
-	case NotifyBool:
+	case notifyBool:
 		if !rawjson.IsBool(raw) {
 			return invalid(attr, "invalid_input", "%s must be true or false.", k.Name)
 		}
-	case NotifyFraction:
+	case notifyFraction:
 		var f float64
 		if rawjson.Kind(raw) == "str" || json.Unmarshal(raw, &f) != nil || string(raw) == "null" || f < 0 || f > 1 {
 			return invalid(attr, "invalid_input", "%s must be a number from 0 to 1.", k.Name)
 		}
-	case NotifyBools:
+	case notifyBools:
 		return k.checkBools(raw)
-	case NotifyBoolMaps:
+	case notifyBoolMaps:
 		m, ok := rawjson.Object(raw)
 		if !ok || len(m) > maxNotifications {
 			return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, maxNotifications)

@@ -127,10 +127,10 @@ func TestNotificationsDoNotGrow(t *testing.T) {
 func TestOwnNotifications(t *testing.T) {
 	w := newWorld(t, func(c *management.Config) {
 		c.NotificationKeys = []management.NotificationKey{
-			{Name: "host_bool", Kind: management.NotifyBool, Default: json.RawMessage("true")},
-			{Name: "host_fraction", Kind: management.NotifyFraction},
-			{Name: "host_bools", Kind: management.NotifyBools, Default: json.RawMessage(`{"a":true}`)},
-			{Name: "host_maps", Kind: management.NotifyBoolMaps},
+			{Name: "host_bool", Kind: "boolean", Default: json.RawMessage("true")},
+			{Name: "host_fraction", Kind: "fraction"},
+			{Name: "host_bools", Kind: "booleans", Default: json.RawMessage(`{"a":true}`)},
+			{Name: "host_maps", Kind: "boolean_maps"},
 		}
 	})
 	settings := func(change string) string {
@@ -216,14 +216,14 @@ func TestRuling49OtherNotifications(t *testing.T) {
 
 func TestOwnNotificationsMustMakeSense(t *testing.T) {
 	for name, keys := range map[string][]management.NotificationKey{
-		"no name":           {{Kind: management.NotifyBool}},
+		"no name":           {{Kind: "boolean"}},
 		"no kind":           {{Name: "a"}},
-		"unknown kind":      {{Name: "a", Kind: 9}},
-		"a name that is":    {{Name: "plugin_disabled", Kind: management.NotifyBool}},
-		"a name twice":      {{Name: "a", Kind: management.NotifyBool}, {Name: "a", Kind: management.NotifyBools}},
-		"another default":   {{Name: "a", Kind: management.NotifyBool, Default: json.RawMessage(`"x"`)}},
-		"no JSON":           {{Name: "a", Kind: management.NotifyBools, Default: json.RawMessage(`{`)}},
-		"too large default": {{Name: "a", Kind: management.NotifyFraction, Default: json.RawMessage(`2`)}},
+		"unknown kind":      {{Name: "a", Kind: "text"}},
+		"a name that is":    {{Name: "plugin_disabled", Kind: "boolean"}},
+		"a name twice":      {{Name: "a", Kind: "boolean"}, {Name: "a", Kind: "booleans"}},
+		"another default":   {{Name: "a", Kind: "boolean", Default: json.RawMessage(`"x"`)}},
+		"no JSON":           {{Name: "a", Kind: "booleans", Default: json.RawMessage(`{`)}},
+		"too large default": {{Name: "a", Kind: "fraction", Default: json.RawMessage(`2`)}},
 	} {
 		if s, err := management.New(management.Config{Store: newWorld(t).store, NotificationKeys: keys}); err == nil {
 			t.Errorf("New with %s = %v, want an error", name, s)

@@ -213,7 +213,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref stri
 // A MemberView is a member of an organization as the API shows it.
 type MemberView struct {
 	ID            uuid.UUID  `json:"id"`
-	User          UserBasics `json:"user"`
+	User          MemberUser `json:"user"`
 	Level         int        `json:"level"`
 	JoinedAt      time.Time  `json:"joined_at"`
 	UpdatedAt     time.Time  `json:"updated_at"`
@@ -221,8 +221,8 @@ type MemberView struct {
 	HasSocialAuth bool       `json:"has_social_auth"`
 }
 
-// UserBasics is what the members of an organization see of each other.
-type UserBasics struct {
+// MemberUser is what the members of an organization see of each other.
+type MemberUser struct {
 	ID              int64     `json:"id"`
 	UUID            uuid.UUID `json:"uuid"`
 	DistinctID      string    `json:"distinct_id"`
@@ -230,6 +230,10 @@ type UserBasics struct {
 	LastName        string    `json:"last_name"`
 	Email           string    `json:"email"`
 	IsEmailVerified *bool     `json:"is_email_verified"`
+}
+
+func newMemberUser(u *User) MemberUser {
+	return MemberUser{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified}
 }
 
 // A MemberPatch adds or changes a member.
@@ -285,7 +289,7 @@ func (w *work) memberViews(ctx context.Context, list []Membership) ([]*MemberVie
 		_, on := slices.BinarySearch(twoFactor, m.User)
 		views = append(views, &MemberView{
 			ID: m.ID, Level: m.Level, JoinedAt: m.Joined, UpdatedAt: m.Updated, Is2FAEnabled: on,
-			User: UserBasics{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified},
+			User: newMemberUser(u),
 		})
 	}
 	return views, nil
@@ -382,7 +386,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		if err := w.addMember(ctx, m, u); err != nil {
 			return err
 		}
-		mail = s.newLetter(u, KindMemberAdded, "You are now a member of an organization",
+		mail = s.newLetter(u, kindMemberAdded, "You are now a member of an organization",
 			nameOf(p.User)+" has added you to the organization "+mailName(o.Name)+" in "+s.c.AppName+".")
 		views, err := w.memberViews(ctx, []Membership{*m})
 		if err != nil {

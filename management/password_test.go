@@ -53,7 +53,7 @@ func TestPassword(t *testing.T) {
 			}
 			_, err = w.SignIn(t.Context(), w.ada.Email, staple)
 			checkFault(t, "SignIn with the old password", err, "unauthenticated invalid_credentials")
-			w.checkMails("the password", management.KindPasswordChanged+" to ada@example.com")
+			w.checkMails("the password", "password_changed"+" to ada@example.com")
 			if !view.HasPassword || strings.Contains(encode(t, view), changed) {
 				t.Errorf("answer %+v", view)
 			}
@@ -87,7 +87,7 @@ func TestPasswordByStaff(t *testing.T) {
 	checkFault(t, "UpdateUser", err, "invalid required current_password")
 	_, err = w.patch(w.as(w.sam), w.ada.UUID.String(), `{"password":"`+goodPassword+`","current_password":"`+staple+`"}`)
 	checkFault(t, "UpdateUser with the password", err, "")
-	w.checkMails("the password", management.KindPasswordChanged+" to ada@example.com")
+	w.checkMails("the password", "password_changed"+" to ada@example.com")
 }
 
 // Five attempts a minute, then one each twelve seconds (management.md §2.6). What

@@ -8,17 +8,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// PersonEvents are the newest events of a person.
-type PersonEvents struct {
-	Items []*EventView `json:"results"` // newest first
-}
-
-// MaxPersonEvents is how many events of a person are shown at most.
-const MaxPersonEvents = 100
+// maxPersonEvents is how many events of a person are shown at most.
+const maxPersonEvents = 100
 
 // PersonEvents returns the newest events of a person, at most limit and at most
-// MaxPersonEvents. It needs scope person:read.
-func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string, limit int) (*PersonEvents, error) {
+// maxPersonEvents. It needs scope person:read.
+func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string, limit int) (*Results[*EventView], error) {
 	w, err := s.capturedAt(ctx, p, ref, "person:read")
 	if err != nil {
 		return nil, err
@@ -27,16 +22,11 @@ func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := s.c.Data.FindEvents(ctx, w.at.Project.ID, EventFilter{Person: person.ID}, EventPlace{}, min(max(limit, 1), MaxPersonEvents))
+	list, _, err := s.c.Data.FindEvents(ctx, w.at.Project.ID, EventFilter{Person: person.ID}, EventPlace{}, min(max(limit, 1), maxPersonEvents))
 	if err != nil {
 		return nil, err
 	}
-	return &PersonEvents{showEvents(list)}, nil
-}
-
-// PersonCohorts are the cohorts of a person.
-type PersonCohorts struct {
-	Items []PersonCohort `json:"results"`
+	return &Results[*EventView]{showEvents(list)}, nil
 }
 
 // A PersonCohort is a cohort that a person is in.
@@ -49,7 +39,7 @@ type PersonCohort struct {
 // PersonCohorts returns the cohorts that a person is in, the newest first: static ones
 // that list the person, and dynamic ones whose criteria the person meets now. It needs
 // scopes cohort:read and person:read.
-func (s *Service) PersonCohorts(ctx context.Context, p *Principal, ref, id string) (*PersonCohorts, error) {
+func (s *Service) PersonCohorts(ctx context.Context, p *Principal, ref, id string) (*Results[PersonCohort], error) {
 	w, err := s.capturedAt(ctx, p, ref, "cohort:read", "person:read")
 	if err != nil {
 		return nil, err
@@ -86,7 +76,7 @@ func (s *Service) PersonCohorts(ctx context.Context, p *Principal, ref, id strin
 			in[i] = flagValue(results, key) == true
 		}
 	}
-	out := &PersonCohorts{Items: []PersonCohort{}}
+	out := &Results[PersonCohort]{Items: []PersonCohort{}}
 	for i, c := range slices.Backward(list) {
 		if in[i] {
 			out.Items = append(out.Items, PersonCohort{c.ID, c.Name, c.Static})

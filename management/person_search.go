@@ -239,15 +239,16 @@ func (search *searching) visit(ctx context.Context, number int, p *Person) error
 type NamedPerson struct {
 	Person *PersonView // nil: nobody has the distinct ID or the name, or several have the name
 
-	// Others may be meant if Person is nil, at most MaxNamesakes. If Namesakes is true,
-	// each of them has the name; else a distinct ID that begins with it, or a name of
-	// which it is a part.
+	// Others may be meant if Person is nil, at most 20; More says that there may be more
+	// of them. If Namesakes is true, each of them has the name; else a distinct ID that
+	// begins with it, or a name of which it is a part.
 	Others    []*PersonView
+	More      bool
 	Namesakes bool
 }
 
-// MaxNamesakes is how many persons [Service.FindPerson] offers at most.
-const MaxNamesakes = 20
+// maxNamesakes is how many persons [Service.FindPerson] offers at most.
+const maxNamesakes = 20
 
 // FindPerson returns the person whom a text means: the one with that UUID or distinct ID
 // or, if there is none, the only one with that address or name, whatever the case. It needs
@@ -271,14 +272,14 @@ func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string
 		return new(NamedPerson), nil // it is longer than a name
 	}
 	look := func(f PersonFilter) ([]Person, error) {
-		return s.c.Data.PersonsBefore(ctx, w.at.Project.ID, f, uuid.Max, MaxNamesakes)
+		return s.c.Data.PersonsBefore(ctx, w.at.Project.ID, f, uuid.Max, maxNamesakes)
 	}
 	similar, err := look(PersonFilter{Named: names.Part(text)})
 	if err != nil {
 		return nil, err
 	}
 	var same []Person
-	if len(similar) < MaxNamesakes {
+	if len(similar) < maxNamesakes {
 		for _, p := range similar {
 			if strings.Contains(names.Index(p.Properties), names.Whole(text)) {
 				same = append(same, p)
@@ -291,7 +292,7 @@ func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string
 	case len(same) == 1:
 		return &NamedPerson{Person: showPerson(&same[0])}, nil
 	case len(same) > 1:
-		return &NamedPerson{Others: showPersons(same), Namesakes: true}, nil
+		return &NamedPerson{Others: showPersons(same), More: len(same) == maxNamesakes, Namesakes: true}, nil
 	}
 	begins, err := look(PersonFilter{Search: text})
 	if err != nil {
@@ -302,5 +303,6 @@ func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string
 			begins = append(begins, p)
 		}
 	}
-	return &NamedPerson{Others: showPersons(begins[:min(len(begins), MaxNamesakes)])}, nil
+	begins = begins[:min(len(begins), maxNamesakes)]
+	return &NamedPerson{Others: showPersons(begins), More: len(begins) == maxNamesakes}, nil
 }

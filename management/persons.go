@@ -58,27 +58,18 @@ func randomID(id string) bool {
 	return !strings.ContainsFunc(id, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// A PersonQuery selects persons for [Service.ListPersons]. An empty field excludes
-// nobody.
-type PersonQuery struct {
-	DistinctID string
-	Search     string // beginning of a distinct ID
-	Cohort     int64  // a static one
-}
-
-// ListPersons returns a page of the persons of a project that a query selects,
+// ListPersons returns a page of the persons of a project that a filter selects,
 // newest first. It needs scope person:read.
-func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, q PersonQuery, limit, offset int) (*Page[*PersonView], error) {
+func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, f PersonFilter, limit, offset int) (*Page[*PersonView], error) {
 	w, err := s.capturedAt(ctx, p, ref, "person:read")
 	if err != nil {
 		return nil, err
 	}
-	if q.Cohort != 0 {
-		if err := w.checkList(ctx, q.Cohort); err != nil {
+	if f.Cohort != 0 {
+		if err := w.checkList(ctx, f.Cohort); err != nil {
 			return nil, err
 		}
 	}
-	f := PersonFilter{DistinctID: q.DistinctID, Search: q.Search, Cohort: q.Cohort}
 	list, total, err := s.c.Data.Persons(ctx, w.at.Project.ID, f, max(limit, 0), max(offset, 0))
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func capturedMethods() []method {
 		{
 			name: "ListPersons", scope: "person:read", kind: ofProject, first: seize,
 			call: func(c *callable) error {
-				return second(c.ListPersons(c.ctx, c.p, c.web, management.PersonQuery{Search: "u"}, 10, 0))
+				return second(c.ListPersons(c.ctx, c.p, c.web, management.PersonFilter{Search: "u"}, 10, 0))
 			},
 		},
 		{
@@ -77,7 +77,7 @@ func capturedMethods() []method {
 				c.ok(c.store.CreateCohort(c.t.Context(), &management.Cohort{Project: c.world.web.ID, Static: true, Created: begin}))
 			},
 			call: func(c *callable) error {
-				return second(c.ListPersons(c.ctx, c.p, c.web, management.PersonQuery{Cohort: 1}, 10, 0))
+				return second(c.ListPersons(c.ctx, c.p, c.web, management.PersonFilter{Cohort: 1}, 10, 0))
 			},
 		},
 		{
@@ -302,22 +302,22 @@ func TestListPersons(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name          string
-		q             management.PersonQuery
+		q             management.PersonFilter
 		limit, offset int
 		want          string
 	}{
-		{"all", management.PersonQuery{}, 10, 0, "x user-20 user-2 user-1 of 4"},
-		{"a page", management.PersonQuery{}, 2, 1, "user-20 user-2 of 4"},
-		{"behind the end", management.PersonQuery{}, 2, 4, " of 4"},
-		{"nonsense", management.PersonQuery{}, -1, -1, " of 4"},
-		{"a distinct ID", management.PersonQuery{DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
-		{"a beginning", management.PersonQuery{Search: "user-2"}, 10, 0, "user-20 user-2 of 2"},
-		{"a cohort", management.PersonQuery{Cohort: 1}, 10, 0, "x user-2 of 2"},
-		{"all of it", management.PersonQuery{Cohort: 1, Search: "user", DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
-		{"a cohort that is computed", management.PersonQuery{Cohort: 2}, 10, 0, "invalid invalid_input cohort"},
-		{"a cohort that is deleted", management.PersonQuery{Cohort: 3}, 10, 0, "invalid does_not_exist cohort"},
-		{"a cohort of others", management.PersonQuery{Cohort: 4}, 10, 0, "invalid does_not_exist cohort"},
-		{"an unknown cohort", management.PersonQuery{Cohort: -5}, 10, 0, "invalid does_not_exist cohort"},
+		{"all", management.PersonFilter{}, 10, 0, "x user-20 user-2 user-1 of 4"},
+		{"a page", management.PersonFilter{}, 2, 1, "user-20 user-2 of 4"},
+		{"behind the end", management.PersonFilter{}, 2, 4, " of 4"},
+		{"nonsense", management.PersonFilter{}, -1, -1, " of 4"},
+		{"a distinct ID", management.PersonFilter{DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
+		{"a beginning", management.PersonFilter{Search: "user-2"}, 10, 0, "user-20 user-2 of 2"},
+		{"a cohort", management.PersonFilter{Cohort: 1}, 10, 0, "x user-2 of 2"},
+		{"all of it", management.PersonFilter{Cohort: 1, Search: "user", DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
+		{"a cohort that is computed", management.PersonFilter{Cohort: 2}, 10, 0, "invalid invalid_input cohort"},
+		{"a cohort that is deleted", management.PersonFilter{Cohort: 3}, 10, 0, "invalid does_not_exist cohort"},
+		{"a cohort of others", management.PersonFilter{Cohort: 4}, 10, 0, "invalid does_not_exist cohort"},
+		{"an unknown cohort", management.PersonFilter{Cohort: -5}, 10, 0, "invalid does_not_exist cohort"},
 	} {
 		page, err := w.ListPersons(t.Context(), w.as(w.cyd), "1", tt.q, tt.limit, tt.offset)
 		got := fault(err)
@@ -623,7 +623,7 @@ func TestRuling101FindPerson(t *testing.T) {
 			}
 			others = append(others, p.DistinctIDs[0])
 		}
-		if person != tt.person || strings.Join(others, " ") != tt.others || len(got.Others) > management.MaxNamesakes {
+		if person != tt.person || strings.Join(others, " ") != tt.others || len(got.Others) > 20 {
 			t.Errorf("FindPerson(%q) = %q, %q; want %q, %q", tt.text, person, strings.Join(others, " "), tt.person, tt.others)
 		}
 	}

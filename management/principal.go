@@ -38,28 +38,19 @@ type Proof struct {
 	Code     string // from the authenticator, or a backup code
 }
 
-// Credential is the place of a request that had a key. The answer to a wrong key names
-// it.
-type Credential string
-
-const (
-	InHeader Credential = "the Authorization header"
-	InBody   Credential = "the request body"
-	InQuery  Credential = "the query string"
-)
-
 var errNotAuthenticated = &Error{
 	Kind: ErrUnauthenticated, Code: "not_authenticated", Detail: "Authentication credentials were not provided.",
 }
 
 // Authenticate returns the Principal of a personal API key. Every error that is not a
-// failure of the storage is ErrUnauthenticated.
-func (s *Service) Authenticate(ctx context.Context, key string, from Credential) (*Principal, error) {
+// failure of the storage is ErrUnauthenticated. The answer to a wrong key names the place
+// of the request that had it, such as "the Authorization header".
+func (s *Service) Authenticate(ctx context.Context, key, place string) (*Principal, error) {
 	if key == "" {
 		return nil, errNotAuthenticated
 	}
-	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key in " + string(from) + " is not valid."}
-	if !strings.HasPrefix(key, personalPrefix) || len(key) > maxKeyLength {
+	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key in " + place + " is not valid."}
+	if keykind.Of(key) != keykind.Personal || len(key) > maxKeyLength {
 		if mistaken := keykind.Mistaken(key, "the API", keykind.Personal); mistaken != "" {
 			wrong.Detail = strings.TrimSuffix(wrong.Detail, ".") + ": " + mistaken + "."
 		}
@@ -124,15 +115,13 @@ func (p *Principal) Require(scopes ...Scope) error {
 // restrictions.
 func (p *Principal) all() bool {
 	k := p.Key
-	return k == nil || !k.restricted() && (len(k.Scopes) == 0 || slices.Contains(k.Scopes, "*"))
+	return k == nil || !k.Restricted() && (len(k.Scopes) == 0 || slices.Contains(k.Scopes, "*"))
 }
-
-func (k *PersonalKey) restricted() bool { return len(k.Projects)+len(k.Organizations) > 0 }
 
 // staff reports whether the Principal has the rights of staff. A restricted key has only
 // the rights of its own user (management.md §1.5).
 func (p *Principal) staff() bool {
-	return p.User.Staff && (p.Key == nil || !p.Key.restricted())
+	return p.User.Staff && (p.Key == nil || !p.Key.Restricted())
 }
 
 // changesUsers returns an error unless the Principal may change users. The holder of a
@@ -141,7 +130,7 @@ func (p *Principal) changesUsers() error {
 	if err := p.Require("user:write"); err != nil {
 		return err
 	}
-	if p.Key != nil && p.Key.restricted() {
+	if p.Key != nil && p.Key.Restricted() {
 		return forbidden("API key is restricted to projects or organizations and cannot change users.")
 	}
 	return nil

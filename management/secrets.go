@@ -21,7 +21,7 @@ type SealedStore interface {
 func UnreadableSecrets(ctx context.Context, s SealedStore, keys [][]byte) (int, error) {
 	sealed, err := s.Sealed(ctx)
 	if err != nil {
-		return 0, storeError(err)
+		return 0, err
 	}
 	box := new(seal.Box)
 	if len(keys) > 0 {

@@ -8,17 +8,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// A Pinned is what serves the flags of a project in place of the Store.
-type Pinned struct {
-	Definitions *flags.Definitions
-	Origin      string // where they come from, for people
-}
-
 // checkServed returns an error if the flags of the project do not come from the Store,
 // so that a change of them would change nothing for clients.
 func (w *work) checkServed() error {
-	if pinned := w.c.Pinned(w.at.Project.ID); pinned != nil {
-		return conflict("The flags of this project are served from %s, so that they cannot be changed here: change them there.", pinned.Origin)
+	if served, origin := w.c.Pinned(w.at.Project.ID); served != nil {
+		return conflict("The flags of this project are served from %s, so that they cannot be changed here: change them there.", origin)
 	}
 	return nil
 }
@@ -28,14 +22,14 @@ var definitionScopes = []Scope{"feature_flag:write", "early_access_feature:write
 
 // serve makes the work read the flags that are served for its project.
 func (w *work) serve(scopes []Scope) error {
-	pinned := w.c.Pinned(w.at.Project.ID)
-	if pinned == nil {
+	served, _ := w.c.Pinned(w.at.Project.ID)
+	if served == nil {
 		return nil
 	}
 	if slices.ContainsFunc(scopes, func(s Scope) bool { return slices.Contains(definitionScopes, s) }) {
 		return w.checkServed()
 	}
-	w.store = newPinnedStore(w.store, w.at.Project, pinned.Definitions)
+	w.store = newPinnedStore(w.store, w.at.Project, served)
 	return nil
 }
 

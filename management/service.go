@@ -31,18 +31,6 @@ const (
 	MutationsOff
 )
 
-// DeletePolicy says when users can be deleted (management.md §4.7).
-type DeletePolicy uint8
-
-const (
-	// DeleteCascade ends the user's memberships, unless the user is the only owner of
-	// an organization.
-	DeleteCascade DeletePolicy = iota
-
-	// DeleteStrict refuses while the user is a member of an organization.
-	DeleteStrict
-)
-
 // Config configures a [Service]. Only Store is required.
 type Config struct {
 	Store Store
@@ -70,13 +58,17 @@ type Config struct {
 	SessionIdle time.Duration
 	SessionLife time.Duration
 
-	// Mutations and Delete are explained at their types.
+	// Mutations says what keys may do to accounts.
 	Mutations Mutations
-	Delete    DeletePolicy
 
-	// DeleteEmptyOrganizations makes DeleteCascade delete an organization with
-	// its projects together with its last member. Otherwise the last member, who
-	// owns it, cannot be deleted.
+	// DeleteStrict refuses to delete a user who is a member of an organization. Otherwise
+	// the user's memberships end, unless the user is the only owner of an organization
+	// (management.md §4.7).
+	DeleteStrict bool
+
+	// DeleteEmptyOrganizations deletes an organization with its projects together with
+	// its last member, unless DeleteStrict is set. Otherwise the last member, who owns it,
+	// cannot be deleted.
 	DeleteEmptyOrganizations bool
 
 	// HideBackupCodes shows backup codes only when they are made, and stores
@@ -121,10 +113,11 @@ type Config struct {
 	// features.
 	FlagUsers FlagUsers
 
-	// Pinned returns what serves the flags of a project in place of the Store, nil if
-	// the Store does. The flags of such a project cannot be changed here, and are shown
-	// as they are served. It must not wait for the Store. Nil: the Store serves all.
-	Pinned func(project int64) *Pinned
+	// Pinned returns what serves the flags of a project in place of the Store, and where
+	// that comes from, for people; nil if the Store serves them. The flags of such a project
+	// cannot be changed here, and are shown as they are served. It must not wait for the
+	// Store. Nil: the Store serves all.
+	Pinned func(project int64) (served *flags.Definitions, origin string)
 
 	// Snapshot returns the compiled flags that are served for a project, nil if there
 	// are none yet. Explanations and previews compile only what differs from them. It
@@ -153,7 +146,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.FlagUsers = cmp.Or[FlagUsers](c.FlagUsers, noFlagUsers{})
 	if c.Pinned == nil {
-		c.Pinned = func(int64) *Pinned { return nil }
+		c.Pinned = func(int64) (*flags.Definitions, string) { return nil, "" }
 	}
 	if c.Snapshot == nil {
 		c.Snapshot = func(int64) *flags.Snapshot { return nil }
@@ -193,8 +186,8 @@ func New(c Config) (*Service, error) {
 	if u, err := url.Parse(c.AppURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("management: Config.AppURL is %q, want an http or https URL", c.AppURL)
 	}
-	if c.Mutations > MutationsOff || c.Delete > DeleteStrict {
-		return nil, errors.New("management: Config.Mutations or Config.Delete is none of the values that exist")
+	if c.Mutations > MutationsOff {
+		return nil, fmt.Errorf("management: Config.Mutations is %d, want MutationsKey, MutationsStepUp or MutationsOff", c.Mutations)
 	}
 	if c.Retain != 0 && c.Retain < minRetain {
 		return nil, fmt.Errorf("management: Config.Retain is %v, want at least %v, or 0 to keep events for ever", c.Retain, minRetain)

@@ -41,7 +41,7 @@ func (s *Service) checkProof(ctx context.Context, p *Principal) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if !twoFactor && !p.User.hasPassword() {
+	if !twoFactor && !p.User.HasPassword() {
 		return nil
 	}
 	if twoFactor && p.Proof.Code != "" {
@@ -52,7 +52,7 @@ func (s *Service) checkProof(ctx context.Context, p *Principal) error {
 		case v.OK:
 			return nil
 		}
-	} else if p.User.hasPassword() && p.Proof.Password != "" {
+	} else if p.User.HasPassword() && p.Proof.Password != "" {
 		if err := s.countAttempt(ctx, p); err != nil {
 			return err
 		}

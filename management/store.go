@@ -2,21 +2,9 @@ package management
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
-)
-
-var (
-	// ErrNotFound says that a thing does not exist.
-	ErrNotFound = errors.New("management: not found")
-
-	// ErrConflict says that a value that must be unique is taken.
-	ErrConflict = errors.New("management: already exists")
-
-	// ErrTooLarge says that a thing would become larger than it may be.
-	ErrTooLarge = errors.New("management: too large")
 )
 
 // A Store keeps what a [Service] is about. It is safe for concurrent use. The

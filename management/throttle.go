@@ -11,15 +11,15 @@ import (
 // Store counts the attempts, so that neither a restart nor another process gives new
 // ones. While the Store does not work, no attempt is allowed.
 var (
-	userAttempts      = Limit{5, time.Minute}
-	verificationMails = Limit{6, 24 * time.Hour}
-	addressMails      = Limit{6, 24 * time.Hour}
-	organizationMails = Limit{50, time.Hour}
-	emailProofs       = Limit{6, 20 * time.Minute}
-	secondFactors     = Limit{6, 20 * time.Minute}
-	signIns           = Limit{30, 10 * time.Minute}  // of an account, and of a browser that knows it
-	clientSignIns     = Limit{100, 10 * time.Minute} // of a client's network, for all accounts together
-	passwordResets    = Limit{6, 24 * time.Hour}
+	userAttempts      = Limit{N: 5, Per: time.Minute}
+	verificationMails = Limit{N: 6, Per: 24 * time.Hour}
+	addressMails      = Limit{N: 6, Per: 24 * time.Hour}
+	organizationMails = Limit{N: 50, Per: time.Hour}
+	emailProofs       = Limit{N: 6, Per: 20 * time.Minute}
+	secondFactors     = Limit{N: 6, Per: 20 * time.Minute}
+	signIns           = Limit{N: 30, Per: 10 * time.Minute}  // of an account, and of a browser that knows it
+	clientSignIns     = Limit{N: 100, Per: 10 * time.Minute} // of a client's network, for all accounts together
+	passwordResets    = Limit{N: 6, Per: 24 * time.Hour}
 )
 
 // throttle counts an attempt. It returns an ErrThrottled if there were too many.

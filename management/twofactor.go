@@ -180,7 +180,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
-		mail = s.accountMail(u, KindTwoFactorOn)
+		mail = s.accountMail(u, kindTwoFactorOn)
 		return w.logSecurity(ctx, u, "two_factor_enabled")
 	})
 	if err != nil || refused != nil {
@@ -303,7 +303,7 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 		if err := w.store.SetBackupCodes(ctx, u.ID, list); err != nil {
 			return err
 		}
-		mail = s.accountMail(u, KindBackupCodes)
+		mail = s.accountMail(u, kindBackupCodes)
 		return w.logSecurity(ctx, u, "backup_codes_replaced")
 	})
 	if err != nil {
@@ -339,7 +339,7 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
-		mail = new(s.accountMail(u, KindTwoFactorOff))
+		mail = new(s.accountMail(u, kindTwoFactorOff))
 		return w.logSecurity(ctx, u, "two_factor_disabled")
 	})
 	if err == nil && mail != nil {
@@ -382,7 +382,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 			return storeError(err)
 		}
 		now := s.now()
-		if wait := device.locked(now); wait > 0 {
+		if wait := locked(device, now); wait > 0 {
 			refused = tooMany(throttledError(wait))
 			return nil
 		}
@@ -407,7 +407,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 				}
 				if used {
 					result = SecondFactor{true, "backup_code"}
-					mail = new(s.accountMail(u, KindBackupCodeUsed))
+					mail = new(s.accountMail(u, kindBackupCodeUsed))
 					break
 				}
 			}
@@ -429,7 +429,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 
 // locked returns how long an authenticator accepts no code after failures: one second,
 // then two, four and so on.
-func (d *TOTP) locked(now time.Time) time.Duration {
+func locked(d *TOTP, now time.Time) time.Duration {
 	if d.Failures == 0 || d.FailedAt == nil {
 		return 0
 	}

@@ -91,7 +91,7 @@ func TestTwoFactor(t *testing.T) {
 	w.checkMails("a setup")
 
 	w.ok(w.ConfirmTwoFactor(ctx, w.as(w.ada), "@me", tokenFor(w.code(setup.Secret, 0))))
-	w.checkMails("it", management.KindTwoFactorOn+" to ada@example.com")
+	w.checkMails("it", "two_factor_on"+" to ada@example.com")
 	w.checkStatus(w.ada, w.ada, fmt.Sprintf(twoFactorOn, "[]", 0)) // no codes are made by themselves (§5.3)
 	if !w.view(w.ada).Is2FAEnabled || w.view(w.ben).Is2FAEnabled {
 		t.Error("is_2fa_enabled is not that of Ada alone")
@@ -99,7 +99,7 @@ func TestTwoFactor(t *testing.T) {
 	checkFault(t, "ConfirmTwoFactor again", w.ConfirmTwoFactor(ctx, w.as(w.ada), "@me", tokenFor(w.code(setup.Secret, 1))), "invalid setup_expired")
 
 	codes := must(w.NewBackupCodes(ctx, w.as(w.ada), "@me"))(t)
-	w.checkMails("codes", management.KindBackupCodes+" to ada@example.com")
+	w.checkMails("codes", "backup_codes_replaced"+" to ada@example.com")
 	seen := make(map[string]bool)
 	for _, c := range codes {
 		if !regexp.MustCompile(`^[a-z2-7]{8}$`).MatchString(c) || seen[c] {
@@ -118,7 +118,7 @@ func TestTwoFactor(t *testing.T) {
 	if got := w.factor(w.ada, codes[4]); got != "backup_code" {
 		t.Errorf("VerifySecondFactor = %s, want backup_code", got)
 	}
-	w.checkMails("the code", management.KindBackupCodeUsed+" to ada@example.com")
+	w.checkMails("the code", "backup_code_used"+" to ada@example.com")
 	left := append(append([]string{}, codes[:4]...), codes[5:]...)
 	w.checkStatus(w.ada, w.ada, fmt.Sprintf(twoFactorOn, encode(t, left), 9))
 
@@ -131,7 +131,7 @@ func TestTwoFactor(t *testing.T) {
 
 	must(w.StartTwoFactor(ctx, w.as(w.ada), "@me"))(t)
 	w.ok(w.DisableTwoFactor(ctx, w.as(w.ada), "@me"))
-	w.checkMails("it", management.KindTwoFactorOff+" to ada@example.com")
+	w.checkMails("it", "two_factor_off"+" to ada@example.com")
 	w.checkStatus(w.ada, w.ada, twoFactorOff)
 	if s := w.state(); s.TOTPs != nil || s.Pending != nil || s.Codes != nil {
 		t.Errorf("left are %v, %v, %v", s.TOTPs, s.Pending, s.Codes)

@@ -46,12 +46,12 @@ func (w *UnitOfWork) Log(ctx context.Context, a Activity) error { return w.w.rec
 
 // Authors returns the users with the given IDs as authors, by ID. IDs may be nil. Users
 // that were deleted are left out.
-func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*UserBasic, error) {
+func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*Author, error) {
 	users, err := w.w.authors(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	authors := make(map[int64]*UserBasic, len(users))
+	authors := make(map[int64]*Author, len(users))
 	for id := range users {
 		authors[id] = basicUser(users, &id)
 	}

@@ -14,22 +14,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// A UserQuery selects users for [Service.ListUsers].
-type UserQuery struct {
-	Email string // "": any
-	Staff *bool
-}
-
-// ListUsers returns a page of the active users that a query selects, by ascending ID. A
+// ListUsers returns a page of the active users that a filter selects, by ascending ID. A
 // caller who is not staff finds no other user (management.md §3.3). It needs scope
 // user:read.
-func (s *Service) ListUsers(ctx context.Context, p *Principal, q UserQuery, limit, offset int) (*Page[*UserView], error) {
+func (s *Service) ListUsers(ctx context.Context, p *Principal, f UserFilter, limit, offset int) (*Page[*UserView], error) {
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	f := UserFilter{Staff: q.Staff}
-	if q.Email != "" {
-		f.Email = new(check.NormalEmail(q.Email))
+	if f.Email != nil {
+		f.Email = new(check.NormalEmail(*f.Email))
 	}
 	if !p.staff() {
 		f.ID = &p.User.ID
@@ -136,7 +129,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		if err != nil {
 			return err
 		}
-		if s.c.Delete == DeleteStrict && len(memberships) > 0 {
+		if s.c.DeleteStrict && len(memberships) > 0 {
 			return conflict("Cannot delete user with organization memberships.")
 		}
 		switch _, n, err := w.store.Users(ctx, UserFilter{}, 1, 0); {

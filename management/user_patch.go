@@ -161,7 +161,7 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 			}
 		}
 		u.Staff = patch.IsStaff.Value
-		c.mails = append(c.mails, c.accountMail(u, KindStaffChanged))
+		c.mails = append(c.mails, c.accountMail(u, kindStaffChanged))
 	}
 	if err := c.switchTo(ctx, u); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (c *userChange) changeEmail(ctx context.Context, u *User) error {
 // provePassword checks the current password of a user who has one. It takes long, so callers
 // call it outside of a transaction.
 func (s *Service) provePassword(ctx context.Context, u *User, patch *UserPatch) error {
-	if !u.hasPassword() {
+	if !u.HasPassword() {
 		return nil
 	}
 	if !patch.CurrentPassword.Set {

@@ -87,30 +87,30 @@ func TestListUsers(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		who           *management.User
-		query         management.UserQuery
+		query         management.UserFilter
 		limit, offset int
 		total         int
 		want          string
 	}{
-		{"who is not staff sees themselves", w.ada, management.UserQuery{}, 10, 0, 1, "Ada"},
-		{"by their address", w.ada, management.UserQuery{Email: "ADA@example.com "}, 10, 0, 1, "Ada"},
-		{"by another address nobody", w.ada, management.UserQuery{Email: "ben@example.com"}, 10, 0, 0, ""},
-		{"by an unknown address nobody", w.ada, management.UserQuery{Email: "x@example.com"}, 10, 0, 0, ""},
-		{"not as staff", w.ada, management.UserQuery{Staff: new(true)}, 10, 0, 0, ""},
-		{"as no staff", w.ada, management.UserQuery{Staff: new(false)}, 10, 0, 1, "Ada"},
-		{"behind the end", w.ada, management.UserQuery{}, 10, 1, 1, ""},
+		{"who is not staff sees themselves", w.ada, management.UserFilter{}, 10, 0, 1, "Ada"},
+		{"by their address", w.ada, management.UserFilter{Email: new("ADA@example.com ")}, 10, 0, 1, "Ada"},
+		{"by another address nobody", w.ada, management.UserFilter{Email: new("ben@example.com")}, 10, 0, 0, ""},
+		{"by an unknown address nobody", w.ada, management.UserFilter{Email: new("x@example.com")}, 10, 0, 0, ""},
+		{"not as staff", w.ada, management.UserFilter{Staff: new(true)}, 10, 0, 0, ""},
+		{"as no staff", w.ada, management.UserFilter{Staff: new(false)}, 10, 0, 1, "Ada"},
+		{"behind the end", w.ada, management.UserFilter{}, 10, 1, 1, ""},
 
-		{"the staff sees all who are active", w.sam, management.UserQuery{}, 10, 0, 6, "Ada Ben Cyd Dov Sam Eve"},
-		{"a page", w.sam, management.UserQuery{}, 2, 1, 6, "Ben Cyd"},
-		{"the last page", w.sam, management.UserQuery{}, 4, 4, 6, "Sam Eve"},
-		{"behind all pages", w.sam, management.UserQuery{}, 4, 100, 6, ""},
-		{"nothing of it", w.sam, management.UserQuery{}, 0, 0, 6, ""},
-		{"nonsense", w.sam, management.UserQuery{}, -1, -1, 6, ""},
-		{"an address", w.sam, management.UserQuery{Email: "ben@EXAMPLE.com"}, 10, 0, 1, "Ben"},
-		{"the address of who is not active", w.sam, management.UserQuery{Email: "old@example.com"}, 10, 0, 0, ""},
-		{"the staff", w.sam, management.UserQuery{Staff: new(true)}, 10, 0, 1, "Sam"},
-		{"all others", w.sam, management.UserQuery{Staff: new(false)}, 3, 0, 5, "Ada Ben Cyd"},
-		{"an address of the others", w.sam, management.UserQuery{Staff: new(true), Email: "ben@example.com"}, 10, 0, 0, ""},
+		{"the staff sees all who are active", w.sam, management.UserFilter{}, 10, 0, 6, "Ada Ben Cyd Dov Sam Eve"},
+		{"a page", w.sam, management.UserFilter{}, 2, 1, 6, "Ben Cyd"},
+		{"the last page", w.sam, management.UserFilter{}, 4, 4, 6, "Sam Eve"},
+		{"behind all pages", w.sam, management.UserFilter{}, 4, 100, 6, ""},
+		{"nothing of it", w.sam, management.UserFilter{}, 0, 0, 6, ""},
+		{"nonsense", w.sam, management.UserFilter{}, -1, -1, 6, ""},
+		{"an address", w.sam, management.UserFilter{Email: new("ben@EXAMPLE.com")}, 10, 0, 1, "Ben"},
+		{"the address of who is not active", w.sam, management.UserFilter{Email: new("old@example.com")}, 10, 0, 0, ""},
+		{"the staff", w.sam, management.UserFilter{Staff: new(true)}, 10, 0, 1, "Sam"},
+		{"all others", w.sam, management.UserFilter{Staff: new(false)}, 3, 0, 5, "Ada Ben Cyd"},
+		{"an address of the others", w.sam, management.UserFilter{Staff: new(true), Email: new("ben@example.com")}, 10, 0, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			page, err := w.ListUsers(t.Context(), w.as(tt.who), tt.query, tt.limit, tt.offset)
@@ -249,11 +249,11 @@ func TestIsStaff(t *testing.T) { // management.md §4.5
 	if !view.IsStaff || !w.now(w.ada).Staff {
 		t.Error("Ada has no staff access")
 	}
-	w.checkMails("staff access", management.KindStaffChanged+" to ada@example.com")
+	w.checkMails("staff access", "staff_changed"+" to ada@example.com")
 
 	_, err = w.patch(w.as(w.ada), w.sam.UUID.String(), `{"is_staff":"off"}`)
 	checkFault(t, "take staff access away", err, "")
-	w.checkMails("staff access", management.KindStaffChanged+" to sam@example.com")
+	w.checkMails("staff access", "staff_changed"+" to sam@example.com")
 	_, err = w.patch(w.as(w.sam), "@me", `{"is_staff":true}`)
 	checkFault(t, "take it back", err, "forbidden permission_denied")
 
@@ -419,7 +419,7 @@ func TestDefaultDashboards(t *testing.T) {
 func TestRuling53DeleteUser(t *testing.T) {
 	cascade := func(*management.Config) {}
 	deleteEmpty := func(c *management.Config) { c.DeleteEmptyOrganizations = true }
-	strict := func(c *management.Config) { c.Delete = management.DeleteStrict }
+	strict := func(c *management.Config) { c.DeleteStrict = true }
 	for _, tt := range []struct {
 		name          string
 		configure     func(*management.Config)
@@ -458,7 +458,7 @@ func TestRuling53DeleteUser(t *testing.T) {
 				must(w.SetScene(t.Context(), w.as(u), "@me", management.ScenePatch{Scene: optional.Of("x"), Dashboard: anyJSON(1)}))(t)
 			}
 			value := *must(w.IssueKey(t.Context(), u.Email, "first"))(t).Value
-			p := must(w.Authenticate(t.Context(), value, management.InHeader))(t)
+			p := must(w.Authenticate(t.Context(), value, "the Authorization header"))(t)
 			before := w.state()
 
 			checkFault(t, "DeleteUser", w.DeleteUser(t.Context(), p, "@me"), tt.want)
@@ -486,7 +486,7 @@ func TestRuling53DeleteUser(t *testing.T) {
 					t.Errorf("activity %+v names the user", a)
 				}
 			}
-			_, err = w.Authenticate(t.Context(), value, management.InHeader)
+			_, err = w.Authenticate(t.Context(), value, "the Authorization header")
 			checkFault(t, "Authenticate", err, "unauthenticated authentication_failed")
 			checkFault(t, "DeleteUser again", w.DeleteUser(t.Context(), p, "@me"), "not found not_found")
 			// The address is free.

@@ -176,13 +176,13 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 func (s *Service) userView(u *User) *UserView {
 	v := &UserView{
 		DateJoined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName,
-		Email: u.Email, PendingEmail: u.pendingEmail(), IsEmailVerified: u.EmailVerified, NotificationSettings: s.notificationSettings(u.Notifications),
+		Email: u.Email, PendingEmail: pendingEmail(u), IsEmailVerified: u.EmailVerified, NotificationSettings: s.notificationSettings(u.Notifications),
 		AnonymizeData: u.AnonymizeData, AllowImpersonation: u.AllowImpersonation, ToolbarMode: u.ToolbarMode,
-		HasPassword: u.hasPassword(), ID: u.ID, IsStaff: u.Staff, Organizations: []OrganizationSummary{},
-		EventsColumnConfig:     u.columnConfig(),
+		HasPassword: u.HasPassword(), ID: u.ID, IsStaff: u.Staff, Organizations: []OrganizationSummary{},
+		EventsColumnConfig:     columnConfig(u),
 		HasSeenProductIntroFor: rawjson.OrNull(u.SeenProductIntroFor), ScenePersonalisation: []SceneView{}, ThemeMode: u.ThemeMode,
 		HedgehogConfig: rawjson.OrNull(u.HedgehogConfig), AllowSidebarSuggestions: u.SidebarSuggestions,
-		ShortcutPosition: u.shortcutPosition(), RoleAtOrganization: u.Role, PasskeysEnabledFor2FA: u.PasskeysFor2FA,
+		ShortcutPosition: shortcutPosition(u), RoleAtOrganization: u.Role, PasskeysEnabledFor2FA: u.PasskeysFor2FA,
 	}
 	return v
 }
@@ -195,3 +195,17 @@ func (w *work) showUser(ctx context.Context, u *User) (*UserView, error) {
 	}
 	return views[0], nil
 }
+
+// pendingEmail returns the address that waits for verification, nil if there is none.
+func pendingEmail(u *User) *string {
+	if u.PendingEmail == "" {
+		return nil
+	}
+	return &u.PendingEmail
+}
+
+func columnConfig(u *User) json.RawMessage {
+	return rawjson.Or(u.EventsColumnConfig, `{"active":"DEFAULT"}`)
+}
+
+func shortcutPosition(u *User) string { return *cmp.Or(u.ShortcutPosition, new("above")) }

@@ -244,7 +244,7 @@ func (w *world) key(u *management.User, change ...func(*management.PersonalKey))
 		f(k)
 	}
 	w.ok(w.store.CreateKey(w.t.Context(), k))
-	return must(w.Authenticate(w.t.Context(), value, management.InHeader))(w.t)
+	return must(w.Authenticate(w.t.Context(), value, "the Authorization header"))(w.t)
 }
 
 func scopes(s ...string) func(*management.PersonalKey) {
@@ -665,7 +665,7 @@ var invitationLink = regexp.MustCompile(`https?://\S+/signup/(\S+)`)
 func invitationIn(t testing.TB, m management.Message) string {
 	t.Helper()
 	match := invitationLink.FindStringSubmatch(m.Text)
-	if match == nil || m.Kind != management.KindInvitation {
+	if match == nil || m.Kind != "invitation" {
 		t.Fatalf("no invitation: %+v", m)
 	}
 	return match[1]
@@ -677,7 +677,7 @@ var resetLink = regexp.MustCompile(`https?://\S+/reset_password/(\S+)`)
 func resetIn(t testing.TB, m management.Message) string {
 	t.Helper()
 	match := resetLink.FindStringSubmatch(m.Text)
-	if match == nil || m.Kind != management.KindPasswordReset {
+	if match == nil || m.Kind != "password_reset" {
 		t.Fatalf("no link: %+v", m)
 	}
 	return match[1]

@@ -133,23 +133,23 @@ func foreign(r *http.Request) bool {
 
 // key returns the personal API key of a request, "" if there is none, and where it
 // was (management.md §1.1).
-func (a *apiRequest) key() (string, management.Credential, error) {
+func (a *apiRequest) key() (string, string, error) {
 	key, ok := bearer(a.x.r.Header.Get("Authorization"))
 	switch {
 	case ok:
-		return key, management.InHeader, nil
+		return key, "the Authorization header", nil
 	case !a.s.config.Management.AllowKeyInBody:
-		return "", management.InHeader, nil
+		return "", "the Authorization header", nil
 	}
 	if !a.m.document && !a.m.stream { // a document is stored with all that is in it
 		if err := a.readBody(); err != nil {
 			return "", "", err
 		}
 		if a.members.key != "" {
-			return a.members.key, management.InBody, nil
+			return a.members.key, "the request body", nil
 		}
 	}
-	return a.param("personal_api_key"), management.InQuery, nil
+	return a.param("personal_api_key"), "the query string", nil
 }
 
 // prove hands the Service the evidence that the request comes from the user and not

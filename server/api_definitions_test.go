@@ -357,11 +357,11 @@ func TestRuling63PinnedFlags(t *testing.T) {
 	}
 	pinned := false
 	a := newAPI(t, apiSetup{management: func(c *management.Config) {
-		c.Pinned = func(project int64) *management.Pinned {
+		c.Pinned = func(project int64) (*flags.Definitions, string) {
 			if !pinned || project != 1 {
-				return nil
+				return nil, ""
 			}
-			return &management.Pinned{Definitions: document, Origin: "flags.json"}
+			return document, "flags.json"
 		}
 	}})
 	a.ok(api("POST", projectPath+"/feature_flags/", `{"key":"stored","filters":{"groups":[{}]}}`))

@@ -58,11 +58,7 @@ const unavailable = "The service is temporarily unavailable. Please try again la
 // apiFailure answers for errors of the management API.
 func apiFailure(x *exchange, err error) failure {
 	a, e := apiProblem(x, err)
-	var problems []management.DefinitionProblem
-	if document, ok := errors.AsType[*management.DocumentError](err); ok {
-		problems = document.Problems
-	}
-	return failure{a.status, envelope(a.typ, e, problems...)}
+	return failure{a.status, envelope(a.typ, e)}
 }
 
 // apiProblem returns what there is to answer for an error, and sets the headers that go
@@ -113,14 +109,14 @@ func apiAnswerTo(err error, known bool) *apiAnswer {
 
 // envelope writes an error in the form of management.md §2.1, with the problems of a
 // document if there are any.
-func envelope(typ string, e *management.Error, problems ...management.DefinitionProblem) string {
+func envelope(typ string, e *management.Error) string {
 	v := struct {
 		Type     string                         `json:"type"`
 		Code     string                         `json:"code"`
 		Detail   string                         `json:"detail"`
 		Attr     *string                        `json:"attr"`
 		Problems []management.DefinitionProblem `json:"problems,omitempty"`
-	}{typ, e.Code, e.Text(), nil, problems}
+	}{typ, e.Code, e.Text(), nil, e.Problems}
 	if e.Attr != "" {
 		v.Attr = &e.Attr
 	}

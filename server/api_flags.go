@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // flagRoutes are the routes of feature flags (management.md §13.1). definitions.go
@@ -34,10 +35,10 @@ var flagRoutes = []route{
 	projectRoute("/feature_flags/{id}/versions/{version}", methods{get: flagVersion}),
 	projectRoute("/feature_flags/{id}/revert", methods{post: revertFlag}),
 	projectRoute("/feature_flags/{id}/rollout", methods{post: rollOutFlag}),
-	projectRoute("/feature_flags/{id}/enable", methods{post: actOnFlag(management.EnableFlag)}),
-	projectRoute("/feature_flags/{id}/disable", methods{post: actOnFlag(management.DisableFlag)}),
-	projectRoute("/feature_flags/{id}/archive", methods{post: actOnFlag(management.ArchiveFlag)}),
-	projectRoute("/feature_flags/{id}/unarchive", methods{post: actOnFlag(management.UnarchiveFlag)}),
+	projectRoute("/feature_flags/{id}/enable", methods{post: setFlag(management.FlagPatch{Active: optional.Of(true)})}),
+	projectRoute("/feature_flags/{id}/disable", methods{post: setFlag(management.FlagPatch{Active: optional.Of(false)})}),
+	projectRoute("/feature_flags/{id}/archive", methods{post: setFlag(management.FlagPatch{Active: optional.Of(false), Archived: optional.Of(true)})}),
+	projectRoute("/feature_flags/{id}/unarchive", methods{post: setFlag(management.FlagPatch{Archived: optional.Of(false)})}),
 }
 
 // flagQuery reads the parameters of management.md §13.2.
@@ -113,8 +114,7 @@ func flagVersion(a *apiRequest) error {
 
 // flagUsage answers with what clients have reported of a flag (management.md §13.22).
 func flagUsage(a *apiRequest) error {
-	q := management.FlagUsageQuery{Days: a.param("days"), SDK: a.param("sdk")}
-	v, err := a.service().FlagUsage(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
+	v, err := a.service().FlagUsage(a.context(), a.principal, a.segment("project"), a.segment("id"), a.param("days"), a.param("sdk"))
 	return a.answer(http.StatusOK, v, err)
 }
 
@@ -140,9 +140,12 @@ func (a *apiRequest) ifVersion() *int {
 	return &version
 }
 
-func actOnFlag(action management.FlagAction) operation {
+// setFlag changes a flag in the one way that the path says, whatever the body (management.md §13.6).
+func setFlag(patch management.FlagPatch) operation {
 	return func(a *apiRequest) error {
-		v, err := a.service().ActOnFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), action, a.ifVersion())
+		patch := patch
+		patch.IfVersion = a.ifVersion()
+		v, err := a.service().UpdateFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
 		return a.answer(http.StatusOK, v, err)
 	}
 }

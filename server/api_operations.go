@@ -114,15 +114,18 @@ type succeeded struct {
 	Token   string `json:"token,omitempty"` // of verifyEmail
 }
 
-// listUsers answers with the users that a query selects (management.md §3.3).
+// listUsers answers with the users that a filter selects (management.md §3.3).
 func listUsers(a *apiRequest) error {
-	query := management.UserQuery{Email: a.param("email")}
+	var f management.UserFilter
+	if email := a.param("email"); email != "" {
+		f.Email = &email
+	}
 	var err error
-	if query.Staff, err = a.truth("is_staff"); err != nil {
+	if f.Staff, err = a.truth("is_staff"); err != nil {
 		return err
 	}
 	limit, offset := a.window()
-	page, err := a.service().ListUsers(a.context(), a.principal, query, limit, offset)
+	page, err := a.service().ListUsers(a.context(), a.principal, f, limit, offset)
 	return answerPage(a, page, err)
 }
 

@@ -30,7 +30,7 @@ var personRoutes = []route{
 }
 
 func listPersons(a *apiRequest) error {
-	q := management.PersonQuery{DistinctID: a.param("distinct_id"), Search: a.param("search")}
+	q := management.PersonFilter{DistinctID: a.param("distinct_id"), Search: a.param("search")}
 	if text := a.param("cohort"); text != "" {
 		if _, err := a.service().Access(a.context(), a.principal, a.segment("project"), "person:read"); err != nil {
 			return err

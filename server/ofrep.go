@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/keykind"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -143,7 +144,7 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 	if key == "" {
 		return nil, false, errNoAPIKey
 	}
-	if s.config.Management.Service != nil && management.IsSecret(key) {
+	if kind := keykind.Of(key); s.config.Management.Service != nil && (kind == keykind.Secret || kind == keykind.Personal) {
 		a := &apiRequest{s: s, x: x}
 		access, err := a.opened(key)
 		if err != nil {

@@ -112,11 +112,11 @@ func TestOpenAPIRoutes(t *testing.T) {
 
 // answerSchemas are the schemas of answers with the types that are encoded.
 var answerSchemas = map[string]any{
-	"User": management.UserView{}, "UserBasic": management.UserBasic{}, "ScenePersonalisation": management.SceneView{}, "Session": management.SessionView{},
+	"User": management.UserView{}, "UserBasic": management.Author{}, "ScenePersonalisation": management.SceneView{}, "Session": management.SessionView{},
 	"TwoFactorSetup": management.TwoFactorSetup{}, "TwoFactorStatus": management.TwoFactorStatus{}, "PasswordResetOffer": management.LinkOffer{},
 	"PersonalAPIKey": management.KeyView{},
 	"Organization":   management.OrganizationView{}, "OrganizationSummary": management.OrganizationSummary{}, "ProjectSummary": management.ProjectSummary{},
-	"Member": management.MemberView{}, "MemberUser": management.UserBasics{}, "Invitation": management.InvitationView{}, "InvitationOffer": management.InvitationOffer{},
+	"Member": management.MemberView{}, "MemberUser": management.MemberUser{}, "Invitation": management.InvitationView{}, "InvitationOffer": management.InvitationOffer{},
 	"Team": management.TeamView{}, "Project": management.ProjectView{},
 	"ImportReport": management.ImportReport{}, "NotImported": management.NotImported{}, "ImportedCohort": management.StaticCohort{},
 	"ApplyReport": management.ApplyReport{}, "DefinitionChange": management.DefinitionChange{}, "DefinitionProblem": management.DefinitionProblem{},
@@ -125,7 +125,7 @@ var answerSchemas = map[string]any{
 	"FlagUsage": management.FlagUsage{}, "ValueUsage": management.ValueUsage{}, "SDKUsage": management.SDKUsage{}, "DayUsage": management.DayUsage{},
 	"FlagFacets": management.FlagFacets{}, "FlagFacet": management.FlagFacet{}, "FlagOwner": management.FlagOwner{}, "FlagKeys": management.FlagKeys{},
 	"Manifest": management.Manifest{}, "ManifestFlag": management.ManifestFlag{}, "ManifestChange": management.ManifestChange{}, "ManifestRemoval": management.ManifestRemoval{},
-	"DeletedFlags": management.DeletedFlags{}, "DeletedFlag": management.DeletedFlag{}, "UndeletedFlag": management.UndeletedFlag{},
+	"DeletedFlags": management.DeletedFlags{}, "DeletedFlag": management.FlagName{}, "UndeletedFlag": management.UndeletedFlag{},
 	"FlagPreview": management.FlagPreview{}, "FlagTransition": management.FlagTransition{}, "ValueChange": management.ValueChange{},
 	"ChangedFlag": management.ChangedFlag{}, "FlagChange": management.FlagChange{}, "FlagVersion": management.FlagVersion{}, "BlastRadius": management.BlastRadius{},
 	"FlagEvaluation": management.FlagEvaluation{}, "EvaluationReason": management.FlagReason{}, "MyFlag": management.MyFlag{},
@@ -136,8 +136,8 @@ var answerSchemas = map[string]any{
 	"Cohort": management.CohortView{}, "CohortPreview": management.CohortPreview{}, "MemberChange": management.MemberChange{}, "CohortUses": management.CohortUses{},
 	"CohortFlag": management.CohortFlag{}, "CohortName": management.CohortName{}, "CohortUpload": management.CohortUpload{},
 	"EarlyAccessFeature": management.EarlyAccessView{}, "Enrollments": management.Enrollments{},
-	"Person": management.PersonView{}, "FoundPersons": management.FoundPersons{}, "PersonEvents": management.PersonEvents{}, "StoredEvent": management.EventView{}, "EventList": server.EventList{},
-	"PersonCohorts": management.PersonCohorts{}, "PersonCohort": management.PersonCohort{}, "GroupType": management.GroupTypeView{}, "Group": management.GroupView{},
+	"Person": management.PersonView{}, "FoundPersons": management.FoundPersons{}, "PersonEvents": management.Results[*management.EventView]{}, "StoredEvent": management.EventView{}, "EventList": server.EventList{},
+	"PersonCohorts": management.Results[management.PersonCohort]{}, "PersonCohort": management.PersonCohort{}, "GroupType": management.GroupTypeView{}, "Group": management.GroupView{},
 	"Activity": management.ActivityView{}, "ActivityUser": management.ActivityUser{}, "ActivityDetail": management.ActivityDetail{}, "ActivityChange": management.ActivityChange{},
 
 	"Survey": survey.View{}, "SurveyFlagKey": survey.FlagKey{}, "SurveyCopies": survey.Copies{}, "SurveyCopy": survey.Copied{},

@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -27,7 +27,7 @@ type storeFlags struct {
 
 func (s *storeFlags) flags(keys, withoutKeys string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "store", Usage: "the SQLite file `STORE` (default FLAGSTAFF_STORE, or " + storage.Default + ")", Destination: &s.store},
+		&cli.StringFlag{Name: "store", Usage: "the SQLite file `STORE` (default FLAGSTAFF_STORE, or " + database.Default + ")", Destination: &s.store},
 		&cli.StringFlag{Name: "secret-key-file", Usage: "the `FILE` with the keys that encrypt secrets of the store (default FLAGSTAFF_SECRET_KEY_FILE, or " + keys + ")", Destination: &s.keys},
 		&cli.BoolFlag{Name: "without-keys", Usage: withoutKeys, Destination: &s.withoutKeys},
 	}
@@ -41,12 +41,12 @@ func (p *program) keyFile(given *storeFlags) string {
 // sqliteStore returns the file of the store.
 func (p *program) sqliteStore(given string) (string, error) {
 	store := p.store(given)
-	if err := storage.Check(store); err != nil {
+	if err := database.Check(store); err != nil {
 		return "", tool.WrongUsage("%w", err)
 	}
 	switch {
-	case storage.IsPostgres(store):
-		return "", fmt.Errorf("the store is %s, which pg_dump and pg_restore copy", storage.Name(store))
+	case database.IsPostgres(store):
+		return "", fmt.Errorf("the store is %s, which pg_dump and pg_restore copy", database.Name(store))
 	case store == sqlite.Memory:
 		return "", errors.New("the store is in memory, of which there is no copy")
 	}

@@ -192,7 +192,7 @@ func state(f *management.FlagView) string {
 }
 
 // who names a user, or says that there is none.
-func who(u *management.UserBasic) string {
+func who(u *management.Author) string {
 	if u == nil {
 		return "-"
 	}

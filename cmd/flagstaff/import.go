@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/release"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
@@ -243,13 +243,13 @@ type storeTarget struct {
 // storeTarget opens a store that a server has made. The project is named by its ID or
 // its API key, and the first one if it is not named.
 func (p *program) storeTarget(ctx context.Context, store, name string) (_ target, err error) {
-	if err := storage.Check(store); err != nil {
+	if err := database.Check(store); err != nil {
 		return nil, tool.WrongUsage("%w", err)
 	}
 	log := slog.New(slog.NewTextHandler(p.Stderr, nil))
-	opened, err := storage.Open(ctx, store, sqlstore.Options{Log: log, MustExist: true})
+	opened, err := database.Open(ctx, store, sqlstore.Options{Log: log, MustExist: true})
 	if errors.Is(err, sqlstore.ErrNoStore) {
-		return nil, fmt.Errorf("there is no store in %s: start the server on it first, or name another one with -store", storage.Name(store))
+		return nil, fmt.Errorf("there is no store in %s: start the server on it first, or name another one with -store", database.Name(store))
 	}
 	if err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (p *program) storeTarget(ctx context.Context, store, name string) (_ target
 		return nil, err
 	}
 	if len(projects) == 0 {
-		return nil, fmt.Errorf("%s has no project yet: start the server on it first", storage.Name(store))
+		return nil, fmt.Errorf("%s has no project yet: start the server on it first", database.Name(store))
 	}
 	i := 0
 	if name = strings.TrimSpace(name); name != "" {
@@ -275,7 +275,7 @@ func (p *program) storeTarget(ctx context.Context, store, name string) (_ target
 		for i := range projects {
 			known = append(known, fmt.Sprintf("%d (%s)", projects[i].ID, projects[i].Name))
 		}
-		return nil, fmt.Errorf("%s has no project with the ID or the API key of -project; it has %s", storage.Name(store), strings.Join(known, ", "))
+		return nil, fmt.Errorf("%s has no project with the ID or the API key of -project; it has %s", database.Name(store), strings.Join(known, ", "))
 	}
 	service, err := management.New(management.Config{Store: opened, Data: opened, Log: log})
 	if err != nil {

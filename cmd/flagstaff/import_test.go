@@ -13,7 +13,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 )
 
 // aProject fills the project of a server with what an export has: cohorts, a static one
@@ -102,7 +102,7 @@ made flag top
 			call{args: []string{"import", "-store", empties, "-project", "1", "-from", server.url}, env: from}.run(t).want(t,
 				outcome{0, "cohort \"Testers\": 3 members, of which 0 are new\n0 flags and 0 cohorts imported, 7 there already\n", ""})
 			call{args: []string{"import", "-store", empties, "-project", "9", file}}.run(t).want(t,
-				outcome{1, "", "flagstaff import: " + storage.Name(empties) + " has no project with the ID or the API key of -project; it has 1 (Default project)\n"})
+				outcome{1, "", "flagstaff import: " + database.Name(empties) + " has no project with the ID or the API key of -project; it has 1 (Default project)\n"})
 
 			// What cannot be taken over, and why.
 			odd := write(t, "odd.json", `{"flags":[{"id":1,"key":"base","active":true,"filters":{"groups":[{}]}},{"id":2,"key":"sp ace","active":true,"filters":{"groups":[{}]}},{"id":3,"key":"fine","active":true,"filters":{"groups":[{}]}}]}`)

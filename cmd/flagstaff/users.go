@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -129,7 +129,7 @@ func (p *program) inviteByServer(ctx context.Context, given *tool.Connection, pa
 
 // inviteByStore writes into a store, as its first owner.
 func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch management.InvitationPatch, answer *invited) (err error) {
-	if err := storage.Check(store); err != nil {
+	if err := database.Check(store); err != nil {
 		return tool.WrongUsage("%w", err)
 	}
 	appURL = cmp.Or(appURL, p.Getenv("FLAGSTAFF_APP_URL"))
@@ -138,9 +138,9 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 		return tool.WrongUsage("flag -app-url is needed, and must be an http or https URL without query and fragment: the link begins with it")
 	}
 	log := slog.New(slog.NewTextHandler(p.Stderr, nil))
-	opened, err := storage.Open(ctx, store, sqlstore.Options{Log: log, MustExist: true})
+	opened, err := database.Open(ctx, store, sqlstore.Options{Log: log, MustExist: true})
 	if errors.Is(err, sqlstore.ErrNoStore) {
-		return fmt.Errorf("there is no store in %s: name another one with -store", storage.Name(store))
+		return fmt.Errorf("there is no store in %s: name another one with -store", database.Name(store))
 	}
 	if err != nil {
 		return err
@@ -152,20 +152,20 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 	}
 	organization, principal, err := firstOwner(ctx, opened, service)
 	if err != nil {
-		return fmt.Errorf("%s: %w", storage.Name(store), err)
+		return fmt.Errorf("%s: %w", database.Name(store), err)
 	}
 	patch.ShowLink = optional.Of(true)
 	view, err := service.Invite(ctx, principal, organization.ID.String(), patch)
 	if errors.Is(err, management.ErrConflict) { // the user is a member
 		token, err := service.NewSignInLink(ctx, patch.Email.Value)
 		if errors.Is(err, management.ErrNotFound) {
-			return fmt.Errorf("%s: the account %s is not active", storage.Name(store), tool.Printable(patch.Email.Value))
+			return fmt.Errorf("%s: the account %s is not active", database.Name(store), tool.Printable(patch.Email.Value))
 		}
 		*answer = invited{Email: patch.Email.Value, Organization: organization.Name, Link: strings.TrimSuffix(appURL, "/") + "/console/join/" + token}
 		return err
 	}
 	if refused, ok := errors.AsType[*management.Error](err); ok {
-		return fmt.Errorf("%s: %s", cmp.Or(refused.Attr, storage.Name(store)), refused.Detail)
+		return fmt.Errorf("%s: %s", cmp.Or(refused.Attr, database.Name(store)), refused.Detail)
 	}
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	ada, err := accounts.Authenticate(ctx, created.PersonalKey, management.InHeader)
+	ada, err := accounts.Authenticate(ctx, created.PersonalKey, "the Authorization header")
 	if err != nil {
 		fmt.Println(err)
 		return

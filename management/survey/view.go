@@ -31,7 +31,7 @@ type View struct {
 	Conditions            json.RawMessage         `json:"conditions"`
 	Appearance            json.RawMessage         `json:"appearance"`
 	CreatedAt             time.Time               `json:"created_at"`
-	CreatedBy             *management.UserBasic   `json:"created_by"`
+	CreatedBy             *management.Author      `json:"created_by"`
 	StartDate             *time.Time              `json:"start_date"`
 	EndDate               *time.Time              `json:"end_date"`
 	Archived              bool                    `json:"archived"`
@@ -120,10 +120,10 @@ func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*managemen
 	return flags, nil
 }
 
-func newView(v *Survey, authors map[int64]*management.UserBasic, flags map[int64]*management.FeatureFlag) *View {
+func newView(v *Survey, authors map[int64]*management.Author, flags map[int64]*management.FeatureFlag) *View {
 	minimal := func(id *int64) *management.MinimalFlag {
 		if f := flags[orZero(id)]; f != nil {
-			return f.Minimal()
+			return management.NewMinimalFlag(f)
 		}
 		return nil
 	}

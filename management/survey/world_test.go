@@ -176,7 +176,7 @@ func (w *world) key(u *management.User, change func(*management.PersonalKey)) *m
 	}
 	change(k)
 	w.ok(w.store.CreateKey(w.t.Context(), k))
-	return must(w.management.Authenticate(w.t.Context(), value, management.InHeader))(w.t)
+	return must(w.management.Authenticate(w.t.Context(), value, "the Authorization header"))(w.t)
 }
 
 func scopes(s ...string) func(*management.PersonalKey) {

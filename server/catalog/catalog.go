@@ -230,15 +230,15 @@ func (c *Catalog) status(id int64) source.Status {
 	return source.Status{Origin: "store", Loaded: p.compiled, Checked: p.checked}
 }
 
-// Pinned is the function for Pinned of a management.Config: it returns the source of a
-// project's flags, nil if they come from the Store.
-func (c *Catalog) Pinned(project int64) *management.Pinned {
+// Pinned is the function for Pinned of a management.Config: it returns what a source serves
+// for a project, and where that comes from; nil if the flags come from the Store.
+func (c *Catalog) Pinned(project int64) (served *flags.Definitions, origin string) {
 	p, ok := c.pins.Load(project)
 	if !ok {
-		return nil
+		return nil, ""
 	}
 	pinned := p.(*pin)
-	return &management.Pinned{Definitions: pinned.last.Load(), Origin: pinned.loader.Status().Origin}
+	return pinned.last.Load(), pinned.loader.Status().Origin
 }
 
 // Snapshot is the function for Snapshot of a management.Config: it returns the compiled

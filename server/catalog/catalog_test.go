@@ -279,13 +279,13 @@ func TestPin(t *testing.T) {
 	if origin := w.served(w.project.APIKey).Origin(); origin != "store" {
 		t.Errorf("Origin = %q, want store", origin)
 	}
-	if pinned := w.Pinned(w.project.ID); pinned != nil {
-		t.Errorf("Pinned = %+v before Pin, want nil", pinned)
+	if served, _ := w.Pinned(w.project.ID); served != nil {
+		t.Errorf("Pinned = %+v before Pin, want nil", served)
 	}
 	loader, err := w.Pin(t.Context(), w.project.ID, source.Static{Definitions: definitions})
 	w.ok(err)
-	if pinned := w.Pinned(w.project.ID); pinned == nil || pinned.Origin != "static" || len(pinned.Definitions.Flags) != 1 {
-		t.Errorf("Pinned = %+v, want the definitions of the source", pinned)
+	if served, origin := w.Pinned(w.project.ID); served == nil || origin != "static" || len(served.Flags) != 1 {
+		t.Errorf("Pinned = %+v, %q, want the definitions of the source", served, origin)
 	}
 	if origin := w.served(w.project.APIKey).Origin(); origin != "static" {
 		t.Errorf("Origin = %q, want static", origin)

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -141,7 +140,7 @@ func publicationOf(p *project, s *stored) (server.Publication, error) {
 	}
 	for i := range s.earlyAccess {
 		f := &s.earlyAccess[i]
-		feature, err := json.Marshal(management.PublicEarlyAccessFeature(f, keys[f.Flag]))
+		feature, err := f.Public(keys[f.Flag])
 		if err != nil {
 			return out, err
 		}

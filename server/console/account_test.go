@@ -223,7 +223,7 @@ func TestKeys(t *testing.T) {
 	made := s.post("/me/keys", typed).want(200, "The key “ci”")
 	made.checkPage()
 	value := regexp.MustCompile(`value="(phx_\w+)"`).FindStringSubmatch(made.body)[1]
-	p, err := s.service.Authenticate(t.Context(), value, management.InHeader)
+	p, err := s.service.Authenticate(t.Context(), value, "the Authorization header")
 	fatal(t, err)
 	if got := strings.Join(p.Key.Scopes,
 		" "); got != "feature_flag:write cohort:read early_access_feature:read survey:read person:read group:read activity_log:read "+
@@ -245,7 +245,7 @@ func TestKeys(t *testing.T) {
 	ask.checkPage()
 	rolled := s.post(keys+"/roll", ask.form("")).want(200, "The new value of “ci”")
 	rolled.checkPage()
-	if _, err := s.service.Authenticate(t.Context(), value, management.InHeader); err == nil {
+	if _, err := s.service.Authenticate(t.Context(), value, "the Authorization header"); err == nil {
 		t.Error("the value before is still good")
 	}
 	s.post(keys+"/roll", ask.form("")).want(409, "Nothing was done.").checkPage()

@@ -114,7 +114,7 @@ func benchmarkPages(b *testing.B, database string) {
 	s, id := newLargeSite(b, database)
 	survey := "/projects/1/surveys/" + id
 	flag := s.flagPath("flag-00007")
-	found, err := s.service.ListPersons(b.Context(), s.owner, "1", management.PersonQuery{DistinctID: "person-000042"}, 1, 0)
+	found, err := s.service.ListPersons(b.Context(), s.owner, "1", management.PersonFilter{DistinctID: "person-000042"}, 1, 0)
 	fatal(b, err)
 	for _, page := range []struct{ name, path string }{
 		{"projects", "/projects"},

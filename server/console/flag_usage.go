@@ -19,7 +19,7 @@ type flagUsageView struct {
 
 // usage returns what programs have reported of a flag, nil if that is nothing.
 func (q *request) usage(f *management.FlagView, raw *flags.Filters) (*flagUsageView, error) {
-	u, err := q.c.Service.FlagUsage(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), management.FlagUsageQuery{})
+	u, err := q.c.Service.FlagUsage(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), "", "")
 	if err != nil || u.Total == 0 {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func postImport(q *request) error {
 	defer q.c.imports.leave()
 	ctx, cancel := context.WithDeadline(q.Context(), until)
 	defer cancel()
-	preview, err := q.c.Service.PreviewImport(ctx, q.by, q.ref, form.document)
+	report, preview, err := q.c.Service.PreviewImport(ctx, q.by, q.ref, form.document)
 	if err != nil {
 		return q.importRefused(err, form)
 	}
@@ -182,9 +182,9 @@ func postImport(q *request) error {
 	q.layout.Title = "Import preview"
 	v := &importCheckView{
 		Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id),
-		importReport: q.importReport(preview.ImportReport, preview),
+		importReport: q.importReport(report, preview),
 	}
-	if made := madeWords(preview.ImportReport); made != "" {
+	if made := madeWords(report); made != "" {
 		v.Label = "Import " + made
 	}
 	return q.render(http.StatusOK, "import_check", v)
@@ -233,8 +233,8 @@ func (q *request) importInto(run runID, document []byte) error {
 		return err
 	}
 	view := q.importReport(report, nil)
-	if len(report.Made.Flags)+len(report.Made.Cohorts) > 0 {
-		view.Mark = idText(report.Made.Flags) + " " + idText(report.Made.Cohorts)
+	if len(report.FlagIDs)+len(report.CohortIDs) > 0 {
+		view.Mark = idText(report.FlagIDs) + " " + idText(report.CohortIDs)
 	}
 	done, failure = &view, ""
 	return nil
@@ -388,7 +388,7 @@ func madeWords(r *management.ImportReport) string {
 }
 
 // importReport says in words what an import has done or, if there is a preview, would do.
-func (q *request) importReport(r *management.ImportReport, preview *management.ImportPreview) importReport {
+func (q *request) importReport(r *management.ImportReport, preview *management.FlagPreview) importReport {
 	done := preview == nil
 	would := func(did, would string) string {
 		if done {
@@ -421,7 +421,7 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 	gets := make(map[string]string)
 	if preview != nil && len(r.Active) > 0 {
 		v.Who = q.importedFor(preview)
-		for _, f := range preview.ByFlag {
+		for _, f := range preview.OtherFlags {
 			gets[f.Key] = "for " + count(f.Changed, "person", "persons")
 		}
 	}
@@ -462,7 +462,7 @@ func (q *request) importReport(r *management.ImportReport, preview *management.I
 }
 
 // importedFor says who would get the new flags that are on.
-func (q *request) importedFor(p *management.ImportPreview) string {
+func (q *request) importedFor(p *management.FlagPreview) string {
 	if p.Subjects == 0 {
 		return "No persons have been seen yet, so the impact of the new flags is not known."
 	}

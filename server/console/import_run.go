@@ -266,14 +266,12 @@ func stepsOf(run *importRun) (steps []importStep) {
 // undoImport deletes what an import has made, all of it or nothing.
 func undoImport(q *request, u undo) (string, undo, error) {
 	list, cohorts, _ := strings.Cut(u.Mark, " ")
-	var made management.ImportedIDs
-	var err, err2 error
-	made.Flags, err = readIDs(list)
-	made.Cohorts, err2 = readIDs(cohorts)
-	if err != nil || err2 != nil || len(made.Flags)+len(made.Cohorts) == 0 {
+	flagIDs, err := readIDs(list)
+	cohortIDs, err2 := readIDs(cohorts)
+	if err != nil || err2 != nil || len(flagIDs)+len(cohortIDs) == 0 {
 		return "", undo{}, errForm
 	}
-	err = q.c.Service.UndoImport(q.Context(), q.by, q.ref, made)
+	err = q.c.Service.UndoImport(q.Context(), q.by, q.ref, flagIDs, cohortIDs)
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrConflict) {
 		return "", undo{}, failed(http.StatusConflict, errUndo.title, "Nothing was changed. "+e.Text())
 	}

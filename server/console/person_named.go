@@ -44,7 +44,7 @@ func (q *request) namedPerson(text string) (*management.PersonView, *personChoic
 		}
 		choice.Others = append(choice.Others, n)
 	}
-	if len(found.Others) == management.MaxNamesakes {
+	if found.More {
 		choice.Words += " There may be more: type more of the name."
 	}
 	return nil, choice, nil

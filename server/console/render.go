@@ -189,7 +189,7 @@ func span(d time.Duration) string {
 // nameOf returns how a user is called.
 func nameOf(u *management.User) string { return fullName(u.FirstName, u.LastName, u.Email) }
 
-func authorName(u *management.UserBasic) string {
+func authorName(u *management.Author) string {
 	if u == nil {
 		return "the system"
 	}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/mail"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -35,7 +35,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 	c := management.Config{
 		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
 		Retain: s.retain.duration(), SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
-		DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
+		DeleteStrict: s.deleteUsers.value == "strict", DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
 		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Snapshot: projects.Snapshot, Log: log,
 	}
@@ -44,9 +44,6 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 		c.Mutations = management.MutationsStepUp
 	case "off":
 		c.Mutations = management.MutationsOff
-	}
-	if s.deleteUsers.value == "strict" {
-		c.Delete = management.DeleteStrict
 	}
 	accounts, err := management.New(c)
 	if err != nil {
@@ -103,7 +100,7 @@ func (s *settings) keyFile() (path string, own bool) {
 	switch {
 	case s.secretKeyFile != "":
 		return s.secretKeyFile, false
-	case s.store == sqlite.Memory, storage.IsPostgres(s.store):
+	case s.store == sqlite.Memory, database.IsPostgres(s.store):
 		return "", false
 	}
 	return s.store + keyfile.Suffix, true
@@ -164,7 +161,7 @@ func (s *settings) unreadable(ctx context.Context, store management.SealedStore,
 	path, _ := s.keyFile()
 	where := "with none of the keys in " + path
 	switch {
-	case path == "" && storage.IsPostgres(s.store):
+	case path == "" && database.IsPostgres(s.store):
 		where = "with keys, but there is no -secret-key-file"
 	case len(keys) == 0:
 		where = fmt.Sprintf("with the keys in %s, which does not exist", path)

@@ -157,7 +157,7 @@ var caseRows = []accountRow{
 		if user := staff.call(t, "PATCH /api/users/"+a.UUID.String()+"/", `{"is_staff":true}`).ok(t); user["is_staff"] != true {
 			t.Errorf("user %v", user)
 		}
-		s.mail.await(t, a.Email, management.KindStaffChanged, 1)
+		s.mail.await(t, a.Email, "staff_changed", 1)
 		if s.as(a).me(t)["is_staff"] != true {
 			t.Error("the user is not staff")
 		}
@@ -214,7 +214,7 @@ var caseRows = []accountRow{
 		if user["has_password"] != true {
 			t.Errorf("user %v", user)
 		}
-		s.mail.await(t, a.Email, management.KindPasswordChanged, 1)
+		s.mail.await(t, a.Email, "password_changed", 1)
 		s.as(a).patch(t, members("password", a.password, "current_password", a.password)).fails(t, 400, "incorrect_password", "current_password")
 		s.as(a).patch(t, members("password", a.password, "current_password", fresh)).ok(t)
 
@@ -253,7 +253,7 @@ var caseRows = []accountRow{
 			t.Errorf("exit code %d", code)
 		}
 		list := own.mail.all(t)
-		if len(list) != 1 || list[0].to != email || list[0].kind != management.KindVerification {
+		if len(list) != 1 || list[0].to != email || list[0].kind != "email_verification" {
 			t.Fatalf("letters %v, want one to the new address", list)
 		}
 		body := s.proof(t, list[0])
@@ -265,7 +265,7 @@ var caseRows = []accountRow{
 		if user["email"] != email || user["pending_email"] != nil || user["is_email_verified"] != true {
 			t.Errorf("user %v", user)
 		}
-		for address, kind := range map[string]string{a.Email: management.KindEmailChangedOld, email: management.KindEmailChangedNew} {
+		for address, kind := range map[string]string{a.Email: "email_changed_old", email: "email_changed_new"} {
 			if l := s.mail.await(t, address, kind, 1); !strings.Contains(l.text, a.Email) || !strings.Contains(l.text, email) {
 				t.Errorf("letter %q", l.text)
 			}
@@ -301,7 +301,7 @@ var caseRows = []accountRow{
 	{"link", "of a mail, opened in a browser", func(t *testing.T, s *site) {
 		a := s.account(t)
 		s.as(a).patch(t, members("email", "new-"+a.Email)).ok(t)
-		l := s.mail.await(t, "new-"+a.Email, management.KindVerification, 1)
+		l := s.mail.await(t, "new-"+a.Email, "email_verification", 1)
 		s.proof(t, l)
 		link := strings.TrimPrefix(strings.TrimSpace(verificationLink.FindString(l.text)), s.url)
 		open := func(method string, status int) {
@@ -526,7 +526,7 @@ func lifeOfAuthenticator(t *testing.T, s *site) {
 	check(me.call(t, "POST /api/users/@me/two_factor_disable/", ""), success)
 	status(false)
 	me.call(t, "POST /api/users/@me/two_factor_validate/", `{"token":"000000"}`).fails(t, 400, "setup_expired", "") // the pending secret is gone, too
-	for _, kind := range []string{management.KindTwoFactorOn, management.KindBackupCodes, management.KindTwoFactorOff} {
+	for _, kind := range []string{"two_factor_on", "backup_codes_replaced", "two_factor_off"} {
 		s.mail.await(t, a.Email, kind, 1)
 	}
 }

@@ -205,7 +205,7 @@ var emailErrorRows = []accountRow{
 		}
 		want := map[string]int{}
 		for _, address := range []string{old.Email, unverified.Email, "new-" + pending.Email} {
-			want[address+" "+management.KindVerification] = 1
+			want[address+" "+"email_verification"] = 1
 		}
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("letters (-want +got):\n%s", diff)
@@ -269,7 +269,7 @@ var emailErrorRows = []accountRow{
 		ask := func(n int) (proof, code string) {
 			t.Helper()
 			own.stranger().call(t, "POST /api/users/request_email_verification/", members("uuid", a.UUID)).ok(t)
-			l := own.mail.await(t, a.Email, management.KindVerification, n)
+			l := own.mail.await(t, a.Email, "email_verification", n)
 			m := verificationCode.FindStringSubmatch(l.text)
 			if m == nil {
 				t.Fatalf("no code in %q", l.text)

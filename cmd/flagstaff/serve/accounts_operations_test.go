@@ -172,7 +172,7 @@ func (s *site) invite(t *testing.T, a *account) (id, token string) {
 	t.Helper()
 	address := fmt.Sprintf("guest%d@example.com", names.Add(1))
 	r := s.as(a).call(t, "POST /api/organizations/"+a.organization.ID.String()+"/invites/", members("target_email", address)).ok(t)
-	m := invitationLink.FindStringSubmatch(s.mail.await(t, address, management.KindInvitation, 1).text)
+	m := invitationLink.FindStringSubmatch(s.mail.await(t, address, "invitation", 1).text)
 	if m == nil {
 		t.Fatal("no link")
 	}
@@ -184,7 +184,7 @@ func (s *site) invite(t *testing.T, a *account) (id, token string) {
 func (s *site) reset(t *testing.T, a *account) string {
 	t.Helper()
 	s.stranger().call(t, "POST /api/password_reset/", members("email", a.Email)).ok(t)
-	m := resetLink.FindStringSubmatch(s.mail.await(t, a.Email, management.KindPasswordReset, 1).text)
+	m := resetLink.FindStringSubmatch(s.mail.await(t, a.Email, "password_reset", 1).text)
 	if m == nil {
 		t.Fatal("no link")
 	}

@@ -431,15 +431,15 @@ func accountsAreLogged(t *testing.T, s *site) {
 	}
 
 	for _, kind := range []string{
-		management.KindTwoFactorOn, management.KindBackupCodes, management.KindTwoFactorOff, management.KindPasswordChanged,
-		management.KindStaffChanged, management.KindKeyCreated, management.KindKeyRolled, management.KindKeyDeleted, management.KindEmailChangedOld,
+		"two_factor_on", "backup_codes_replaced", "two_factor_off", "password_changed",
+		"staff_changed", "personal_api_key_created", "personal_api_key_rolled", "personal_api_key_deleted", "email_changed_old",
 	} {
 		l := s.mail.await(t, a.Email, kind, 1)
 		if m := printedKey.FindString(l.text); m != "" || strings.Contains(l.text, "pw-") {
 			t.Errorf("a letter has a secret: %s", l.text)
 		}
 	}
-	s.mail.await(t, "new-"+a.Email, management.KindEmailChangedNew, 1)
+	s.mail.await(t, "new-"+a.Email, "email_changed_new", 1)
 }
 
 func originsAreRefused(t *testing.T, s *site) {
@@ -658,7 +658,7 @@ func stepUp(t *testing.T, s *site) {
 		me.call(t, codes, "", "X-2FA-Token", used).fails(t, 403, refused, "") // again
 		setFailures(t, own, a, 0)
 		me.patch(t, members("email", "new-"+a.Email), "X-2FA-Token", strings.ToUpper(list[0][:4]+"-"+list[0][4:])).ok(t)
-		own.mail.await(t, a.Email, management.KindBackupCodeUsed, 1)
+		own.mail.await(t, a.Email, "backup_code_used", 1)
 		me.patch(t, members("email", "newer-"+a.Email), "X-2FA-Token", list[0]).fails(t, 403, refused, "") // again
 		setFailures(t, own, a, 0)
 		me.call(t, disable, "", "X-2FA-Token", device.code(t)).ok(t)

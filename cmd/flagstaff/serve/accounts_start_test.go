@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
@@ -100,7 +100,7 @@ func TestOwnerOfOldStore(t *testing.T) {
 			t.Parallel()
 			path := open(t)
 			db, err := sqlite.Open(t.Context(), path, uncached)
-			if storage.IsPostgres(path) {
+			if database.IsPostgres(path) {
 				db, err = postgres.Open(t.Context(), path, uncached)
 			}
 			if err != nil {
@@ -276,7 +276,7 @@ func TestLostKeyFile(t *testing.T) {
 			}
 			own := store + ".key" // for SQLite
 			key := []string{"-secret-key-file", file}
-			if !storage.IsPostgres(store) {
+			if !database.IsPostgres(store) {
 				key, file = nil, own
 			}
 			d := emptyStore(t, store)
@@ -304,7 +304,7 @@ func TestLostKeyFile(t *testing.T) {
 			if err := os.Rename(file, lost); err != nil {
 				t.Fatal(err)
 			}
-			if storage.IsPostgres(store) {
+			if database.IsPostgres(store) {
 				refused("with keys, but there is no -secret-key-file")
 			} else {
 				refused("with the keys in " + file + ", which does not exist")
@@ -663,7 +663,7 @@ func TestSMTPFails(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	log := s.stderr.await(t, `level=ERROR[^\n]*mail is not sent[^\n]*`)[0]
-	if !strings.Contains(log, management.KindVerification) || strings.Contains(log, "verify_email") {
+	if !strings.Contains(log, "email_verification") || strings.Contains(log, "verify_email") {
 		t.Errorf("log %s", log)
 	}
 }

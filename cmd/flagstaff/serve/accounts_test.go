@@ -639,7 +639,7 @@ func (s *site) proof(t *testing.T, l letter) string {
 // body that confirms it.
 func (s *site) verification(t *testing.T, address string, n int) string {
 	t.Helper()
-	return s.proof(t, s.mail.await(t, address, management.KindVerification, n))
+	return s.proof(t, s.mail.await(t, address, "email_verification", n))
 }
 
 // verify confirms an address, as its owner does by opening a link.

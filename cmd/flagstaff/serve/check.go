@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/geoip"
@@ -239,7 +239,7 @@ func (s *settings) lookAtMail(ctx context.Context) (text string, err error) {
 
 // checkOwner looks whether a first start could make the owner, by making one in memory.
 func (s *settings) checkOwner(ctx context.Context, c *checking) {
-	store, err := storage.Open(ctx, sqlite.Memory, sqlstore.Options{})
+	store, err := database.Open(ctx, sqlite.Memory, sqlstore.Options{})
 	if err == nil {
 		_, err = management.Bootstrap(ctx, store, management.First{Owner: s.adminEmail})
 		err = errors.Join(err, store.Close())
@@ -258,7 +258,7 @@ func (s *settings) checkStore(ctx context.Context, c *checking, keys [][]byte, h
 		c.ok("store", "in memory")
 		return
 	}
-	state, err := storage.Inspect(ctx, s.store)
+	state, err := database.Inspect(ctx, s.store)
 	switch {
 	case errors.Is(err, sqlstore.ErrNoStore):
 		s.checkNewStore(c)
@@ -299,7 +299,7 @@ func (s *settings) checkStore(ctx context.Context, c *checking, keys [][]byte, h
 
 // checkNewStore looks whether a first start can make the store.
 func (s *settings) checkNewStore(c *checking) {
-	if !storage.IsPostgres(s.store) {
+	if !database.IsPostgres(s.store) {
 		if err := checkNewFile(s.store, filepath.Dir(s.store)); err != nil {
 			c.fail("store", err)
 			return

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -139,7 +139,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.StringVar(&s.tlsCert, "tls-cert", "", "answer over TLS with the certificate chain in `FILE` (PEM), also by HTTP/2; a change is live within two seconds")
 	set.StringVar(&s.tlsKey, "tls-key", "", "`FILE` with the key of -tls-cert (PEM)")
 	set.Var(&s.maxConnections, "max-connections", "connections `N` that the server has at once; further ones are answered 503 once all are busy (default: one for 128 KiB of the memory limit of the process, and no more than its limit of open files leaves)")
-	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+storage.Default+"\", with -demo memory)")
+	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+database.Default+"\", with -demo memory)")
 	set.StringVar(&s.stream.url, "stream", "", "write events to NATS JetStream at `URL`, nats://USER:PASSWORD@HOST:PORT or tls://…, several comma-separated; they are stored from there, so that clients are answered while the store is slow or down")
 	set.BoolVar(&s.stream.consume, "stream-consume", true, "with -stream, also store the events of the stream; one server of all that do so works at a time, the others stand by. With false at least one other server on the same PostgreSQL store must")
 	set.Var(&s.stream.replicas, "stream-replicas", "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
@@ -310,12 +310,12 @@ func (s *settings) check() (errs []error) {
 		fail(fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr))
 	}
 	if s.store == "" {
-		s.store = storage.Default
+		s.store = database.Default
 		if s.demo {
 			s.store = sqlite.Memory
 		}
 	}
-	fail(storage.Check(s.store))
+	fail(database.Check(s.store))
 	if name := s.command(); name != "" && s.store == sqlite.Memory {
 		fail(fmt.Errorf("flag -%s needs a -store that lasts: what is in memory is gone when it exits", name))
 	}

@@ -122,7 +122,7 @@ func servedOf(projects *server.Registry, ready *readiness) func(context.Context,
 
 // linkConsole prints a link that signs the owner of the demo in.
 func (s *settings) linkConsole(ctx context.Context, w io.Writer, url string, accounts *management.Service) error {
-	principal, err := accounts.Authenticate(ctx, demoPersonal, management.InHeader)
+	principal, err := accounts.Authenticate(ctx, demoPersonal, "the Authorization header")
 	if errors.Is(err, management.ErrUnauthenticated) {
 		return nil // the store was made with other keys
 	}

@@ -248,7 +248,7 @@ const (
 // welcome prints the keys of the demo, and what can be tried with them. It prints
 // nothing if the store was made with other keys.
 func (s *settings) welcome(ctx context.Context, w io.Writer, url string, accounts *management.Service) error {
-	if _, err := accounts.Authenticate(ctx, demoPersonal, management.InHeader); err != nil {
+	if _, err := accounts.Authenticate(ctx, demoPersonal, "the Authorization header"); err != nil {
 		if errors.Is(err, management.ErrUnauthenticated) {
 			return nil
 		}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
@@ -44,7 +44,7 @@ func (s *settings) checkFirstKeys(ctx context.Context) error {
 		return nil
 	}
 	if s.store != sqlite.Memory {
-		if state, err := storage.Inspect(ctx, s.store); !errors.Is(err, sqlstore.ErrNoStore) && (err != nil || len(state.ProjectKeys) > 0) {
+		if state, err := database.Inspect(ctx, s.store); !errors.Is(err, sqlstore.ErrNoStore) && (err != nil || len(state.ProjectKeys) > 0) {
 			return nil // no first start, or none at all, as opening the store says
 		}
 	}

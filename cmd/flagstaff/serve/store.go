@@ -10,7 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
@@ -27,11 +27,11 @@ func (s *settings) openExisting(ctx context.Context, log *slog.Logger) (sqlstore
 
 // open opens the store of -store, and makes it if it does not exist.
 func (s *settings) open(ctx context.Context, o sqlstore.Options) (sqlstore.Storage, error) {
-	return storage.Open(ctx, s.store, o)
+	return database.Open(ctx, s.store, o)
 }
 
 // storeName returns the name of the store without secrets.
-func (s *settings) storeName() string { return storage.Name(s.store) }
+func (s *settings) storeName() string { return database.Name(s.store) }
 
 // bootstrap prepares an empty store, and prints the keys, and the link by which the owner
 // enters the console, or writes them to the file of -first-keys.

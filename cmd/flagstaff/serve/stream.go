@@ -15,7 +15,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
@@ -37,7 +37,7 @@ func (s *settings) checkStream() error {
 		return errors.New("flag -stream-replay needs a -stream")
 	case c.url == "" && !c.consume:
 		return errors.New("flag -stream-consume=false needs a -stream")
-	case c.url != "" && !c.consume && !c.replay && !storage.IsPostgres(s.store):
+	case c.url != "" && !c.consume && !c.replay && !database.IsPostgres(s.store):
 		return errors.New("flag -stream-consume=false needs a -store that another server fills: postgres://…")
 	case c.url == "":
 		return nil

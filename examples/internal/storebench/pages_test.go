@@ -87,7 +87,7 @@ func benchPages(b *testing.B, name string, db sqlstore.Storage, err error, raw *
 		return total, err
 	})
 	benchPage(b, "shown/"+name, activeUsers, users, func(offset int) (int, error) {
-		list, err := service.ListUsers(b.Context(), staff, management.UserQuery{}, pageSize, offset)
+		list, err := service.ListUsers(b.Context(), staff, management.UserFilter{}, pageSize, offset)
 		if err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-package storage_test
+package database_test
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 )
 
 func Example() {
-	fmt.Println(storage.Check("mysql://flags"))
-	fmt.Println(storage.Name("postgres://ada:secret@db.example/flags"))
+	fmt.Println(database.Check("mysql://flags"))
+	fmt.Println(database.Name("postgres://ada:secret@db.example/flags"))
 	// Output:
 	// invalid value for flag -store: there are no stores of the kind "mysql"; want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE
 	// PostgreSQL at db.example/flags
@@ -27,7 +27,7 @@ func TestName(t *testing.T) {
 		"postgres://u:s3cret@h:port/db":    "PostgreSQL",
 		"postgres://u:s3cret\x7f@h/secret": "PostgreSQL",
 	} {
-		if diff := cmp.Diff(want, storage.Name(store)); diff != "" {
+		if diff := cmp.Diff(want, database.Name(store)); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", store, diff)
 		}
 	}

@@ -1,3 +1,0 @@
-// Package storage opens the store that a setting or a flag names: an SQLite file, or
-// PostgreSQL.
-package storage
