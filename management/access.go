@@ -11,12 +11,13 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/keykind"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A ProjectAccess is a project that a Principal may use.
 type ProjectAccess struct {
-	Project      *Project
-	Organization *Organization
+	Project      *storage.Project
+	Organization *storage.Organization
 	Level        int // of the user in the organization
 }
 
@@ -89,7 +90,7 @@ func (s *Service) capturedAt(ctx context.Context, p *Principal, ref string, scop
 // organizationByRef returns the organization that a path names by its ID or as
 // @current, and the level of the Principal's user in it. An organization of which
 // the user is not a member does not exist for the Principal.
-func (w *work) organizationByRef(ctx context.Context, ref string, need int, scopes ...Scope) (*Organization, int, error) {
+func (w *work) organizationByRef(ctx context.Context, ref string, need int, scopes ...Scope) (*storage.Organization, int, error) {
 	p := w.by
 	if err := cmp.Or(p.everywhere(), p.Require(scopes...)); err != nil {
 		return nil, 0, err
@@ -129,7 +130,7 @@ func (w *work) organizationByRef(ctx context.Context, ref string, need int, scop
 
 // admittingOrganizations returns the organizations of the Principal's user that
 // admit the Principal, in order of creation, and the user's level in each.
-func (w *work) admittingOrganizations(ctx context.Context) ([]Organization, map[uuid.UUID]int, error) {
+func (w *work) admittingOrganizations(ctx context.Context) ([]storage.Organization, map[uuid.UUID]int, error) {
 	memberships, err := w.store.MembershipsOf(ctx, []int64{w.by.User.ID})
 	if err != nil {
 		return nil, nil, err
@@ -144,12 +145,12 @@ func (w *work) admittingOrganizations(ctx context.Context) ([]Organization, map[
 	if err != nil {
 		return nil, nil, err
 	}
-	return slices.DeleteFunc(all, func(o Organization) bool { return w.by.in(&o, levels[o.ID]) != nil }), levels, nil
+	return slices.DeleteFunc(all, func(o storage.Organization) bool { return w.by.in(&o, levels[o.ID]) != nil }), levels, nil
 }
 
 // userByRef returns the user that a path names by a UUID or as @me, if the
 // Principal may touch it (management.md §1.6).
-func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
+func (w *work) userByRef(ctx context.Context, ref string) (*storage.User, error) {
 	id := w.by.User.UUID
 	if ref != "@me" {
 		var err error
@@ -173,7 +174,7 @@ func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
 }
 
 // ownUser is userByRef for what only the user may do, and staff may not.
-func (w *work) ownUser(ctx context.Context, ref string) (*User, error) {
+func (w *work) ownUser(ctx context.Context, ref string) (*storage.User, error) {
 	u, err := w.userByRef(ctx, ref)
 	if err == nil && u.ID != w.by.User.ID {
 		return nil, plainForbidden
@@ -182,7 +183,7 @@ func (w *work) ownUser(ctx context.Context, ref string) (*User, error) {
 }
 
 // activeUser returns the Principal's user as it is stored now.
-func (w *work) activeUser(ctx context.Context) (*User, error) {
+func (w *work) activeUser(ctx context.Context) (*storage.User, error) {
 	u, err := w.store.User(ctx, w.by.User.ID)
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
 		return nil, plainNotFound
@@ -192,7 +193,7 @@ func (w *work) activeUser(ctx context.Context) (*User, error) {
 
 // DefinitionsAccess is a project whose definitions may be read, and by whom.
 type DefinitionsAccess struct {
-	Project *Project
+	Project *storage.Project
 
 	// Principal is nil if the key is the project's secret key.
 	Principal *Principal
@@ -240,7 +241,7 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 
 // namesProject reports whether a project is the one that ref names, or else an API
 // key.
-func namesProject(p *Project, ref, apiKey string) bool {
+func namesProject(p *storage.Project, ref, apiKey string) bool {
 	if ref == "" || ref == "@current" {
 		return apiKey == "" || apiKey == p.APIKey
 	}
@@ -272,12 +273,12 @@ func (s *Service) ProjectRef(ctx context.Context, by *Principal, ref, apiKey str
 }
 
 // projectBySecret returns the project with a secret key.
-func (s *Service) projectBySecret(ctx context.Context, key string) (*Project, error) {
+func (s *Service) projectBySecret(ctx context.Context, key string) (*storage.Project, error) {
 	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Secret API token is invalid."}
 	if len(key) > maxKeyLength {
 		return nil, wrong
 	}
-	p, err := s.c.Store.ProjectBySecret(ctx, HashKey(key))
+	p, err := s.c.Store.ProjectBySecret(ctx, storage.HashKey(key))
 	if errors.Is(err, ErrNotFound) {
 		return nil, wrong
 	}

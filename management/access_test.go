@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // The order of management.md §1.5: each key fails at one more step than the one
@@ -15,7 +16,7 @@ func TestAccessOrder(t *testing.T) {
 	w := newWorld(t)
 	// Ada is a member of Umbra, which forbids keys to its members. Secret is
 	// nothing to her.
-	w.join(w.ada, w.umbra, management.LevelMember, nil)
+	w.join(w.ada, w.umbra, storage.LevelMember, nil)
 	w.umbra.MembersCanUseKeys = false
 	w.ok(w.store.UpdateOrganization(t.Context(), w.umbra))
 	secret := w.organization("Secret")
@@ -30,20 +31,20 @@ func TestAccessOrder(t *testing.T) {
 	read := scopes("survey:read")
 	for _, tt := range []struct {
 		name string
-		key  []func(*management.PersonalKey)
+		key  []func(*storage.PersonalKey)
 		ref  int64
 		want string // the detail
 	}{
-		{"unknown project", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, 99, missing},
-		{"another project", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, w.shop.ID, fmt.Sprintf(elsewhere, w.shop.ID)},
-		{"another project of others", []func(*management.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, plans.ID, missing},
-		{"another organization", []func(*management.PersonalKey){read, onlyOrganizations(w.acme)}, w.shop.ID, fmt.Sprintf(otherCompany, w.umbra.ID)},
-		{"another organization of others", []func(*management.PersonalKey){read, onlyOrganizations(w.acme)}, plans.ID, missing},
-		{"no keys there", []func(*management.PersonalKey){read, onlyProjects(w.shop), onlyOrganizations(w.umbra)}, w.shop.ID, fmt.Sprintf(noKeys, w.umbra.ID)},
-		{"no scope", []func(*management.PersonalKey){read}, w.web.ID, noScope},
-		{"no scope, and no member", []func(*management.PersonalKey){read}, plans.ID, missing},
+		{"unknown project", []func(*storage.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, 99, missing},
+		{"another project", []func(*storage.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, w.shop.ID, fmt.Sprintf(elsewhere, w.shop.ID)},
+		{"another project of others", []func(*storage.PersonalKey){read, onlyProjects(w.web), onlyOrganizations(w.acme)}, plans.ID, missing},
+		{"another organization", []func(*storage.PersonalKey){read, onlyOrganizations(w.acme)}, w.shop.ID, fmt.Sprintf(otherCompany, w.umbra.ID)},
+		{"another organization of others", []func(*storage.PersonalKey){read, onlyOrganizations(w.acme)}, plans.ID, missing},
+		{"no keys there", []func(*storage.PersonalKey){read, onlyProjects(w.shop), onlyOrganizations(w.umbra)}, w.shop.ID, fmt.Sprintf(noKeys, w.umbra.ID)},
+		{"no scope", []func(*storage.PersonalKey){read}, w.web.ID, noScope},
+		{"no scope, and no member", []func(*storage.PersonalKey){read}, plans.ID, missing},
 		{"no member", nil, plans.ID, missing},
-		{"all is well", []func(*management.PersonalKey){scopes("survey:write"), onlyProjects(w.web), onlyOrganizations(w.acme)}, w.web.ID, ""},
+		{"all is well", []func(*storage.PersonalKey){scopes("survey:write"), onlyProjects(w.web), onlyOrganizations(w.acme)}, w.web.ID, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := w.Access(t.Context(), w.key(w.ada, tt.key...), strconv.FormatInt(tt.ref, 10), "survey:write")
@@ -64,7 +65,7 @@ func TestAccess(t *testing.T) {
 	w := newWorld(t)
 	for _, tt := range []struct {
 		name, ref string
-		who       *management.User
+		who       *storage.User
 		want      string // project, organization and level, or what is wrong
 	}{
 		{"owner", "1", w.ada, "Web Acme 15"},
@@ -127,7 +128,7 @@ func TestRuling104ForeignProjects(t *testing.T) {
 
 func TestRequire(t *testing.T) {
 	key := func(list ...string) *management.Principal {
-		return &management.Principal{Key: &management.PersonalKey{Scopes: list}}
+		return &management.Principal{Key: &storage.PersonalKey{Scopes: list}}
 	}
 	for _, tt := range []struct {
 		name string

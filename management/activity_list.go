@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // MaxActivities is how many entries a page of the activity log has.
@@ -20,7 +21,7 @@ const MaxActivities = 100
 // An ActivityQuery selects entries of a project's activity log.
 type ActivityQuery struct {
 	Scope  string // the kind of thing that entries are about, such as Survey; "": any
-	ItemID string // ID of the thing, or the key of a FeatureFlag; "": any
+	ItemID string // ID of the thing, or the key of a storage.Flag; "": any
 	User   string // the ID of the user who did it, or "system"; "": anybody
 	Since  string // a time, or a day in the time zone of the project, which belongs to the list; "": from the beginning
 	Until  string // in the same way; "": up to now
@@ -103,7 +104,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 			return nil, err
 		}
 	}
-	f := ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID, System: q.User == "system", Name: q.Name, Text: q.Search}
+	f := storage.ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID, System: q.User == "system", Name: q.Name, Text: q.Search}
 	zone, err := time.LoadLocation(w.at.Project.Timezone)
 	if err != nil { // of what was checked when it was set
 		return nil, err
@@ -141,7 +142,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	return &Page[ActivityView]{total, views}, err
 }
 
-func (w *work) activityViews(ctx context.Context, list []Activity) ([]ActivityView, error) {
+func (w *work) activityViews(ctx context.Context, list []storage.Activity) ([]ActivityView, error) {
 	var ids []int64
 	for i := range list {
 		if list[i].User != nil {

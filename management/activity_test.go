@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // What each method writes into the activity log.
@@ -89,7 +90,7 @@ func TestNoActivityWithoutChange(t *testing.T) {
 	must(w.patch(w.as(w.ada), "@me", `{"first_name":" Ada ","theme_mode":"dark","events_column_config":{ "active": ["a"] },"set_current_team":1,`+
 		`"email":"ADA@example.com","notification_settings":{"plugin_disabled":false},"hedgehog_config":null}`))(t)
 	must(w.SetHedgehog(t.Context(), w.as(w.ada), "@me", json.RawMessage("null")))(t)
-	must(w.UpdateMember(t.Context(), w.as(w.ada), w.acme.ID.String(), w.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(management.LevelMember)}))(t)
+	must(w.UpdateMember(t.Context(), w.as(w.ada), w.acme.ID.String(), w.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(storage.LevelMember)}))(t)
 	w.checkUnchanged("nothing new", before)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // ApplyOptions say how a document is applied.
@@ -99,15 +100,15 @@ type applying struct {
 	faulty   map[string]bool // keys of flags of the file that have a problem
 
 	at       map[string]int // index in set.flags of the flags that the project had, by key
-	features map[int64]EarlyAccessFeature
+	features map[int64]storage.EarlyAccessFeature
 	cohorts  int            // how many the project had: the first ones of set.cohorts
 	taken    map[int64]bool // IDs of cohorts of the project that the file has
 }
 
 // A appliedFlag is a flag before and after it was made, changed or archived.
 type appliedFlag struct {
-	before *FeatureFlag // nil if it was made
-	after  *FeatureFlag
+	before *storage.Flag // nil if it was made
+	after  *storage.Flag
 	action string
 }
 
@@ -115,7 +116,7 @@ type appliedFlag struct {
 func (w *work) startApplying(ctx context.Context, set *definitionSet, o ApplyOptions) (*applying, error) {
 	a := &applying{
 		ApplyOptions: o, etag: set.etag(), changes: []DefinitionChange{}, faulty: make(map[string]bool),
-		at: make(map[string]int), features: make(map[int64]EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
+		at: make(map[string]int), features: make(map[int64]storage.EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
 	}
 	if o.IfMatch != nil && *o.IfMatch != a.etag {
 		return nil, &Error{
@@ -149,14 +150,14 @@ func (d *definitionSet) etag() string {
 
 // cohortNamed returns the cohort of the project with the name of one that was made of the
 // file's, nil if there is none. The error says why that cannot be told.
-func (i *importer) cohortNamed(made *Cohort) (*Cohort, error) {
+func (i *importer) cohortNamed(made *storage.Cohort) (*storage.Cohort, error) {
 	inFile := 0
 	for n := range i.file.cohorts {
 		if c := &i.file.cohorts[n]; !c.Deleted && c.name() == made.Name {
 			inFile++
 		}
 	}
-	var here []*Cohort
+	var here []*storage.Cohort
 	for n := range i.set.cohorts[:i.apply.cohorts] {
 		if c := &i.set.cohorts[n]; c.Name == made.Name {
 			here = append(here, c)
@@ -175,7 +176,7 @@ func (i *importer) cohortNamed(made *Cohort) (*Cohort, error) {
 }
 
 // changeCohort makes a cohort of the project what the file says.
-func (i *importer) changeCohort(ctx context.Context, there, made *Cohort) error {
+func (i *importer) changeCohort(ctx context.Context, there, made *storage.Cohort) error {
 	i.apply.taken[there.ID] = true
 	before, is := *there, *there
 	is.Description, is.Criteria = made.Description, made.Criteria
@@ -192,14 +193,14 @@ func (i *importer) changeCohort(ctx context.Context, there, made *Cohort) error 
 }
 
 // cohortChanged notes a change of a cohort.
-func (a *applying) cohortChanged(before, after *Cohort, action string) {
+func (a *applying) cohortChanged(before, after *storage.Cohort, action string) {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(after, nil))
 	a.changes = append(a.changes, DefinitionChange{Kind: "cohort", Name: after.Name, Action: action, Changes: inFull(changes)})
 }
 
 // replace gives a flag that was made of the file's what the project's flag has and a file
 // does not say. An early access feature decides whether its flag is open for enrolment.
-func (i *importer) replace(there, made *FeatureFlag, f *importedFlag) {
+func (i *importer) replace(there, made *storage.Flag, f *importedFlag) {
 	made.ID, made.Kind, made.Version, made.EncryptedPayloads = there.ID, there.Kind, there.Version, there.EncryptedPayloads
 	made.LastCalled, made.CreatedBy, made.Created = there.LastCalled, there.CreatedBy, there.Created
 	if f.HasExperiment == nil && f.ExperimentSet == nil {
@@ -212,9 +213,9 @@ func (i *importer) replace(there, made *FeatureFlag, f *importedFlag) {
 }
 
 // mayApply returns an error if no document may change a flag.
-func mayApply(f *FeatureFlag) error {
+func mayApply(f *storage.Flag) error {
 	switch {
-	case f.Kind != FlagOrdinary:
+	case f.Kind != storage.FlagOrdinary:
 		return errSurveyFlag
 	case f.EncryptedPayloads:
 		return missing("the project keeps the payloads of this flag encrypted, which a document cannot do: leave the flag out of it")
@@ -223,11 +224,11 @@ func mayApply(f *FeatureFlag) error {
 }
 
 // changeFlags stores flags in place of the ones that the project has, and logs that.
-func (i *importer) changeFlags(ctx context.Context, action string, list []*FeatureFlag) error {
+func (i *importer) changeFlags(ctx context.Context, action string, list []*storage.Flag) error {
 	if len(list) == 0 {
 		return nil
 	}
-	var log []Activity
+	var log []storage.Activity
 	for _, f := range list {
 		before := i.there[f.Key]
 		i.nextVersion(f, nil)
@@ -286,7 +287,7 @@ func (i *importer) describe() error {
 	for n := range i.set.cohorts {
 		cohorts[i.set.cohorts[n].ID] = i.set.cohorts[n].Name
 	}
-	named := func(f *FeatureFlag) FeatureFlag {
+	named := func(f *storage.Flag) storage.Flag {
 		out := *f
 		for range f.Filters.All() {
 			out.Filters = f.Filters.Clone()
@@ -346,11 +347,11 @@ func (i *importer) pruneFlags(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var list []*FeatureFlag
+	var list []*storage.Flag
 	for n := range i.set.flags {
 		f := &i.set.flags[n]
 		switch {
-		case inFile[f.Key] || f.Kind != FlagOrdinary || f.Archived:
+		case inFile[f.Key] || f.Kind != storage.FlagOrdinary || f.Archived:
 			continue
 		case f.EncryptedPayloads:
 			i.report.Notes = append(i.report.Notes, fmt.Sprintf("The flag %s stays: its payloads are encrypted, so that no document has it.", f.Key))
@@ -384,7 +385,7 @@ func (i *importer) pruneFlags(ctx context.Context) error {
 
 // pruneCohorts deletes the cohorts that the file does not have.
 func (i *importer) pruneCohorts(ctx context.Context) error {
-	var kept, gone []Cohort
+	var kept, gone []storage.Cohort
 	for n, c := range i.set.cohorts {
 		if n < i.apply.cohorts && !i.apply.taken[c.ID] {
 			gone = append(gone, c)
@@ -423,7 +424,7 @@ func (i *importer) checkDependents() {
 	if len(lost) == 0 {
 		return
 	}
-	d := Definitions(i.set.flags, nil, i.set.groupTypes)
+	d := storage.FlagDefinitions(i.set.flags, nil, i.set.groupTypes)
 	world := judge.NewWorld(d, i.set.zone)
 	for n := range d.Flags {
 		f := &d.Flags[n]

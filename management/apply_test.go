@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -196,7 +197,7 @@ func TestApplyRefuses(t *testing.T) {
 	must(w.surveys().Create(t.Context(), w.as(w.ada), ref(w.web), decode[survey.Patch](t, `{"name":"Poll","type":"popover","targeting_flag_filters":`+when("plan", "pro")+`}`)))(t)
 	internal := ""
 	for _, f := range must(w.store.Flags(t.Context(), w.web.ID))(t) {
-		if f.Kind != management.FlagOrdinary {
+		if f.Kind != storage.FlagOrdinary {
 			internal = f.Key
 		}
 	}

@@ -3,6 +3,8 @@ package management
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // An Author is a user as the author of something.
@@ -13,7 +15,7 @@ type Author struct {
 }
 
 // basicUser returns the author with an ID, nil if the user was deleted.
-func basicUser(users map[int64]*User, id *int64) *Author {
+func basicUser(users map[int64]*storage.User, id *int64) *Author {
 	if id == nil || users[*id] == nil {
 		return nil
 	}
@@ -22,8 +24,8 @@ func basicUser(users map[int64]*User, id *int64) *Author {
 }
 
 // usersByID returns users by their IDs.
-func (w *work) usersByID(ctx context.Context, ids []int64) (map[int64]*User, error) {
-	users := make(map[int64]*User, len(ids))
+func (w *work) usersByID(ctx context.Context, ids []int64) (map[int64]*storage.User, error) {
+	users := make(map[int64]*storage.User, len(ids))
 	if len(ids) == 0 {
 		return users, nil
 	}
@@ -35,7 +37,7 @@ func (w *work) usersByID(ctx context.Context, ids []int64) (map[int64]*User, err
 }
 
 // authors returns the users with the given IDs, by ID. IDs may be nil.
-func (w *work) authors(ctx context.Context, ids ...*int64) (map[int64]*User, error) {
+func (w *work) authors(ctx context.Context, ids ...*int64) (map[int64]*storage.User, error) {
 	var known []int64
 	for _, id := range ids {
 		if id != nil {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // First says what [Bootstrap] creates. Empty fields have defaults.
@@ -25,11 +27,11 @@ type First struct {
 type Created struct {
 	// Organization, Project and SecretKey are empty if the store had an
 	// organization, but no user.
-	Organization Organization
-	Project      Project
+	Organization storage.Organization
+	Project      storage.Project
 	SecretKey    string
 
-	Owner       User
+	Owner       storage.User
 	PersonalKey string
 }
 
@@ -38,19 +40,19 @@ type Created struct {
 // that no operator is ever locked out. Bootstrap returns nil if there was nothing to do.
 // If several processes start on one store at once, one of them creates and the others
 // get nil.
-func Bootstrap(ctx context.Context, s Store, f First) (*Created, error) {
+func Bootstrap(ctx context.Context, s storage.Store, f First) (*Created, error) {
 	owner, err := blankUser(NewUser{Email: cmp.Or(f.Owner, "admin@localhost"), Staff: true})
 	if err != nil {
 		return nil, fmt.Errorf("owner %q: %w", f.Owner, err)
 	}
 	var created *Created
-	err = s.Atomic(ctx, func(s Store) error {
+	err = s.Atomic(ctx, func(s storage.Store) error {
 		created = nil
-		_, users, err := s.Users(ctx, UserFilter{}, 1, 0)
+		_, users, err := s.Users(ctx, storage.UserFilter{}, 1, 0)
 		if err != nil || users > 0 {
 			return err
 		}
-		c := &Created{Owner: *owner, PersonalKey: cmp.Or(f.PersonalKey, NewPersonalKey())}
+		c := &Created{Owner: *owner, PersonalKey: cmp.Or(f.PersonalKey, storage.NewPersonalKey())}
 		organizations, err := s.Organizations(ctx)
 		if err != nil {
 			return err
@@ -73,11 +75,11 @@ func Bootstrap(ctx context.Context, s Store, f First) (*Created, error) {
 	return created, nil
 }
 
-func (c *Created) createOrganization(ctx context.Context, s Store, f First) error {
-	o := NewOrganization(cmp.Or(f.Organization, "Default organization"))
-	p := NewProject(o, cmp.Or(f.Project, "Default project"))
-	c.SecretKey = cmp.Or(f.SecretKey, NewSecretKey())
-	p.APIKey, p.SecretHash = cmp.Or(f.APIKey, p.APIKey), HashKey(c.SecretKey)
+func (c *Created) createOrganization(ctx context.Context, s storage.Store, f First) error {
+	o := storage.NewOrganization(cmp.Or(f.Organization, "Default organization"))
+	p := storage.NewProject(o, cmp.Or(f.Project, "Default project"))
+	c.SecretKey = cmp.Or(f.SecretKey, storage.NewSecretKey())
+	p.APIKey, p.SecretHash = cmp.Or(f.APIKey, p.APIKey), storage.HashKey(c.SecretKey)
 	if err := s.CreateOrganization(ctx, o); err != nil {
 		return err
 	}
@@ -88,7 +90,7 @@ func (c *Created) createOrganization(ctx context.Context, s Store, f First) erro
 	return nil
 }
 
-func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) error {
+func (c *Created) createOwner(ctx context.Context, s storage.Store, o *storage.Organization) error {
 	u := &c.Owner
 	switch old, err := s.UserByEmail(ctx, u.Email); {
 	case err == nil: // the user exists and is not active
@@ -101,10 +103,10 @@ func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) err
 			return err
 		}
 	}
-	m := &Membership{ID: newID(), Organization: o.ID, User: u.ID, Level: LevelOwner, Joined: u.Joined, Updated: u.Joined}
+	m := &storage.Membership{ID: storage.NewID(), Organization: o.ID, User: u.ID, Level: storage.LevelOwner, Joined: u.Joined, Updated: u.Joined}
 	switch old, err := s.Membership(ctx, o.ID, u.ID); {
 	case err == nil:
-		old.Level = LevelOwner
+		old.Level = storage.LevelOwner
 		err = s.UpdateMembership(ctx, old)
 		if err != nil {
 			return err
@@ -119,9 +121,9 @@ func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) err
 	if err := resettleUser(ctx, s, u); err != nil {
 		return err
 	}
-	k := &PersonalKey{
-		ID: randomToken(32), User: u.ID, Label: "first start", Mask: maskOf(c.PersonalKey), Hash: HashKey(c.PersonalKey),
-		Scopes: []string{"*"}, Created: currentTime(),
+	k := &storage.PersonalKey{
+		ID: storage.RandomToken(32), User: u.ID, Label: "first start", Mask: maskOf(c.PersonalKey), Hash: storage.HashKey(c.PersonalKey),
+		Scopes: []string{"*"}, Created: storage.Now(),
 	}
 	switch old, err := s.KeyByHash(ctx, k.Hash); {
 	case err == nil && old.User == u.ID: // an earlier start made the key

@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // bootstrapped returns a world over a store, to look at what Bootstrap has made.
@@ -58,18 +59,18 @@ func TestBootstrap(t *testing.T) {
 					t.Errorf("key %s, want %s", key, pattern)
 				}
 			}
-			if c.Project.ID != 1 || c.Project.SecretHash != management.HashKey(c.SecretKey) || c.Project.Timezone != "UTC" {
+			if c.Project.ID != 1 || c.Project.SecretHash != storage.HashKey(c.SecretKey) || c.Project.Timezone != "UTC" {
 				t.Errorf("project %+v", c.Project)
 			}
 			w := bootstrapped(t, store)
 			s := w.state()
-			if diff := cmp.Diff([]management.Organization{c.Organization}, s.Organizations); diff != "" {
+			if diff := cmp.Diff([]storage.Organization{c.Organization}, s.Organizations); diff != "" {
 				t.Errorf("organizations (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff([]management.Project{c.Project}, s.Projects); diff != "" {
+			if diff := cmp.Diff([]storage.Project{c.Project}, s.Projects); diff != "" {
 				t.Errorf("projects (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff([]management.User{c.Owner}, s.Users); diff != "" {
+			if diff := cmp.Diff([]storage.User{c.Owner}, s.Users); diff != "" {
 				t.Errorf("users (-want +got)\n%s", diff)
 			}
 
@@ -77,7 +78,7 @@ func TestBootstrap(t *testing.T) {
 			p, err := w.Authenticate(t.Context(), c.PersonalKey, "the Authorization header")
 			checkFault(t, "Authenticate", err, "")
 			view := must(w.User(t.Context(), p, "@me"))(t)
-			if got := current(view); got != tt.organization+" "+tt.project || !view.IsStaff || view.HasPassword || *view.Organization.MembershipLevel != management.LevelOwner {
+			if got := current(view); got != tt.organization+" "+tt.project || !view.IsStaff || view.HasPassword || *view.Organization.MembershipLevel != storage.LevelOwner {
 				t.Errorf("owner %s", encode(t, view))
 			}
 			if _, err := w.newKey(p, `{"label":"x","scopes":["*"]}`); err != nil {
@@ -97,9 +98,9 @@ func TestBootstrap(t *testing.T) {
 // nothing else.
 func TestBootstrapOwner(t *testing.T) {
 	store := sqlitetest.Open(t)
-	first, second := management.NewOrganization("First"), management.NewOrganization("Second")
+	first, second := storage.NewOrganization("First"), storage.NewOrganization("Second")
 	second.Created = second.Created.AddDate(0, 0, 1)
-	project := management.NewProject(first, "Project")
+	project := storage.NewProject(first, "Project")
 	for _, err := range []error{
 		store.CreateOrganization(t.Context(), second), store.CreateOrganization(t.Context(), first), store.CreateProject(t.Context(), project),
 	} {
@@ -133,7 +134,7 @@ func TestBootstrapInactiveOwner(t *testing.T) {
 	u.Active, u.Staff, u.FirstName = false, false, "Ada"
 	w.put(&u)
 	m := must(store.Membership(t.Context(), c.Organization.ID, u.ID))(t)
-	m.Level = management.LevelMember
+	m.Level = storage.LevelMember
 	w.ok(store.UpdateMembership(t.Context(), m))
 
 	again, err := management.Bootstrap(t.Context(), store, management.First{})
@@ -142,10 +143,10 @@ func TestBootstrapInactiveOwner(t *testing.T) {
 	}
 	want := u
 	want.Active, want.Staff = true, true
-	if diff := cmp.Diff([]management.User{want}, w.state().Users); diff != "" {
+	if diff := cmp.Diff([]storage.User{want}, w.state().Users); diff != "" {
 		t.Errorf("users (-want +got)\n%s", diff)
 	}
-	if list := w.state().Memberships; len(list) != 1 || list[0].Level != management.LevelOwner {
+	if list := w.state().Memberships; len(list) != 1 || list[0].Level != storage.LevelOwner {
 		t.Errorf("memberships %+v, want one of an owner", list)
 	}
 	for _, key := range []string{c.PersonalKey, again.PersonalKey} {

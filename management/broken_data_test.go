@@ -14,11 +14,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A brokenData fails in the method that is named.
 type brokenData struct {
-	management.DataStore
+	storage.Data
 	fails string
 }
 
@@ -33,69 +34,69 @@ func (d *brokenData) AppendPerson(ctx context.Context, dst []byte, project int64
 	if err := d.in("AppendPerson"); err != nil {
 		return dst, err
 	}
-	return d.DataStore.AppendPerson(ctx, dst, project, distinctID)
+	return d.Data.AppendPerson(ctx, dst, project, distinctID)
 }
 
 func (d *brokenData) PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error) {
 	if err := d.in("PersonCreated"); err != nil {
 		return time.Time{}, err
 	}
-	return d.DataStore.PersonCreated(ctx, project, distinctID)
+	return d.Data.PersonCreated(ctx, project, distinctID)
 }
 
 func (d *brokenData) AppendGroup(ctx context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error) {
 	if err := d.in("AppendGroup"); err != nil {
 		return dst, err
 	}
-	return d.DataStore.AppendGroup(ctx, dst, project, groupType, groupKey)
+	return d.Data.AppendGroup(ctx, dst, project, groupType, groupKey)
 }
 
 func (d *brokenData) AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error) {
 	if err := d.in("AppendCohorts"); err != nil {
 		return dst, err
 	}
-	return d.DataStore.AppendCohorts(ctx, dst, project, distinctID)
+	return d.Data.AppendCohorts(ctx, dst, project, distinctID)
 }
 
 func (d *brokenData) Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error {
 	if err := d.in("Overrides"); err != nil {
 		return err
 	}
-	return d.DataStore.Overrides(ctx, project, distinctID, anonymousID, flagKeys, found)
+	return d.Data.Overrides(ctx, project, distinctID, anonymousID, flagKeys, found)
 }
 
-func (d *brokenData) AllPersons(ctx context.Context, project int64) iter.Seq2[management.Person, error] {
-	return func(yield func(management.Person, error) bool) {
-		for p, err := range d.DataStore.AllPersons(ctx, project) {
+func (d *brokenData) AllPersons(ctx context.Context, project int64) iter.Seq2[storage.Person, error] {
+	return func(yield func(storage.Person, error) bool) {
+		for p, err := range d.Data.AllPersons(ctx, project) {
 			if !yield(p, err) {
 				return
 			}
 		}
 		if err := d.in("AllPersons"); err != nil { // in the end
-			yield(management.Person{}, err)
+			yield(storage.Person{}, err)
 		}
 	}
 }
 
-func (d *brokenData) Persons(ctx context.Context, project int64, f management.PersonFilter, limit, offset int) ([]management.Person, int, error) {
+func (d *brokenData) Persons(ctx context.Context, project int64, f storage.PersonFilter, limit, offset int) ([]storage.Person, int, error) {
 	if err := d.in("Persons"); err != nil {
 		return nil, 0, err
 	}
-	return d.DataStore.Persons(ctx, project, f, limit, offset)
+	return d.Data.Persons(ctx, project, f, limit, offset)
 }
 
-func (d *brokenData) PersonsBefore(ctx context.Context, project int64, f management.PersonFilter, before uuid.UUID, limit int) ([]management.Person, error) {
+func (d *brokenData) PersonsBefore(ctx context.Context, project int64, f storage.PersonFilter, before uuid.UUID, limit int) ([]storage.Person, error) {
 	if err := d.in("PersonsBefore"); err != nil {
 		return nil, err
 	}
-	return d.DataStore.PersonsBefore(ctx, project, f, before, limit)
+	return d.Data.PersonsBefore(ctx, project, f, before, limit)
 }
 
-func (d *brokenData) FindEvents(ctx context.Context, project int64, f management.EventFilter, from management.EventPlace, limit int) ([]capture.Event, management.EventPlace, error) {
+func (d *brokenData) FindEvents(ctx context.Context, project int64, f storage.EventFilter, from storage.EventPlace, limit int) ([]capture.Event, storage.EventPlace, error) {
 	if err := d.in("FindEvents"); err != nil {
 		return nil, from, err
 	}
-	return d.DataStore.FindEvents(ctx, project, f, from, limit)
+	return d.Data.FindEvents(ctx, project, f, from, limit)
 }
 
 // A brokenTypes is the Store beside a brokenData.
@@ -104,8 +105,8 @@ type brokenTypes struct {
 	data *brokenData
 }
 
-func (s *brokenTypes) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return s.tables.Atomic(ctx, func(store management.Store) error { return f(&brokenTypes{store.(tables), s.data}) })
+func (s *brokenTypes) Atomic(ctx context.Context, f func(storage.Store) error) error {
+	return s.tables.Atomic(ctx, func(store storage.Store) error { return f(&brokenTypes{store.(tables), s.data}) })
 }
 
 func (s *brokenTypes) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
@@ -115,60 +116,60 @@ func (s *brokenTypes) GroupTypes(ctx context.Context, project int64) (map[int]st
 	return s.tables.GroupTypes(ctx, project)
 }
 
-func (d *brokenData) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
+func (d *brokenData) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]storage.Group, int, error) {
 	if err := d.in("Groups"); err != nil {
 		return nil, 0, err
 	}
-	return d.DataStore.Groups(ctx, project, typeIndex, search, limit, offset)
+	return d.Data.Groups(ctx, project, typeIndex, search, limit, offset)
 }
 
 func (d *brokenData) RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, time.Time, error) {
 	if err := d.in("RecentDistinctIDs"); err != nil {
 		return nil, time.Time{}, err
 	}
-	return d.DataStore.RecentDistinctIDs(ctx, project, limit)
+	return d.Data.RecentDistinctIDs(ctx, project, limit)
 }
 
 func (d *brokenData) CountCohort(ctx context.Context, project, cohort int64) (int, error) {
 	if err := d.in("CountCohort"); err != nil {
 		return 0, err
 	}
-	return d.DataStore.CountCohort(ctx, project, cohort)
+	return d.Data.CountCohort(ctx, project, cohort)
 }
 
 func (d *brokenData) AddCohortMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string) (int, int, error) {
 	if err := d.in("AddCohortMembers"); err != nil {
 		return 0, 0, err
 	}
-	return d.DataStore.AddCohortMembers(ctx, project, cohort, upload, distinctIDs)
+	return d.Data.AddCohortMembers(ctx, project, cohort, upload, distinctIDs)
 }
 
 func (d *brokenData) AddCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error) {
 	if err := d.in("AddCohortPersons"); err != nil {
 		return 0, err
 	}
-	return d.DataStore.AddCohortPersons(ctx, project, cohort, persons)
+	return d.Data.AddCohortPersons(ctx, project, cohort, persons)
 }
 
 func (d *brokenData) RemoveCohortUpload(ctx context.Context, project, cohort int64, upload uuid.UUID) (int, error) {
 	if err := d.in("RemoveCohortUpload"); err != nil {
 		return 0, err
 	}
-	return d.DataStore.RemoveCohortUpload(ctx, project, cohort, upload)
+	return d.Data.RemoveCohortUpload(ctx, project, cohort, upload)
 }
 
 func (d *brokenData) PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error) {
 	if err := d.in("PersonIDs"); err != nil {
 		return nil, err
 	}
-	return d.DataStore.PersonIDs(ctx, project, distinctIDs)
+	return d.Data.PersonIDs(ctx, project, distinctIDs)
 }
 
 func (d *brokenData) RemoveCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error) {
 	if err := d.in("RemoveCohortPersons"); err != nil {
 		return 0, err
 	}
-	return d.DataStore.RemoveCohortPersons(ctx, project, cohort, persons)
+	return d.Data.RemoveCohortPersons(ctx, project, cohort, persons)
 }
 
 // Whatever fails about persons: the failure is passed on as it is, and what is
@@ -176,7 +177,7 @@ func (d *brokenData) RemoveCohortPersons(ctx context.Context, project, cohort in
 func TestDataFailures(t *testing.T) {
 	data := new(brokenData)
 	w := newWorld(t, withData, func(c *management.Config) {
-		data.DataStore = c.Data
+		data.Data = c.Data
 		c.Data, c.Store = data, &brokenTypes{c.Store.(tables), data}
 	})
 	ctx, p, web := t.Context(), w.as(w.ada), ref(w.web)

@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // How often it is looked whether cohorts are to be counted, and how long a count
@@ -79,7 +80,7 @@ func (s *Service) CountCohorts(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
-		n := slices.IndexFunc(due, func(c Cohort) bool { return c.Project != due[0].Project })
+		n := slices.IndexFunc(due, func(c storage.Cohort) bool { return c.Project != due[0].Project })
 		if n < 0 {
 			n = len(due)
 		}
@@ -92,7 +93,7 @@ func (s *Service) CountCohorts(ctx context.Context) error {
 }
 
 // countProject counts cohorts of one project.
-func (s *Service) countProject(ctx context.Context, list []Cohort) error {
+func (s *Service) countProject(ctx context.Context, list []storage.Cohort) error {
 	w := s.begin(nil)
 	project, err := w.store.Project(ctx, list[0].Project)
 	if errors.Is(err, ErrNotFound) {
@@ -121,7 +122,7 @@ func (s *Service) countProject(ctx context.Context, list []Cohort) error {
 		for key := range m.keys {
 			counts[m.keys[key]] = new(0)
 		}
-		if err := s.eachMember(ctx, m, func(_ *Person, i int) { *counts[i]++ }); err != nil {
+		if err := s.eachMember(ctx, m, func(_ *storage.Person, i int) { *counts[i]++ }); err != nil {
 			return err
 		}
 	}
@@ -134,7 +135,7 @@ func (s *Service) countProject(ctx context.Context, list []Cohort) error {
 }
 
 // storeCount stores a count, unless what was counted has changed meanwhile.
-func (s *Service) storeCount(ctx context.Context, counted *Cohort, count *int, at time.Time) error {
+func (s *Service) storeCount(ctx context.Context, counted *storage.Cohort, count *int, at time.Time) error {
 	return s.atomic(ctx, nil, func(w *work) error {
 		c, err := w.store.Cohort(ctx, counted.Project, counted.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !normal.SameCriteria(c.Criteria, counted.Criteria)) {
@@ -157,13 +158,13 @@ type memberFinder struct {
 // cohortMembership compiles the dynamic ones of some cohorts of a project. It
 // leaves out cohorts that no flag could use, such as behavioral ones, because their
 // members are unknown here.
-func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*memberFinder, error) {
+func (w *work) cohortMembership(ctx context.Context, list []storage.Cohort) (*memberFinder, error) {
 	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m := &memberFinder{project: w.at.Project.ID, keys: make(map[string]int)}
-	var members []FeatureFlag
+	var members []storage.Flag
 	world := set.world()
 	for i := range list {
 		if list[i].Static {
@@ -186,8 +187,8 @@ func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*memberFind
 
 // eachMember calls visit for each person and each cohort, by its number, that it is
 // a member of.
-func (s *Service) eachMember(ctx context.Context, m *memberFinder, visit func(p *Person, cohort int)) error {
-	return s.eachPerson(ctx, m.project, m.snapshot, slices.Collect(maps.Keys(m.keys)), func(p *Person, results *flags.Results) {
+func (s *Service) eachMember(ctx context.Context, m *memberFinder, visit func(p *storage.Person, cohort int)) error {
+	return s.eachPerson(ctx, m.project, m.snapshot, slices.Collect(maps.Keys(m.keys)), func(p *storage.Person, results *flags.Results) {
 		for key, i := range m.keys {
 			if flagValue(results, key) == true {
 				visit(p, i)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // ListCohortPersons returns a page of the members of a cohort: of a static one the
@@ -27,7 +29,7 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 	case s.c.Data == nil:
 		return nil, errNoData
 	case c.Static:
-		list, total, err := s.c.Data.Persons(ctx, c.Project, PersonFilter{Cohort: c.ID}, limit, offset)
+		list, total, err := s.c.Data.Persons(ctx, c.Project, storage.PersonFilter{Cohort: c.ID}, limit, offset)
 		if err != nil {
 			return nil, err
 		}
@@ -42,17 +44,17 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 
 var errBehavioral = invalid("", "behavioral_cohort_found", "The cohort cannot be evaluated: it has behavioral criteria, or uses a cohort that has.")
 
-func (w *work) dynamicMembers(ctx context.Context, c *Cohort, limit, offset int) (*Page[Person], error) {
-	m, err := w.cohortMembership(ctx, []Cohort{*c})
+func (w *work) dynamicMembers(ctx context.Context, c *storage.Cohort, limit, offset int) (*Page[storage.Person], error) {
+	m, err := w.cohortMembership(ctx, []storage.Cohort{*c})
 	if err != nil {
 		return nil, err
 	}
 	if len(m.keys) == 0 {
 		return nil, errBehavioral
 	}
-	page := new(Page[Person])
+	page := new(Page[storage.Person])
 	ids := []uuid.UUID{}
-	err = w.eachMember(ctx, m, func(p *Person, _ int) {
+	err = w.eachMember(ctx, m, func(p *storage.Person, _ int) {
 		if page.Total >= offset && len(ids) < limit {
 			ids = append(ids, p.ID)
 		}
@@ -62,7 +64,7 @@ func (w *work) dynamicMembers(ctx context.Context, c *Cohort, limit, offset int)
 		return page, err
 	}
 	// All their distinct IDs are shown.
-	page.Items, _, err = w.c.Data.Persons(ctx, c.Project, PersonFilter{IDs: ids}, len(ids), 0)
-	slices.SortFunc(page.Items, func(a, b Person) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
+	page.Items, _, err = w.c.Data.Persons(ctx, c.Project, storage.PersonFilter{IDs: ids}, len(ids), 0)
+	slices.SortFunc(page.Items, func(a, b storage.Person) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
 	return page, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A CohortPreviewPatch is a change of a cohort that is not made.
@@ -145,8 +146,8 @@ func (s *Service) joining(ctx context.Context, project int64, some []string, lis
 }
 
 // changedCohort returns a cohort before a change, which is nil for a new one, and after it.
-func (w *work) changedCohort(ctx context.Context, set *definitionSet, patch *CohortPreviewPatch) (before, after *Cohort, err error) {
-	c := &Cohort{Project: w.at.Project.ID}
+func (w *work) changedCohort(ctx context.Context, set *definitionSet, patch *CohortPreviewPatch) (before, after *storage.Cohort, err error) {
+	c := &storage.Cohort{Project: w.at.Project.ID}
 	switch id := &patch.ID; {
 	case id.Undecoded() != nil:
 		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
@@ -179,14 +180,14 @@ func (w *work) changedCohort(ctx context.Context, set *definitionSet, patch *Coh
 
 // newCohortComparison compiles a flag for the members of a cohort, and the flags that use
 // the cohort, with the cohort before and after a change.
-func newCohortComparison(set *definitionSet, before, after *Cohort) (*comparison, error) {
+func newCohortComparison(set *definitionSet, before, after *storage.Cohort) (*comparison, error) {
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int), keyAfter: audienceKey}
 	changed := *set
 	changed.cohorts = slices.Clone(set.cohorts)
-	var now, then []FeatureFlag
+	var now, then []storage.Flag
 	if before != nil {
 		c.keyBefore = audienceKey
-		changed.cohorts = slices.DeleteFunc(changed.cohorts, func(other Cohort) bool { return other.ID == before.ID })
+		changed.cohorts = slices.DeleteFunc(changed.cohorts, func(other storage.Cohort) bool { return other.ID == before.ID })
 		world := set.world()
 		users := flagsByCohort(world, before.ID)
 		then = set.neededBy(world, users)
@@ -196,7 +197,7 @@ func newCohortComparison(set *definitionSet, before, after *Cohort) (*comparison
 			changes[f.ID] = true
 		}
 		for i := range then {
-			if f := &then[i]; changes[f.ID] && f.Kind == FlagOrdinary {
+			if f := &then[i]; changes[f.ID] && f.Kind == storage.FlagOrdinary {
 				c.others = append(c.others, f.Key)
 			}
 		}
@@ -229,7 +230,7 @@ func flagsByCohort(world *judge.World, id int64) []*flags.Flag {
 	users, _ := judge.CohortUsers(world, id)
 	list := slices.Clone(users)
 	for _, user := range users {
-		list = append(list, dependentFlags(world, &FeatureFlag{ID: user.ID, Key: user.Key})...)
+		list = append(list, dependentFlags(world, &storage.Flag{ID: user.ID, Key: user.Key})...)
 	}
 	return list
 }

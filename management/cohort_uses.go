@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // CohortUses is what refers to a cohort directly: flags, active or not, in the order of
@@ -47,7 +49,7 @@ func (s *Service) CohortUses(ctx context.Context, p *Principal, ref string) (map
 	}
 	for i := range set.flags {
 		f := &set.flags[i]
-		user := CohortFlag{f.ID, f.Key, f.Active && !f.Archived, f.Kind != FlagOrdinary}
+		user := CohortFlag{f.ID, f.Key, f.Active && !f.Archived, f.Kind != storage.FlagOrdinary}
 		seen := make(map[int64]bool)
 		for id := range f.Filters.CohortIDs() {
 			if !seen[id] {

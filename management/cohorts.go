@@ -23,6 +23,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A CohortView is a cohort as the API shows it (management.md §13.10).
@@ -45,7 +46,7 @@ type CohortView struct {
 	ExperimentSet     []int64         `json:"experiment_set"`
 }
 
-func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, error) {
+func (w *work) cohortViews(ctx context.Context, list []storage.Cohort) ([]*CohortView, error) {
 	var ids []*int64
 	for i := range list {
 		ids = append(ids, list[i].CreatedBy)
@@ -79,8 +80,8 @@ func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, e
 	return views, nil
 }
 
-func (w *work) showCohort(ctx context.Context, c *Cohort) (*CohortView, error) {
-	views, err := w.cohortViews(ctx, []Cohort{*c})
+func (w *work) showCohort(ctx context.Context, c *storage.Cohort) (*CohortView, error) {
+	views, err := w.cohortViews(ctx, []storage.Cohort{*c})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ const maxCohortName = 400
 
 // cohortFields is the table of a cohort. The patch is nil for a table that is only
 // logged.
-func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
+func cohortFields(c *storage.Cohort, patch *CohortPatch) field.Table {
 	patch = cmp.Or(patch, new(CohortPatch))
 	return field.Table{
 		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, maxCohortName)),
@@ -144,7 +145,7 @@ func checkNoQuery(attr string, o *optional.Value[json.RawMessage]) error {
 
 // validate checks the values that can be judged without other things of the project,
 // in the order of the fields. A cohort without an ID is new.
-func (patch *CohortPatch) validate(c *Cohort) error {
+func (patch *CohortPatch) validate(c *storage.Cohort) error {
 	switch {
 	case c.ID == 0 && !patch.Name.Set:
 		return invalid("name", "required", "This field is required.")
@@ -156,7 +157,7 @@ func (patch *CohortPatch) validate(c *Cohort) error {
 
 // apply changes a cohort, which the caller stores. Its ID is 0 if it is new. What
 // it refers to can have gone while it was deleted.
-func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
+func (patch *CohortPatch) apply(c *storage.Cohort, world *judge.World) error {
 	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
 	cohortFields(c, patch).Apply()
 	if patch.Static.Set && patch.Static.Value != c.Static {
@@ -239,7 +240,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 		return nil, err
 	}
 	search := strings.ToLower(q.Search)
-	all = slices.DeleteFunc(all, func(c Cohort) bool {
+	all = slices.DeleteFunc(all, func(c storage.Cohort) bool {
 		return q.Type != "" && c.Static != (q.Type == "static") ||
 			len(authors) > 0 && (c.CreatedBy == nil || !slices.Contains(authors, *c.CreatedBy)) ||
 			!strings.Contains(strings.ToLower(c.Name), search)
@@ -252,7 +253,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 	return &Page[*CohortView]{len(all), views}, nil
 }
 
-func (w *work) cohortByRef(ctx context.Context, ref string) (*Cohort, error) {
+func (w *work) cohortByRef(ctx context.Context, ref string) (*storage.Cohort, error) {
 	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
 		return nil, plainNotFound
@@ -285,7 +286,7 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 		if err := w.checkServed(); err != nil {
 			return err
 		}
-		c, patch := &Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}, patch
+		c, patch := &storage.Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}, patch
 		if err := patch.validate(c); err != nil {
 			return err
 		}
@@ -359,7 +360,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 }
 
 // saveCohort stores and logs a cohort that has changed.
-func (w *work) saveCohort(ctx context.Context, before, c *Cohort) error {
+func (w *work) saveCohort(ctx context.Context, before, c *storage.Cohort) error {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(c, nil))
 	if len(changes) > 0 || !bytes.Equal(shownCriteria{before.Criteria}.JSON(), shownCriteria{c.Criteria}.JSON()) {
 		if err := w.store.UpdateCohort(ctx, c); err != nil {
@@ -377,7 +378,7 @@ func (w *work) saveCohort(ctx context.Context, before, c *Cohort) error {
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.
-func checkCohortUnused(before, c *Cohort, set *definitionSet, world *judge.World) error {
+func checkCohortUnused(before, c *storage.Cohort, set *definitionSet, world *judge.World) error {
 	if !c.Deleted || before.Deleted {
 		return nil
 	}
@@ -386,18 +387,18 @@ func checkCohortUnused(before, c *Cohort, set *definitionSet, world *judge.World
 	case len(users) > 0:
 		return invalid("", "invalid_input", "The cohort cannot be deleted: active flags use it: %s.", keysOf(users))
 	case len(cohorts) > 0:
-		n := slices.IndexFunc(set.cohorts, func(user Cohort) bool { return user.ID == cohorts[0] })
+		n := slices.IndexFunc(set.cohorts, func(user storage.Cohort) bool { return user.ID == cohorts[0] })
 		return invalid("", "invalid_input", "The cohort cannot be deleted: the cohort %q refers to it.", set.cohorts[n].Name)
 	}
 	return nil
 }
 
-func (w *work) logCohort(ctx context.Context, c *Cohort, activity string, changes []field.Change) error {
+func (w *work) logCohort(ctx context.Context, c *storage.Cohort, activity string, changes []field.Change) error {
 	return w.addProjectActivity(ctx, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), field.Detail{Name: c.Name, Changes: append([]field.Change{}, changes...)})
 }
 
 // staticCohort returns the static cohort that a path names.
-func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort string, scope Scope) (*Cohort, error) {
+func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort string, scope Scope) (*storage.Cohort, error) {
 	w, err := s.beginAt(ctx, p, ref, scope)
 	if err != nil {
 		return nil, err
@@ -508,7 +509,7 @@ func (s *Service) CohortUpload(ctx context.Context, p *Principal, ref, cohort st
 	if err != nil {
 		return nil, err
 	}
-	filter := ActivityFilter{Project: &c.Project, Scope: "Cohort", ItemID: strconv.FormatInt(c.ID, 10)}
+	filter := storage.ActivityFilter{Project: &c.Project, Scope: "Cohort", ItemID: strconv.FormatInt(c.ID, 10)}
 	for offset := 0; ; offset += MaxActivities {
 		list, total, err := s.c.Store.Activities(ctx, filter, MaxActivities, offset)
 		if err != nil {
@@ -603,7 +604,7 @@ func (s *Service) changeCohortPersons(ctx context.Context, p *Principal, ref, co
 
 // cohortChanged keeps the count of a static cohort whose members have changed by
 // n, logs that and what else has changed, and returns the count.
-func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n int, more ...field.Change) (int, error) {
+func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *storage.Cohort, n int, more ...field.Change) (int, error) {
 	count, err := s.c.Data.CountCohort(ctx, c.Project, c.ID)
 	if err != nil || n == 0 && more == nil {
 		return count, err

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Filters of cohorts: persons on a plan, and persons who did something.
@@ -29,7 +29,7 @@ func inCohort(id string) string {
 }
 
 // cohort makes a cohort in a project and returns its ID.
-func (w *world) cohort(p *management.Project, body string) string {
+func (w *world) cohort(p *storage.Project, body string) string {
 	w.t.Helper()
 	v := must(w.CreateCohort(w.t.Context(), w.owner(p), ref(p), decode[management.CohortPatch](w.t, body)))(w.t)
 	return strconv.FormatInt(v.ID, 10)
@@ -42,7 +42,7 @@ func (w *world) changeCohort(id, body string) (*management.CohortView, error) {
 }
 
 // feature makes an early access feature in a project and returns its ID.
-func (w *world) feature(p *management.Project, body string) string {
+func (w *world) feature(p *storage.Project, body string) string {
 	w.t.Helper()
 	return must(w.CreateEarlyAccessFeature(w.t.Context(), w.owner(p), ref(p), decode[management.EarlyAccessPatch](w.t, body)))(w.t).ID.String()
 }
@@ -513,7 +513,7 @@ func TestCountOfWhatChanges(t *testing.T) {
 		must(w.changeCohort(id, `{"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[]}]}}}`))(t)
 	}
 	w = newWorld(t, withData, func(c *management.Config) {
-		c.Data = &countingData{DataStore: c.Data, before: func() {
+		c.Data = &countingData{Data: c.Data, before: func() {
 			if change != nil {
 				f := change
 				change = nil
@@ -538,7 +538,7 @@ func TestCountOfWhatChanges(t *testing.T) {
 func TestRunCountsCohorts(t *testing.T) {
 	counted := make(chan struct{}, 1)
 	w := newWorld(t, withData, func(c *management.Config) {
-		c.Leader = c.Store.(management.Leader)
+		c.Leader = c.Store.(storage.Leader)
 		c.Store = &countedStore{c.Store.(tables), counted}
 	})
 	w.capture(w.web, "x", "u", `{"$set":{"plan":"pro"}}`)
@@ -566,8 +566,8 @@ type countedStore struct {
 	counted chan struct{}
 }
 
-func (s *countedStore) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return s.tables.Atomic(ctx, func(store management.Store) error { return f(&countedStore{store.(tables), s.counted}) })
+func (s *countedStore) Atomic(ctx context.Context, f func(storage.Store) error) error {
+	return s.tables.Atomic(ctx, func(store storage.Store) error { return f(&countedStore{store.(tables), s.counted}) })
 }
 
 func (s *countedStore) SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // current returns the names of the current organization and project as a view
@@ -27,8 +28,8 @@ func current(v *management.UserView) string {
 func TestSetCurrent(t *testing.T) {
 	w := newWorld(t)
 	empty := w.organization("Empty")
-	w.join(w.ada, empty, management.LevelMember, nil)
-	w.join(w.ada, w.umbra, management.LevelMember, nil)
+	w.join(w.ada, empty, storage.LevelMember, nil)
+	w.join(w.ada, w.umbra, storage.LevelMember, nil)
 	later := w.project(w.umbra, "Later")
 	for _, tt := range []struct{ name, body, want string }{
 		{"project", fmt.Sprintf(`{"set_current_team":%d}`, w.app.ID), "Acme App"},
@@ -52,7 +53,7 @@ func TestSetCurrent(t *testing.T) {
 // What does not exist and what belongs to others is the same.
 func TestSetCurrentRefuses(t *testing.T) {
 	w := newWorld(t)
-	w.join(w.ada, w.umbra, management.LevelMember, nil)
+	w.join(w.ada, w.umbra, storage.LevelMember, nil)
 	secret := w.project(w.organization("Secret"), "Plans")
 	for _, tt := range []struct {
 		field string
@@ -106,7 +107,7 @@ func TestSetCurrentOfAnother(t *testing.T) {
 	body := fmt.Sprintf(`{"set_current_organization":%q}`, w.acme.ID)
 	_, err := w.patch(w.as(w.sam), w.ada.UUID.String(), body)
 	checkFault(t, "UpdateUser by the staff", err, "invalid does_not_exist set_current_organization")
-	w.join(w.sam, w.acme, management.LevelMember, nil)
+	w.join(w.sam, w.acme, storage.LevelMember, nil)
 	view, err := w.patch(w.as(w.sam), w.dov.UUID.String(), body)
 	checkFault(t, "UpdateUser by a member of the staff", err, "")
 	if got := current(view); got != "Acme Web" {
@@ -119,9 +120,9 @@ func TestSetCurrentOfAnother(t *testing.T) {
 func TestCurrentIsChosen(t *testing.T) {
 	w := newWorld(t)
 	w.clock.advance(step(1))
-	w.join(w.eve, w.umbra, management.LevelMember, nil)
+	w.join(w.eve, w.umbra, storage.LevelMember, nil)
 	w.clock.advance(step(1))
-	w.join(w.eve, w.acme, management.LevelMember, nil)
+	w.join(w.eve, w.acme, storage.LevelMember, nil)
 	if got := current(w.view(w.eve)); got != "Umbra Shop" { // which she joined first
 		t.Errorf("current %s, want Umbra Shop", got)
 	}

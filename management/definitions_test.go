@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // What is stored compiles without a problem, and means what was asked for.
@@ -27,7 +27,7 @@ func TestDefinitions(t *testing.T) {
 	w.flag(w.web, `{"key":"conf","is_remote_configuration":true,"has_encrypted_payloads":true,"filters":{"payloads":{"true":"1"}}}`)
 	w.flag(w.web, `{"key":"trial","creation_context":"experiments","filters":`+everybody+`}`)
 	ctx := t.Context()
-	d := management.Definitions(must(w.store.Flags(ctx, w.web.ID))(t), must(w.store.Cohorts(ctx, w.web.ID))(t), map[int]string{0: "company"})
+	d := storage.FlagDefinitions(must(w.store.Flags(ctx, w.web.ID))(t), must(w.store.Cohorts(ctx, w.web.ID))(t), map[int]string{0: "company"})
 	s := must(flags.Compile(d, flags.CompileOptions{Strict: true}))(t)
 	for _, p := range s.Problems() {
 		if p.Severity > flags.SeverityWarning {
@@ -69,11 +69,11 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("%d flags, %d cohorts", len(d.Flags), len(d.Cohorts))
 	}
 
-	none := management.Definitions(nil, nil, nil)
+	none := storage.FlagDefinitions(nil, nil, nil)
 	if s := must(flags.Compile(none, flags.CompileOptions{}))(t); s.Len() != 0 || len(s.Problems()) != 0 {
 		t.Errorf("nothing has %d flags, problems %v", s.Len(), s.Problems())
 	}
-	broken := management.Definitions([]management.FeatureFlag{{Key: "broken", Active: true, Filters: filtersOf("{")}, {Key: "good", Active: true}}, nil, nil)
+	broken := storage.FlagDefinitions([]storage.Flag{{Key: "broken", Active: true, Filters: filtersOf("{")}, {Key: "good", Active: true}}, nil, nil)
 	s = must(flags.Compile(broken, flags.CompileOptions{}))(t)
 	if p := s.Problems(); s.Len() != 2 || p[0].Flag != "broken" || p[0].Severity != flags.SeverityError {
 		t.Errorf("filters that are not JSON: %d flags, problems %v", s.Len(), p)
@@ -85,9 +85,9 @@ func TestDefinitionsAccess(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	secret := *must(w.RotateSecretToken(ctx, w.as(w.ada), ref(w.web)))(t).SecretToken
-	issue := func(u *management.User, change ...func(*management.PersonalKey)) string {
-		value := management.NewPersonalKey()
-		k := &management.PersonalKey{ID: value, User: u.ID, Mask: "phx_...test", Hash: management.HashKey(value), Created: begin}
+	issue := func(u *storage.User, change ...func(*storage.PersonalKey)) string {
+		value := storage.NewPersonalKey()
+		k := &storage.PersonalKey{ID: value, User: u.ID, Mask: "phx_...test", Hash: storage.HashKey(value), Created: begin}
 		for _, f := range change {
 			f(k)
 		}
@@ -105,7 +105,7 @@ func TestDefinitionsAccess(t *testing.T) {
 	for _, tt := range []struct{ name, key, ref, token, want string }{
 		{"no key", "", "", w.web.APIKey, "unauthenticated not_authenticated"},
 		{"project key", w.web.APIKey, "", w.web.APIKey, unknown},
-		{"wrong personal key", management.NewPersonalKey(), "", "", unknown},
+		{"wrong personal key", storage.NewPersonalKey(), "", "", unknown},
 		{"wrong secret key", "phs_" + secret[5:], "", "", unknown},
 		{"endless secret key", "phs_" + chars(100), "", "", unknown},
 		{"no such kind", "x", "", "", unknown},

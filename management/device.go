@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"net/netip"
 	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A device token shows that a browser has signed a user in before, so that the tries of
@@ -17,7 +19,7 @@ import (
 const deviceBytes = 16 // that are random
 
 // deviceToken returns a device token of a user, "" for one who has no password.
-func deviceToken(u *User) string {
+func deviceToken(u *storage.User) string {
 	if u.PasswordHash == "" {
 		return ""
 	}
@@ -27,7 +29,7 @@ func deviceToken(u *User) string {
 }
 
 // knowsDevice reports whether a token is one of a user's.
-func knowsDevice(u *User, token string) bool {
+func knowsDevice(u *storage.User, token string) bool {
 	if u.PasswordHash == "" || len(token) != base64.RawURLEncoding.EncodedLen(deviceBytes+sha256.Size) {
 		return false
 	}
@@ -35,7 +37,7 @@ func knowsDevice(u *User, token string) bool {
 	return err == nil && hmac.Equal(b[deviceBytes:], deviceMAC(u, b[:deviceBytes]))
 }
 
-func deviceMAC(u *User, random []byte) []byte {
+func deviceMAC(u *storage.User, random []byte) []byte {
 	m := hmac.New(sha256.New, []byte(u.PasswordHash))
 	m.Write([]byte("device:" + strconv.FormatInt(u.ID, 10) + ":"))
 	m.Write(random)

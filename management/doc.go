@@ -30,8 +30,8 @@
 // calls [Service.OpenInvitation] and [Service.AcceptInvitation].
 //
 // What somebody may not do, or gets wrong, is an [*Error], which can be shown to
-// them. Each change is one transaction of the [Store], together with its entry in
-// the activity log, except for persons and groups: these are in a [DataStore], where
+// them. Each change is one transaction of the [storage.Store], together with its entry in
+// the activity log, except for persons and groups: these are in a [storage.Data], where
 // events put them, and a change is logged just before it is made, with the name of
 // a property but never its value. Passwords and keys are stored as hashes;
 // authenticators and backup codes are encrypted with Config.SecretKeys; neither is
@@ -46,7 +46,7 @@
 //
 // # Flags
 //
-// A [FeatureFlag] is stored with its filters in a normal form: what somebody sends
+// A [storage.Flag] is stored with its filters in a normal form: what somebody sends
 // is judged by the rules of management.md §13.5 and then by the linter of package
 // flags, so that what is stored compiles without errors, and means the same to each
 // program that reads it. It is compact JSON without unknown or empty members, in
@@ -57,11 +57,11 @@
 // again when it comes back into force. The Store keeps every version of a flag, which
 // [Service.FlagVersions] lists and [Service.RevertFlag] makes again.
 //
-// Nothing is compiled here to be served. [Definitions] turns what is stored of a
+// Nothing is compiled here to be served. [storage.FlagDefinitions] turns what is stored of a
 // project into the document that [flags.Compile] takes; a program that serves
 // flags, as package server/catalog does, calls it when it is told of a change: by
 // Config.OnChange, which is called after the commit and before the answer, or from
-// other processes by the [ChangeStore]. So who changes a flag and is answered gets
+// other processes by the [storage.Changes]. So who changes a flag and is answered gets
 // the new value from the next request to that process.
 //
 // [Service.ExplainFlag], [Service.PreviewFlag], [Service.EvaluationReasons] and
@@ -71,7 +71,7 @@
 //
 // # Stores
 //
-// Package sqlstore implements [Store] and [DataStore] on SQLite, in a file or in
+// Package sqlstore implements [storage.Store] and [storage.Data] on SQLite, in a file or in
 // memory, and on PostgreSQL. Package sqlitetest beneath it gives tests a store.
 //
 //	created, err := management.Bootstrap(ctx, store, management.First{})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Enrollments are the persons who have chosen for an early access feature, or against it.
@@ -62,11 +63,11 @@ func (s *Service) ListEnrollments(ctx context.Context, p *Principal, ref, id str
 		return out, nil
 	}
 	// All their distinct IDs are shown.
-	list, _, err := s.c.Data.Persons(ctx, f.Project, PersonFilter{IDs: ids}, len(ids), 0)
+	list, _, err := s.c.Data.Persons(ctx, f.Project, storage.PersonFilter{IDs: ids}, len(ids), 0)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b Person) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
+	slices.SortFunc(list, func(a, b storage.Person) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
 	out.Persons = showPersons(list)
 	return out, nil
 }

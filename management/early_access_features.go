@@ -20,6 +20,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // An EarlyAccessView is an early access feature as the API shows it (management.md
@@ -58,7 +59,7 @@ var (
 )
 
 // isReleased reports whether persons can enrol in a feature.
-func isReleased(f *EarlyAccessFeature) bool { return slices.Contains(releaseStages, f.Stage) }
+func isReleased(f *storage.EarlyAccessFeature) bool { return slices.Contains(releaseStages, f.Stage) }
 
 const (
 	maxEarlyAccessName = 200 // characters
@@ -67,7 +68,7 @@ const (
 
 // earlyAccessFields is the table of an early access feature. The patch is nil for a
 // table that is only logged.
-func earlyAccessFields(f *EarlyAccessFeature, patch *EarlyAccessPatch) field.Table {
+func earlyAccessFields(f *storage.EarlyAccessFeature, patch *EarlyAccessPatch) field.Table {
 	patch = cmp.Or(patch, new(EarlyAccessPatch))
 	return field.Table{
 		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.Title, maxEarlyAccessName)),
@@ -81,7 +82,7 @@ func earlyAccessFields(f *EarlyAccessFeature, patch *EarlyAccessPatch) field.Tab
 
 // validate checks the values that can be judged without the flag, in the order of
 // the fields.
-func (patch *EarlyAccessPatch) validate(f *EarlyAccessFeature, create bool) error {
+func (patch *EarlyAccessPatch) validate(f *storage.EarlyAccessFeature, create bool) error {
 	switch {
 	case create && !patch.Name.Set:
 		return invalid("name", "required", "This field is required.")
@@ -133,7 +134,7 @@ func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref
 	return page, nil
 }
 
-func (w *work) earlyAccessView(ctx context.Context, f *EarlyAccessFeature) (*EarlyAccessView, error) {
+func (w *work) earlyAccessView(ctx context.Context, f *storage.EarlyAccessFeature) (*EarlyAccessView, error) {
 	flag, err := w.store.Flag(ctx, f.Project, f.Flag)
 	if err != nil {
 		return nil, storeError(err)
@@ -157,7 +158,7 @@ func (s *Service) EarlyAccessFeature(ctx context.Context, p *Principal, ref, id 
 	return w.earlyAccessView(ctx, f)
 }
 
-func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*EarlyAccessFeature, error) {
+func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*storage.EarlyAccessFeature, error) {
 	id, err := check.ParseID(ref)
 	if err != nil {
 		return nil, plainNotFound
@@ -172,7 +173,7 @@ func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*EarlyAccessFe
 func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, ref string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
 	var view *EarlyAccessView
 	err := s.atomicAt(ctx, p, ref, []Scope{"early_access_feature:write"}, func(w *work) error {
-		f, patch := &EarlyAccessFeature{ID: newID(), Project: w.at.Project.ID, Created: s.now()}, patch
+		f, patch := &storage.EarlyAccessFeature{ID: storage.NewID(), Project: w.at.Project.ID, Created: s.now()}, patch
 		if err := patch.validate(f, true); err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, re
 var errFeatureTaken = invalid("", "invalid_input", "The feature flag has an early access feature already.")
 
 // earlyAccessFlag returns the flag of a new feature.
-func (w *work) earlyAccessFlag(ctx context.Context, f *EarlyAccessFeature, patch *EarlyAccessPatch) (*FeatureFlag, error) {
+func (w *work) earlyAccessFlag(ctx context.Context, f *storage.EarlyAccessFeature, patch *EarlyAccessPatch) (*storage.Flag, error) {
 	if !patch.FlagID.Set || patch.FlagID.Null {
 		return w.newEarlyAccessFlag(ctx, f)
 	}
@@ -214,7 +215,7 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *EarlyAccessFeature, patch
 		return nil, err
 	}
 	switch {
-	case err != nil || flag.Deleted || flag.Kind != FlagOrdinary:
+	case err != nil || flag.Deleted || flag.Kind != storage.FlagOrdinary:
 		return nil, invalid("", "invalid_input", "There is no feature flag with the ID %d.", patch.FlagID.Value)
 	case judge.GroupBased(&flag.Filters):
 		return nil, invalid("", "invalid_input", "Group-based feature flags are not supported for early access features.")
@@ -225,7 +226,7 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *EarlyAccessFeature, patch
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(features, func(other EarlyAccessFeature) bool { return other.Flag == flag.ID }) {
+	if slices.ContainsFunc(features, func(other storage.EarlyAccessFeature) bool { return other.Flag == flag.ID }) {
 		return nil, errFeatureTaken
 	}
 	return flag, nil
@@ -233,7 +234,7 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *EarlyAccessFeature, patch
 
 // newEarlyAccessFlag makes the flag of a feature, which only persons have who
 // enrol in it.
-func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*FeatureFlag, error) {
+func (w *work) newEarlyAccessFlag(ctx context.Context, f *storage.EarlyAccessFeature) (*storage.Flag, error) {
 	key := keyOf(f.Name)
 	switch _, err := w.store.FlagByKey(ctx, w.at.Project.ID, key); {
 	case err == nil:
@@ -255,11 +256,11 @@ var (
 func keyOf(name string) string {
 	plain := strings.ToLower(accents.ReplaceAllString(norm.NFKD.String(name), ""))
 	key := strings.Trim(notInKeys.ReplaceAllString(plain, "-"), "-")
-	return cmp.Or(key[:min(len(key), maxFlagKey)], "early-access-feature")
+	return cmp.Or(key[:min(len(key), storage.MaxFlagKey)], "early-access-feature")
 }
 
 // markEnrollment lets persons enrol in a flag, or lets them no more.
-func (w *work) markEnrollment(ctx context.Context, flag *FeatureFlag, on bool) error {
+func (w *work) markEnrollment(ctx context.Context, flag *storage.Flag, on bool) error {
 	before := *flag
 	flag.Filters = withEnrollment(flag.Filters, on)
 	return w.saveFlag(ctx, &before, flag)
@@ -326,12 +327,12 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 			return storeError(err)
 		}
 		// The entry has what the feature was, so that it can be made again.
-		changes := field.Differences("EarlyAccessFeature", earlyAccessFields(f, nil), earlyAccessFields(new(EarlyAccessFeature), nil))
+		changes := field.Differences("EarlyAccessFeature", earlyAccessFields(f, nil), earlyAccessFields(new(storage.EarlyAccessFeature), nil))
 		changes = append(changes, field.Change{Type: "EarlyAccessFeature", Field: "feature_flag_id", Before: f.Flag, Action: "deleted"})
 		return w.logEarlyAccess(ctx, f, "deleted", changes)
 	})
 }
 
-func (w *work) logEarlyAccess(ctx context.Context, f *EarlyAccessFeature, activity string, changes []field.Change) error {
+func (w *work) logEarlyAccess(ctx context.Context, f *storage.EarlyAccessFeature, activity string, changes []field.Change) error {
 	return w.addProjectActivity(ctx, f.Project, activity, "EarlyAccessFeature", f.ID.String(), field.Detail{Name: f.Name, Changes: append([]field.Change{}, changes...)})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // changeFeature changes an early access feature of Web, as a request of Ada does.
@@ -41,7 +42,7 @@ func TestEarlyAccessForm(t *testing.T) {
 	if public != want {
 		t.Errorf("clients get %s, want %s", public, want)
 	}
-	none := string(must(new(management.EarlyAccessFeature).Public(""))(t))
+	none := string(must(new(storage.EarlyAccessFeature).Public(""))(t))
 	if !strings.Contains(none, `"payload":{},`) {
 		t.Errorf("without a payload clients get %s", none)
 	}

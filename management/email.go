@@ -19,6 +19,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const (
@@ -29,12 +30,12 @@ const (
 
 // newEmailToken makes the token that proves the pending address of a user, or else the
 // current one, and the message with it. An earlier token becomes invalid.
-func (w *work) newEmailToken(ctx context.Context, u *User) (Message, error) {
+func (w *work) newEmailToken(ctx context.Context, u *storage.User) (Message, error) {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails
 	text := base64.RawURLEncoding.EncodeToString(b)
 	now := w.now()
-	t := &EmailToken{User: u.ID, Hash: tokenHash(text), Target: addressOf(u), Created: now, Expires: now.Add(linkLife)}
+	t := &storage.EmailToken{User: u.ID, Hash: tokenHash(text), Target: addressOf(u), Created: now, Expires: now.Add(linkLife)}
 	link := w.c.AppURL + "/verify_email/" + u.UUID.String() + "/" + text
 	lines := []string{
 		"Please confirm that " + t.Target + " is your address for " + w.c.AppName + ":", "", link, "",
@@ -59,7 +60,7 @@ func (w *work) newEmailToken(ctx context.Context, u *User) (Message, error) {
 }
 
 // addressOf returns the address that a token of the user proves.
-func addressOf(u *User) string {
+func addressOf(u *storage.User) string {
 	if u.PendingEmail != "" {
 		return u.PendingEmail
 	}
@@ -72,7 +73,7 @@ func tokenHash(text string) []byte {
 }
 
 // codeContext ties a code to its token.
-func codeContext(t *EmailToken) string { return "email-code:" + hex.EncodeToString(t.Hash) }
+func codeContext(t *storage.EmailToken) string { return "email-code:" + hex.EncodeToString(t.Hash) }
 
 // An EmailRequest asks for the message that verifies an address (management.md
 // §6.2).
@@ -107,14 +108,14 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
-	return s.sendToUser(ctx, func(store Store) (*User, error) { return store.UserByUUID(ctx, id) }, verifiable, addressOf,
-		func(w *work, u *User) (Message, error) { return w.newEmailToken(ctx, u) })
+	return s.sendToUser(ctx, func(store storage.Store) (*storage.User, error) { return store.UserByUUID(ctx, id) }, verifiable, addressOf,
+		func(w *work, u *storage.User) (Message, error) { return w.newEmailToken(ctx, u) })
 }
 
 // sendToUser sends a message to a user, unless too many go to the address. Nobody is told
 // of a user who does not exist or shall not get it.
 func (s *Service) sendToUser(
-	ctx context.Context, find func(Store) (*User, error), may func(*User) bool, address func(*User) string, write func(*work, *User) (Message, error),
+	ctx context.Context, find func(storage.Store) (*storage.User, error), may func(*storage.User) bool, address func(*storage.User) string, write func(*work, *storage.User) (Message, error),
 ) error {
 	u, err := find(s.c.Store)
 	if errors.Is(err, ErrNotFound) || err == nil && !may(u) {
@@ -150,7 +151,7 @@ func (s *Service) sendToUser(
 }
 
 // verifiable reports whether a user has an address to verify.
-func verifiable(u *User) bool {
+func verifiable(u *storage.User) bool {
 	return u.Active && (u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified)
 }
 
@@ -240,7 +241,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 }
 
 // checkEmailCode judges a guess. It counts the guess before it looks at it.
-func (w *work) checkEmailCode(ctx context.Context, t *EmailToken, code string) (refused, err error) {
+func (w *work) checkEmailCode(ctx context.Context, t *storage.EmailToken, code string) (refused, err error) {
 	if t.CodeHash == nil || !w.now().Before(t.Created.Add(codeLife)) {
 		return errEmailCode, nil
 	}
@@ -261,7 +262,7 @@ func (w *work) checkEmailCode(ctx context.Context, t *EmailToken, code string) (
 
 // confirmEmail ends a verification: the pending address becomes the address of the
 // account.
-func (w *work) confirmEmail(ctx context.Context, u *User) (mails []Message, err error) {
+func (w *work) confirmEmail(ctx context.Context, u *storage.User) (mails []Message, err error) {
 	before := *u
 	if u.PendingEmail != "" {
 		u.Email, u.PendingEmail = u.PendingEmail, ""
@@ -282,7 +283,7 @@ func (w *work) confirmEmail(ctx context.Context, u *User) (mails []Message, err 
 }
 
 // changedMails returns messages that tell both addresses about a change.
-func (s *Service) changedMails(before, after *User) []Message {
+func (s *Service) changedMails(before, after *storage.User) []Message {
 	what := "The email address of your account was changed from " + before.Email + " to " + after.Email + "."
 	return []Message{
 		s.newLetter(before, kindEmailChangedOld, "Your account no longer uses this address",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var (
@@ -23,7 +24,7 @@ var (
 )
 
 // changeEmail stages a new address and returns the message that proves it.
-func (w *world) changeEmail(u *management.User, email string) management.Message {
+func (w *world) changeEmail(u *storage.User, email string) management.Message {
 	w.t.Helper()
 	w.mails()
 	must(w.patch(w.as(u), "@me", fmt.Sprintf(`{"email":%q}`, email)))(w.t)
@@ -32,7 +33,7 @@ func (w *world) changeEmail(u *management.User, email string) management.Message
 
 // verify is VerifyEmail with a member of its body; the address of the caller is not
 // known.
-func (w *world) verify(u *management.User, member, value string) error {
+func (w *world) verify(u *storage.User, member, value string) error {
 	w.t.Helper()
 	_, err := w.VerifyEmail(w.t.Context(), netip.Addr{}, decode[management.EmailProof](w.t, fmt.Sprintf(`{"uuid":%q,%q:%q}`, u.UUID, member, value)))
 	return err
@@ -45,7 +46,7 @@ func (w *world) request(id string) error {
 }
 
 // checkEmails checks the addresses that a user has and wants.
-func (w *world) checkEmails(u *management.User, email, pending string, verified *bool) {
+func (w *world) checkEmails(u *storage.User, email, pending string, verified *bool) {
 	w.t.Helper()
 	got := w.now(u)
 	if got.Email != email || got.PendingEmail != pending || !cmp.Equal(got.EmailVerified, verified) {
@@ -322,14 +323,14 @@ func TestVerifyByCode(t *testing.T) {
 // cancel or try again (management.md §6.4).
 func TestEmailTaken(t *testing.T) {
 	w := newWorld(t)
-	users := []*management.User{w.ada, w.ben, w.cyd, w.dov}
+	users := []*storage.User{w.ada, w.ben, w.cyd, w.dov}
 	var proofs []management.EmailProof
 	for _, u := range users {
 		token := tokenIn(t, w.changeEmail(u, "one@example.com"))
 		proofs = append(proofs, management.EmailProof{UUID: optional.Of(u.UUID.String()), Token: optional.Of(token)})
 	}
 	type result struct {
-		user  *management.User
+		user  *storage.User
 		fault string
 	}
 	results := make(chan result, len(users))
@@ -484,7 +485,7 @@ func TestProofsAreThrottled(t *testing.T) {
 // more than one after the other.
 func TestGuessesAtOnce(t *testing.T) {
 	unlimited := alter(&altered{
-		throttle: func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error) {
+		throttle: func(storage.Store, context.Context, string, storage.Limit, time.Time) (time.Duration, error) {
 			return 0, nil
 		},
 	})
@@ -512,14 +513,14 @@ func TestGuessesAtOnce(t *testing.T) {
 // rule 4).
 func TestAddressesAreSpared(t *testing.T) {
 	w := newWorld(t)
-	want := func(u *management.User, email, fault string) {
+	want := func(u *storage.User, email, fault string) {
 		t.Helper()
 		w.clock.advance(time.Minute)
 		_, err := w.patch(w.as(u), "@me", `{"email":"`+email+`"}`)
 		checkFault(t, "UpdateUser to "+email, err, fault)
 	}
 	for i := range 6 {
-		want([]*management.User{w.ada, w.ben}[i%2], "victim@example.net", "")
+		want([]*storage.User{w.ada, w.ben}[i%2], "victim@example.net", "")
 	}
 	want(w.ada, "victim@example.net", "throttled throttled")
 	want(w.cyd, "victim@example.net", "throttled throttled")

@@ -10,18 +10,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
-
-// ErrTooLarge says that a thing would become larger than it may be.
-var ErrTooLarge = errors.New("management: too large")
 
 // The kinds of an [Error]. Test for them with errors.Is.
 var (
 	// ErrNotFound says that a thing does not exist.
-	ErrNotFound = errors.New("management: not found")
+	ErrNotFound = storage.ErrNotFound
 
 	// ErrConflict says that a value that must be unique is taken.
-	ErrConflict = errors.New("management: already exists")
+	ErrConflict = storage.ErrConflict
 
 	// ErrInvalid says that a value is not allowed.
 	ErrInvalid = errors.New("management: invalid value")
@@ -138,9 +136,9 @@ func storeError(err error) error {
 	return err
 }
 
-// dataError turns errors of a DataStore into what a Service answers.
+// dataError turns errors of a storage.Data into what a Service answers.
 func dataError(err error) error {
-	if errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, storage.ErrTooLarge) {
 		return errProperties
 	}
 	return storeError(err)

@@ -8,80 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// A Definition says that stored events have a name: the name of an event, or of a
-// property of events, persons or groups.
-type Definition struct {
-	Name        string
-	Type        PropertyType // of a property
-	First, Last time.Time    // when the first and the last of the events happened
-}
-
-// A DefinitionKind says what a [Definition] defines. Stores keep it.
-type DefinitionKind int
-
-// The kinds of definitions. A kind of its own, [DefinesGroup], defines the properties of
-// the groups of each type.
-const (
-	DefinesEvent DefinitionKind = iota
-	DefinesEventProperty
-	DefinesPerson
-	definesGroups
-)
-
-// DefinesGroup is the kind for properties of groups of a type.
-func DefinesGroup(typeIndex int) DefinitionKind { return definesGroups + DefinitionKind(typeIndex) }
-
-// A PropertyType is the kind of the values of a property, "" if it is not known.
-type PropertyType string
-
-// The types of properties, with the names of the public API.
-const (
-	PropertyString  PropertyType = "String"
-	PropertyNumber  PropertyType = "Numeric"
-	PropertyBoolean PropertyType = "Boolean"
-	PropertyTime    PropertyType = "DateTime"
-
-	// PropertyMixed is the type of a property with values of several types.
-	PropertyMixed = PropertyString
-)
-
-// PropertyTypeOf returns the type of a value in JSON. Null, arrays and objects have none.
-func PropertyTypeOf(value []byte) PropertyType {
-	v := jsonscan.Value(value)
-	switch v.Kind() {
-	case jsonscan.True, jsonscan.False:
-		return PropertyBoolean
-	case jsonscan.Number:
-		return PropertyNumber
-	case jsonscan.String:
-		if s, ok := v.Plain(); ok && len(s) >= len(time.DateOnly) && s[4] == '-' {
-			for _, layout := range []string{time.RFC3339, time.DateOnly} {
-				if _, err := time.Parse(layout, string(s)); err == nil {
-					return PropertyTime
-				}
-			}
-		}
-		return PropertyString
-	}
-	return ""
-}
-
-// With returns the type of a property that has values of both types.
-func (t PropertyType) With(other PropertyType) PropertyType {
-	switch {
-	case t == "":
-		return other
-	case other == "", other == t:
-		return t
-	}
-	return PropertyMixed
-}
-
-// An EventDefinitionView is a [Definition] of an event as the API shows it.
+// An EventDefinitionView is a [storage.Definition] of an event as the API shows it.
 type EventDefinitionView struct {
 	ID         uuid.UUID `json:"id"` // always the same one for a name in a project
 	Name       string    `json:"name"`
@@ -89,17 +20,17 @@ type EventDefinitionView struct {
 	LastSeenAt time.Time `json:"last_seen_at"`
 }
 
-// A PropertyDefinitionView is a [Definition] of a property as the API shows it.
+// A PropertyDefinitionView is a [storage.Definition] of a property as the API shows it.
 type PropertyDefinitionView struct {
 	EventDefinitionView
-	PropertyType *PropertyType `json:"property_type"` // null: not known
-	IsNumerical  bool          `json:"is_numerical"`
+	PropertyType *storage.PropertyType `json:"property_type"` // null: not known
+	IsNumerical  bool                  `json:"is_numerical"`
 }
 
 // definitionIDs is the namespace of the IDs of definitions.
 var definitionIDs = uuid.MustParse("6b1f4c0e-9a5d-4f4e-8a53-0c7d2f3b9e11")
 
-func showDefinition(project int64, kind DefinitionKind, d *Definition) EventDefinitionView {
+func showDefinition(project int64, kind storage.DefinitionKind, d *storage.Definition) EventDefinitionView {
 	id := uuid.NewSHA1(definitionIDs, fmt.Appendf(nil, "%d/%d/%s", project, kind, d.Name))
 	return EventDefinitionView{id, d.Name, d.First, d.Last}
 }
@@ -115,15 +46,15 @@ type DefinitionQuery struct {
 }
 
 // kind reads whose properties a query is about.
-func (q *DefinitionQuery) kind() (DefinitionKind, error) {
+func (q *DefinitionQuery) kind() (storage.DefinitionKind, error) {
 	if q.GroupTypeIndex != "" && q.Type != "group" {
 		return 0, invalid("group_type_index", "invalid_input", "It goes with the type group only.")
 	}
 	switch q.Type {
 	case "", "event":
-		return DefinesEventProperty, nil
+		return storage.DefinesEventProperty, nil
 	case "person":
-		return DefinesPerson, nil
+		return storage.DefinesPerson, nil
 	case "group":
 		if q.GroupTypeIndex == "" {
 			return 0, invalid("group_type_index", "required", "This field is required.")
@@ -132,7 +63,7 @@ func (q *DefinitionQuery) kind() (DefinitionKind, error) {
 		if err != nil {
 			return 0, invalid("group_type_index", "invalid_input", "%q is not the index of a group type.", check.Excerpt(q.GroupTypeIndex))
 		}
-		return DefinesGroup(int(index)), nil
+		return storage.DefinesGroup(int(index)), nil
 	}
 	return 0, judgeError(check.Selected("type", q.Type, "event", "person", "group"))
 }
@@ -147,7 +78,7 @@ func (s *Service) EventDefinitions(
 	if err != nil {
 		return nil, err
 	}
-	return definitionPage(ctx, w, DefinesEvent, q.Search, limit, offset, func(v EventDefinitionView, _ *Definition) *EventDefinitionView { return &v })
+	return definitionPage(ctx, w, storage.DefinesEvent, q.Search, limit, offset, func(v EventDefinitionView, _ *storage.Definition) *EventDefinitionView { return &v })
 }
 
 // PropertyDefinitions is like [Service.EventDefinitions] for properties. It needs scope
@@ -163,8 +94,8 @@ func (s *Service) PropertyDefinitions(
 	if err != nil {
 		return nil, err
 	}
-	return definitionPage(ctx, w, kind, q.Search, limit, offset, func(v EventDefinitionView, d *Definition) *PropertyDefinitionView {
-		view := &PropertyDefinitionView{EventDefinitionView: v, IsNumerical: d.Type == PropertyNumber}
+	return definitionPage(ctx, w, kind, q.Search, limit, offset, func(v EventDefinitionView, d *storage.Definition) *PropertyDefinitionView {
+		view := &PropertyDefinitionView{EventDefinitionView: v, IsNumerical: d.Type == storage.PropertyNumber}
 		if d.Type != "" {
 			view.PropertyType = &d.Type
 		}
@@ -173,7 +104,7 @@ func (s *Service) PropertyDefinitions(
 }
 
 func definitionPage[V any](
-	ctx context.Context, w *work, kind DefinitionKind, search string, limit, offset int, show func(EventDefinitionView, *Definition) V,
+	ctx context.Context, w *work, kind storage.DefinitionKind, search string, limit, offset int, show func(EventDefinitionView, *storage.Definition) V,
 ) (*Page[V], error) {
 	if err := judgeError(check.Search(search)); err != nil {
 		return nil, err

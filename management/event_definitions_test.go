@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestRuling94Definitions follows management.md §16.6.
@@ -45,12 +46,12 @@ func TestRuling94Definitions(t *testing.T) {
 	}
 	if diff := cmp.Diff([]management.PropertyDefinitionView{
 		{EventDefinitionView: management.EventDefinitionView{Name: "list", CreatedAt: at(1), LastSeenAt: at(1)}},
-		{management.EventDefinitionView{Name: "n", CreatedAt: at(1), LastSeenAt: at(2)}, new(management.PropertyNumber), true},
+		{management.EventDefinitionView{Name: "n", CreatedAt: at(1), LastSeenAt: at(2)}, new(storage.PropertyNumber), true},
 	}, got); diff != "" {
 		t.Errorf("PropertyDefinitions (-want +got)\n%s", diff)
 	}
 	person := must(w.PropertyDefinitions(t.Context(), w.as(w.ada), "1", management.DefinitionQuery{Type: "person"}, 10, 0))(t)
-	if person.Total != 1 || person.Items[0].Name != "plan" || *person.Items[0].PropertyType != management.PropertyString {
+	if person.Total != 1 || person.Items[0].Name != "plan" || *person.Items[0].PropertyType != storage.PropertyString {
 		t.Errorf("properties of persons are %+v", person.Items)
 	}
 	none := must(w.PropertyDefinitions(t.Context(), w.as(w.ada), "1", management.DefinitionQuery{Type: "group", GroupTypeIndex: "4"}, 10, 0))(t)
@@ -73,11 +74,11 @@ func TestRuling94Definitions(t *testing.T) {
 }
 
 func TestPropertyTypeOf(t *testing.T) {
-	for value, want := range map[string]management.PropertyType{
+	for value, want := range map[string]storage.PropertyType{
 		`null`: "", `[1]`: "", `{}`: "", `true`: "Boolean", `1e3`: "Numeric", `"1"`: "String", `""`: "String",
 		`"2026-03-04"`: "DateTime", `"2026-03-04T05:06:07.5+02:00"`: "DateTime", `"2026-13-04"`: "String", `"2026-03-04x"`: "String", "": "",
 	} {
-		if got := management.PropertyTypeOf([]byte(value)); got != want {
+		if got := storage.PropertyTypeOf([]byte(value)); got != want {
 			t.Errorf("PropertyTypeOf(%s) = %q, want %q", value, got, want)
 		}
 	}

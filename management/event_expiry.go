@@ -3,6 +3,8 @@ package management
 import (
 	"context"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const (
@@ -30,8 +32,8 @@ func (s *Service) expireEvents(ctx context.Context) {
 
 // eventExpiry returns which events are too old now: the operator's limit is a limit for
 // all projects, and a project may keep its events for less time (management.md §16.5).
-func (s *Service) eventExpiry(ctx context.Context) (EventExpiry, error) {
-	rule, now := EventExpiry{Projects: make(map[int64]time.Time)}, s.now()
+func (s *Service) eventExpiry(ctx context.Context) (storage.EventExpiry, error) {
+	rule, now := storage.EventExpiry{Projects: make(map[int64]time.Time)}, s.now()
 	if s.c.Retain > 0 {
 		rule.Before = now.Add(-s.c.Retain)
 	}
@@ -63,7 +65,7 @@ func (s *Service) ExpireEvents(ctx context.Context) error {
 		}
 	}()
 	var (
-		rule EventExpiry
+		rule storage.EventExpiry
 		read time.Time // when the rule was read; somebody may make it longer while events are deleted
 		err  error
 	)

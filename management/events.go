@@ -14,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // An EventView is an event as the API shows it.
@@ -59,7 +60,7 @@ type EventPage struct {
 }
 
 // filter checks a query and finds its person. found is false if there is none.
-func (q *EventQuery) filter(ctx context.Context, w *work) (f EventFilter, found bool, err error) {
+func (q *EventQuery) filter(ctx context.Context, w *work) (f storage.EventFilter, found bool, err error) {
 	for _, text := range []struct {
 		attr, value string
 		most        int
@@ -97,14 +98,14 @@ func (q *EventQuery) filter(ctx context.Context, w *work) (f EventFilter, found 
 }
 
 // cursorOf returns the text by which a client names a place.
-func cursorOf(p EventPlace) string {
+func cursorOf(p storage.EventPlace) string {
 	if p.ID == 0 {
 		return ""
 	}
 	return strconv.FormatInt(p.Time.UnixMicro(), 36) + "-" + strconv.FormatInt(p.ID, 36)
 }
 
-func readPlace(attr, cursor string) (p EventPlace, err error) {
+func readPlace(attr, cursor string) (p storage.EventPlace, err error) {
 	if cursor == "" {
 		return p, nil
 	}
@@ -114,8 +115,8 @@ func readPlace(attr, cursor string) (p EventPlace, err error) {
 	if cursor[0] == '-' {
 		micros = -micros
 	}
-	if p = (EventPlace{Time: time.UnixMicro(micros).UTC(), ID: n}); !ok || e1 != nil || e2 != nil || n <= 0 || cursorOf(p) != cursor {
-		return EventPlace{}, invalid(attr, "invalid_input", "%q is not a place in a list: use next of the page before.", check.Excerpt(cursor))
+	if p = (storage.EventPlace{Time: time.UnixMicro(micros).UTC(), ID: n}); !ok || e1 != nil || e2 != nil || n <= 0 || cursorOf(p) != cursor {
+		return storage.EventPlace{}, invalid(attr, "invalid_input", "%q is not a place in a list: use next of the page before.", check.Excerpt(cursor))
 	}
 	return p, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // storeEvent stores an event of Web some minutes after the begin.
@@ -143,11 +144,11 @@ func TestWriteEvents(t *testing.T) {
 }
 
 // brokenEvents fails after the first event.
-type brokenEvents struct{ management.DataStore }
+type brokenEvents struct{ storage.Data }
 
-func (d brokenEvents) AllEvents(ctx context.Context, project int64, f management.EventFilter) iter.Seq2[capture.Event, error] {
+func (d brokenEvents) AllEvents(ctx context.Context, project int64, f storage.EventFilter) iter.Seq2[capture.Event, error] {
 	return func(yield func(capture.Event, error) bool) {
-		for e := range d.DataStore.AllEvents(ctx, project, f) {
+		for e := range d.Data.AllEvents(ctx, project, f) {
 			yield(e, nil)
 			yield(capture.Event{}, errBroken)
 			return
@@ -170,12 +171,12 @@ func TestWriteEventsFails(t *testing.T) {
 
 // An expiringData tells when ExpireEvents has come to an end.
 type expiringData struct {
-	management.DataStore
+	storage.Data
 	ended chan struct{}
 }
 
-func (d expiringData) ExpireEvents(ctx context.Context, rule management.EventExpiry) (int, bool, error) {
-	n, more, err := d.DataStore.ExpireEvents(ctx, rule)
+func (d expiringData) ExpireEvents(ctx context.Context, rule storage.EventExpiry) (int, bool, error) {
+	n, more, err := d.Data.ExpireEvents(ctx, rule)
 	if !more {
 		close(d.ended)
 	}
@@ -186,7 +187,7 @@ func (d expiringData) ExpireEvents(ctx context.Context, rule management.EventExp
 func TestRunExpiresEvents(t *testing.T) {
 	ended := make(chan struct{})
 	w := newWorld(t, withData, func(c *management.Config) {
-		c.Data, c.Leader, c.Retain = expiringData{c.Data, ended}, c.Store.(management.Leader), 30*24*time.Hour
+		c.Data, c.Leader, c.Retain = expiringData{c.Data, ended}, c.Store.(storage.Leader), 30*24*time.Hour
 	})
 	w.storeEvent(1, "old", "u", `{}`)
 	w.storeEvent(2, "old", "u", `{}`)
@@ -211,7 +212,7 @@ func TestRunExpiresEvents(t *testing.T) {
 func TestKeepEvents(t *testing.T) {
 	w := newWorld(t, withData)
 	w.storeEvent(1, "old", "u", `{}`)
-	if _, _, err := w.store.ExpireEvents(t.Context(), management.EventExpiry{Before: begin.Add(48 * time.Hour)}); err != nil {
+	if _, _, err := w.store.ExpireEvents(t.Context(), storage.EventExpiry{Before: begin.Add(48 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	w.storeEvent(1, "old", "u", `{}`)
@@ -226,11 +227,11 @@ func TestKeepEvents(t *testing.T) {
 
 // A ruleData keeps the rule with which events were deleted last.
 type ruleData struct {
-	management.DataStore
-	rule *management.EventExpiry
+	storage.Data
+	rule *storage.EventExpiry
 }
 
-func (d ruleData) ExpireEvents(_ context.Context, rule management.EventExpiry) (int, bool, error) {
+func (d ruleData) ExpireEvents(_ context.Context, rule storage.EventExpiry) (int, bool, error) {
 	*d.rule = rule
 	return 0, false, nil
 }
@@ -245,7 +246,7 @@ func TestEventRetention(t *testing.T) {
 	}{
 		{0, "null", 0}, {0, "1", 1}, {0, "36500", 36_500}, {30, "null", 30}, {30, "7", 7}, {30, "30", 30}, {30, "90", 30},
 	} {
-		var rule management.EventExpiry
+		var rule storage.EventExpiry
 		w := newWorld(t, withData, func(c *management.Config) {
 			c.Data, c.Retain = ruleData{c.Data, &rule}, time.Duration(tt.retain)*24*time.Hour
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/export"
 	"github.com/flagstaff-go/flagstaff/internal/parallel"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // ExportOptions say what an export has.
@@ -35,7 +36,7 @@ func (s *Service) ExportDefinitions(ctx context.Context, p *Principal, ref strin
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(f FeatureFlag) bool { return f.Kind != FlagOrdinary || f.Archived && !o.Archived })
+	list = slices.DeleteFunc(list, func(f storage.Flag) bool { return f.Kind != storage.FlagOrdinary || f.Archived && !o.Archived })
 	flagViews, err := w.flagViews(ctx, list)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // management.md §13.1: what enable, disable, archive and unarchive change.
@@ -224,7 +225,7 @@ func TestActivityForm(t *testing.T) {
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: optional.Of("N")}))(t)
 	a := must(w.store.Flag(t.Context(), w.web.ID, 1))(t)
-	w.ok(w.store.AddActivity(t.Context(), &management.Activity{
+	w.ok(w.store.AddActivity(t.Context(), &storage.Activity{
 		ID: w.acme.ID, Project: &a.Project, System: true, Activity: "updated", Scope: "FeatureFlag", ItemID: "1", Created: w.clock.Now().Add(1e9),
 		Detail: json.RawMessage(`{"name":"k","changes":[]}`),
 	}))

@@ -10,6 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -50,7 +51,7 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 	if err != nil {
 		return nil, err
 	}
-	list := []FeatureFlag{audienceFlag(-1, audienceKey, filters)}
+	list := []storage.Flag{audienceFlag(-1, audienceKey, filters)}
 	for range filters.Targets() {
 		list = append(list, set.flags...)
 		break
@@ -69,7 +70,7 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 	if index := &q.GroupTypeIndex; index.Set && !index.Null {
 		err = s.eachGroup(ctx, w.at.Project.ID, snapshot, index.Value, set.groupTypes[index.Value], count)
 	} else {
-		err = s.eachPerson(ctx, w.at.Project.ID, snapshot, []string{audienceKey}, func(_ *Person, results *flags.Results) { count(results) })
+		err = s.eachPerson(ctx, w.at.Project.ID, snapshot, []string{audienceKey}, func(_ *storage.Person, results *flags.Results) { count(results) })
 	}
 	if err != nil {
 		return nil, err
@@ -126,14 +127,14 @@ func (e *Error) ofCondition() *Error {
 const audienceKey = "the audience"
 
 // audienceFlag returns a flag that exists only to evaluate filters.
-func audienceFlag(id int64, key string, filters flags.Filters) FeatureFlag {
-	return FeatureFlag{ID: id, Key: key, Active: true, Filters: filters}
+func audienceFlag(id int64, key string, filters flags.Filters) storage.Flag {
+	return storage.Flag{ID: id, Key: key, Active: true, Filters: filters}
 }
 
 // eachPerson evaluates flags for all persons of a project, each under one of its
 // distinct IDs. If flags look at static cohorts, the store is asked about each
 // person.
-func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags.Snapshot, keys []string, visit func(*Person, *flags.Results)) error {
+func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags.Snapshot, keys []string, visit func(*storage.Person, *flags.Results)) error {
 	in := new(flags.Input)
 	for person, err := range s.c.Data.AllPersons(ctx, project) {
 		if err != nil {
@@ -149,7 +150,7 @@ func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags
 }
 
 // evaluatePerson evaluates flags for a person under the first of its distinct IDs.
-func (s *Service) evaluatePerson(ctx context.Context, in *flags.Input, project int64, snapshot *flags.Snapshot, keys []string, person *Person) (*flags.Results, error) {
+func (s *Service) evaluatePerson(ctx context.Context, in *flags.Input, project int64, snapshot *flags.Snapshot, keys []string, person *storage.Person) (*flags.Results, error) {
 	distinctID := ""
 	if len(person.DistinctIDs) > 0 {
 		distinctID = person.DistinctIDs[0]

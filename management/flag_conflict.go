@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // settleConflict returns an error if a change was made for another version of a
@@ -19,7 +20,7 @@ import (
 // §13.6). Without the flag as the client has seen it, all that it wants otherwise than it
 // is counts as changed since. A user that cannot read encrypted payloads cannot know
 // whether somebody has changed them: the last change counts.
-func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
+func (s *Service) settleConflict(f *storage.Flag, patch *FlagPatch) error {
 	if err := checkPrecondition(f, patch.IfVersion); err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func over(attr string, value, sent json.RawMessage) json.RawMessage {
 
 // checkPrecondition returns an error if a change is for another version than the flag
 // has; nil is any.
-func checkPrecondition(f *FeatureFlag, version *int) error {
+func checkPrecondition(f *storage.Flag, version *int) error {
 	if version != nil && *version != f.Version {
 		return &Error{Kind: ErrPrecondition, Code: "precondition_failed", Detail: versionDetail(f)}
 	}
@@ -115,14 +116,14 @@ func checkPrecondition(f *FeatureFlag, version *int) error {
 
 // checkCurrent is checkPrecondition for a version in a body, which null and nothing
 // leave open.
-func checkCurrent(f *FeatureFlag, version *optional.Value[int]) error {
+func checkCurrent(f *storage.Flag, version *optional.Value[int]) error {
 	if version.Set && !version.Null && version.Value != f.Version {
 		return conflict("%s", versionDetail(f))
 	}
 	return nil
 }
 
-func versionDetail(f *FeatureFlag) string {
+func versionDetail(f *storage.Flag) string {
 	return "The feature flag was changed by somebody else in the meantime; its version is " + string(rawjson.Must(f.Version)) + "."
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // explain explains a flag of Web to Ada.
@@ -118,7 +119,7 @@ func TestExplanationText(t *testing.T) {
 // definitions returns what Web serves.
 func (w *world) definitions() (*flags.Definitions, error) {
 	list, err := w.store.Flags(w.t.Context(), w.web.ID)
-	return management.Definitions(list, nil, nil), err
+	return storage.FlagDefinitions(list, nil, nil), err
 }
 
 // The answer in full.
@@ -565,11 +566,11 @@ func TestBlastRadiusOfManyGroups(t *testing.T) {
 }
 
 // manyGroups has 2500 groups of one type.
-type manyGroups struct{ management.DataStore }
+type manyGroups struct{ storage.Data }
 
-func (manyGroups) Groups(_ context.Context, _ int64, _ int, _ string, limit, offset int) (list []management.Group, total int, err error) {
+func (manyGroups) Groups(_ context.Context, _ int64, _ int, _ string, limit, offset int) (list []storage.Group, total int, err error) {
 	for n := offset; n < min(offset+limit, 2500); n++ {
-		list = append(list, management.Group{Key: fmt.Sprintf("g%04d", n), Properties: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))})
+		list = append(list, storage.Group{Key: fmt.Sprintf("g%04d", n), Properties: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))})
 	}
 	return list, 2500, nil
 }
@@ -584,7 +585,7 @@ func TestServedSnapshot(t *testing.T) {
 	compiled := func() *flags.Snapshot {
 		list, err := w.store.FlagDefinitions(t.Context(), w.web.ID)
 		w.ok(err)
-		return must(flags.Compile(management.Definitions(list, nil, map[int]string{}), flags.CompileOptions{TimeZone: time.UTC}))(t)
+		return must(flags.Compile(storage.FlagDefinitions(list, nil, map[int]string{}), flags.CompileOptions{TimeZone: time.UTC}))(t)
 	}
 	older := compiled()
 	must(w.changeFlag(id, `{"filters":{"groups":[{"rollout_percentage":100}]}}`))(t)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // FlagFacets is by what the flags of a project can be selected, and how many flags a
@@ -53,7 +55,7 @@ func (s *Service) FlagFacets(ctx context.Context, p *Principal, ref string) (*Fl
 	}
 	for i := range list {
 		f := &list[i]
-		if f.Kind != FlagOrdinary {
+		if f.Kind != storage.FlagOrdinary {
 			continue
 		}
 		if f.Archived {
@@ -85,7 +87,7 @@ func (s *Service) FlagFacets(ctx context.Context, p *Principal, ref string) (*Fl
 	return out, nil
 }
 
-func (out *FlagFacets) count(f *FeatureFlag, status string) {
+func (out *FlagFacets) count(f *storage.Flag, status string) {
 	if !f.Active {
 		out.Off++
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A FlagPatch makes or changes a flag (management.md §13.3). What is not set
@@ -44,7 +45,6 @@ type FlagPatch struct {
 
 // Limits of values.
 const (
-	maxFlagKey  = 400    // characters
 	maxFlagName = 10_000 // characters
 	maxContexts = 50     // evaluation contexts of one flag
 	maxTags     = 100    // tags of one flag
@@ -64,7 +64,7 @@ var (
 // only logged.
 //
 // Filters are judged with other flags and cohorts: see [Service.applyFilters].
-func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.Table {
+func flagFields(f *storage.Flag, filters flags.Filters, patch *FlagPatch) field.Table {
 	patch = cmp.Or(patch, new(FlagPatch))
 	contexts := func(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
 		return check.ReadNames(attr, o, maxContexts, strings.ToLower)
@@ -95,7 +95,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 }
 
 func checkFlagKey(attr string, o *optional.Value[string]) error {
-	if err := check.Title(attr, o, maxFlagKey); err != nil || !o.Set {
+	if err := check.Title(attr, o, storage.MaxFlagKey); err != nil || !o.Set {
 		return err
 	}
 	if !flagKeyForm.MatchString(o.Value) {

@@ -6,6 +6,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A shownFilters is filters as the activity log sees them (management.md §13.5).
@@ -22,7 +23,7 @@ func (s shownFilters) Same(other any) bool {
 }
 
 // saidFields is the table of a flag that has what its filters say, however they are written.
-func saidFields(f *FeatureFlag) field.Table {
+func saidFields(f *storage.Flag) field.Table {
 	table := flagFields(f, f.Filters, nil)
 	for i := range table {
 		if table[i].Attr == "filters" {

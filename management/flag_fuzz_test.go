@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Whatever somebody sends is refused with an Error, or is stored as a flag that
@@ -58,7 +59,7 @@ func FuzzFlagPatch(f *testing.F) {
 		if diff := cmp.Diff(v, again, same); err != nil || diff != "" {
 			t.Fatalf("CreateFlag(%s), and what it shows sent back: %v (-want +got)\n%s", body, err, diff)
 		}
-		d := management.Definitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil)
+		d := storage.FlagDefinitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil)
 		s := must(flags.Compile(d, flags.CompileOptions{}))(t)
 		for _, problem := range s.Problems() {
 			if problem.Severity >= flags.SeverityError {

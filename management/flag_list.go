@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A FlagQuery selects flags as the parameters of a list do (management.md §13.2).
@@ -89,7 +90,7 @@ func (s *Service) FlagNames(ctx context.Context, p *Principal, ref string, limit
 	}
 	var newest []FlagName
 	for i := len(list) - 1; i >= 0 && len(newest) < limit; i-- { // by ascending ID
-		if f := &list[i]; f.Kind == FlagOrdinary && !f.Archived {
+		if f := &list[i]; f.Kind == storage.FlagOrdinary && !f.Archived {
 			newest = append(newest, FlagName{f.ID, f.Key})
 		}
 	}
@@ -98,12 +99,12 @@ func (s *Service) FlagNames(ctx context.Context, p *Principal, ref string, limit
 
 // findFlags leaves to the store what it can select by itself, so that a page costs
 // the same however many flags there are.
-func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([]FeatureFlag, int, error) {
+func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([]storage.Flag, int, error) {
 	if err := q.check(); err != nil {
 		return nil, 0, err
 	}
 	archived := cmp.Or(q.Archived, new(false))
-	simple := FlagFilter{Archived: archived, Key: q.Key}
+	simple := storage.FlagFilter{Archived: archived, Key: q.Key}
 	switch q.Active {
 	case "true":
 		simple.Active = new(true)
@@ -138,7 +139,7 @@ func (q *FlagQuery) empty() bool {
 }
 
 // selectFlags returns the flags that a query selects, in its order.
-func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]FeatureFlag, error) {
+func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]storage.Flag, error) {
 	var states stateJudge
 	if err := q.check(); err != nil {
 		return nil, err
@@ -160,14 +161,14 @@ func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]FeatureFlag, err
 			return nil, err
 		}
 	}
-	list = slices.DeleteFunc(list, func(f FeatureFlag) bool { return f.Kind != FlagOrdinary || !selected(&f) })
+	list = slices.DeleteFunc(list, func(f storage.Flag) bool { return f.Kind != storage.FlagOrdinary || !selected(&f) })
 	slices.SortStableFunc(list, order)
 	return list, nil
 }
 
 // flagSelector returns what tells whether a query selects a flag. It asks for states only
 // if the query selects by them.
-func flagSelector(q *FlagQuery, states *stateJudge) (func(*FeatureFlag) bool, error) {
+func flagSelector(q *FlagQuery, states *stateJudge) (func(*storage.Flag) bool, error) {
 	if err := judgeError(check.Search(q.Search)); err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func flagSelector(q *FlagQuery, states *stateJudge) (func(*FeatureFlag) bool, er
 	hasOneOf := func(names, of []string) bool {
 		return slices.ContainsFunc(of, func(name string) bool { return slices.Contains(names, name) })
 	}
-	return func(f *FeatureFlag) bool {
+	return func(f *storage.Flag) bool {
 		return f.Archived == *archived &&
 			(q.Active != "true" || f.Active) && (q.Active != "false" || !f.Active) && (q.Active != flagStale || states.state(f).status == flagStale) &&
 			(len(authors) == 0 || f.CreatedBy != nil && slices.Contains(authors, *f.CreatedBy)) &&
@@ -215,7 +216,7 @@ func flagSelector(q *FlagQuery, states *stateJudge) (func(*FeatureFlag) bool, er
 	}, nil
 }
 
-func flagType(f *FeatureFlag) string {
+func flagType(f *storage.Flag) string {
 	switch {
 	case f.RemoteConfig:
 		return "remote_config"
@@ -229,28 +230,28 @@ func flagType(f *FeatureFlag) string {
 }
 
 // flagOrders are the fields that lists of flags can be sorted by.
-var flagOrders = map[string]func(a, b *FeatureFlag) int{
-	"id":             func(a, b *FeatureFlag) int { return cmp.Compare(a.ID, b.ID) },
-	"key":            func(a, b *FeatureFlag) int { return cmp.Compare(a.Key, b.Key) },
-	"name":           func(a, b *FeatureFlag) int { return cmp.Compare(a.Name, b.Name) },
-	"created_at":     func(a, b *FeatureFlag) int { return a.Created.Compare(b.Created) },
-	"updated_at":     func(a, b *FeatureFlag) int { return a.Updated.Compare(b.Updated) },
-	"last_called_at": func(a, b *FeatureFlag) int { return timeOrZero(a.LastCalled).Compare(timeOrZero(b.LastCalled)) },
-	"version":        func(a, b *FeatureFlag) int { return cmp.Compare(a.Version, b.Version) },
-	"active": func(a, b *FeatureFlag) int {
+var flagOrders = map[string]func(a, b *storage.Flag) int{
+	"id":             func(a, b *storage.Flag) int { return cmp.Compare(a.ID, b.ID) },
+	"key":            func(a, b *storage.Flag) int { return cmp.Compare(a.Key, b.Key) },
+	"name":           func(a, b *storage.Flag) int { return cmp.Compare(a.Name, b.Name) },
+	"created_at":     func(a, b *storage.Flag) int { return a.Created.Compare(b.Created) },
+	"updated_at":     func(a, b *storage.Flag) int { return a.Updated.Compare(b.Updated) },
+	"last_called_at": func(a, b *storage.Flag) int { return timeOrZero(a.LastCalled).Compare(timeOrZero(b.LastCalled)) },
+	"version":        func(a, b *storage.Flag) int { return cmp.Compare(a.Version, b.Version) },
+	"active": func(a, b *storage.Flag) int {
 		return cmp.Compare(strconv.FormatBool(a.Active), strconv.FormatBool(b.Active))
 	},
 }
 
 // flagOrder returns the order that a parameter names; newest first is the default,
 // and breaks ties.
-func flagOrder(name string) (func(a, b FeatureFlag) int, error) {
-	newest := func(a, b *FeatureFlag) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) }
+func flagOrder(name string) (func(a, b storage.Flag) int, error) {
+	newest := func(a, b *storage.Flag) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) }
 	field, down := strings.CutPrefix(name, "-")
 	by := flagOrders[field]
 	switch {
 	case name == "":
-		by = func(*FeatureFlag, *FeatureFlag) int { return 0 }
+		by = func(*storage.Flag, *storage.Flag) int { return 0 }
 	case by == nil:
 		var names []string
 		for _, field := range slices.Sorted(maps.Keys(flagOrders)) {
@@ -258,7 +259,7 @@ func flagOrder(name string) (func(a, b FeatureFlag) int, error) {
 		}
 		return nil, judgeError(check.Selected("order", name, names...))
 	}
-	return func(a, b FeatureFlag) int {
+	return func(a, b storage.Flag) int {
 		c := by(&a, &b)
 		if down {
 			c = -c

@@ -8,11 +8,12 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // validate checks the values that can be judged without other things of the project,
 // in the order of the fields. A flag without an ID is new.
-func (patch *FlagPatch) validate(f *FeatureFlag) error {
+func (patch *FlagPatch) validate(f *storage.Flag) error {
 	switch {
 	case f.ID == 0 && !patch.Key.Set:
 		return invalid("key", "required", "This field is required.")
@@ -32,7 +33,7 @@ func (patch *FlagPatch) validate(f *FeatureFlag) error {
 
 // applyFlag changes a flag of a project, which the caller stores. Its ID is 0 if it
 // is new.
-func (w *work) applyFlag(ctx context.Context, set *definitionSet, f *FeatureFlag, patch *FlagPatch) error {
+func (w *work) applyFlag(ctx context.Context, set *definitionSet, f *storage.Flag, patch *FlagPatch) error {
 	world := set.world()
 	before := *f
 	if err := w.applyIn(world, f, patch); err != nil {
@@ -45,7 +46,7 @@ func (w *work) applyFlag(ctx context.Context, set *definitionSet, f *FeatureFlag
 }
 
 // applyIn is applyFlag for a change that deletes nothing.
-func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) error {
+func (s *Service) applyIn(world *judge.World, f *storage.Flag, patch *FlagPatch) error {
 	before := *f
 	if err := applyFields(f, patch, world); err != nil {
 		return err
@@ -54,7 +55,7 @@ func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) 
 }
 
 // applyFields changes a flag but for its filters.
-func applyFields(f *FeatureFlag, patch *FlagPatch, world *judge.World) error {
+func applyFields(f *storage.Flag, patch *FlagPatch, world *judge.World) error {
 	before := *f
 	flagFields(f, f.Filters, patch).Apply()
 	return checkFlag(&before, f, patch.Filters.Set, world)
@@ -63,7 +64,7 @@ func applyFields(f *FeatureFlag, patch *FlagPatch, world *judge.World) error {
 // checkFlag returns an error if fields of a flag exclude each other, or others do not
 // allow it to become active or inactive. judged says that its filters are judged
 // besides.
-func checkFlag(before, f *FeatureFlag, judged bool, world *judge.World) error {
+func checkFlag(before, f *storage.Flag, judged bool, world *judge.World) error {
 	switch {
 	case f.Archived && f.Active:
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
@@ -77,7 +78,7 @@ func checkFlag(before, f *FeatureFlag, judged bool, world *judge.World) error {
 
 // applyFilters changes what decides a flag. What a flag refers to can have gone
 // while it was not in force.
-func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *judge.World) error {
+func (s *Service) applyFilters(f, before *storage.Flag, patch *FlagPatch, world *judge.World) error {
 	revived := f.InForce() && !before.InForce()
 	if f.ID != 0 && !patch.Filters.Set && !revived && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
 		return nil
@@ -113,7 +114,7 @@ var errNoSecretKey = invalid("has_encrypted_payloads", "invalid_input", "Payload
 
 // checkActivation returns an error if a flag cannot become active or inactive
 // because of others (management.md §13.3).
-func checkActivation(before, f *FeatureFlag, judged bool, world *judge.World) error {
+func checkActivation(before, f *storage.Flag, judged bool, world *judge.World) error {
 	switch {
 	case f.ID == 0:
 	case before.InForce() && !f.InForce() && !f.Deleted:
@@ -146,7 +147,7 @@ func keysOf(list []*flags.Flag) string {
 
 // checkUnused returns an error if something needs a flag that is to be deleted
 // (management.md §13.3).
-func (w *work) checkUnused(ctx context.Context, f *FeatureFlag, world *judge.World) error {
+func (w *work) checkUnused(ctx context.Context, f *storage.Flag, world *judge.World) error {
 	features, err := w.store.EarlyAccessFeatures(ctx, f.Project)
 	if err != nil {
 		return err

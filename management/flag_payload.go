@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // redaction is what is shown of an encrypted payload to a user that may not read it:
@@ -37,7 +38,7 @@ func withoutPayloads(f flags.Filters) flags.Filters {
 }
 
 // redactedFilters returns the filters of a flag without what is encrypted.
-func redactedFilters(f *FeatureFlag) flags.Filters {
+func redactedFilters(f *storage.Flag) flags.Filters {
 	if !f.EncryptedPayloads {
 		return f.Filters
 	}
@@ -48,17 +49,17 @@ func redactedFilters(f *FeatureFlag) flags.Filters {
 const sealedPrefix = "sealed:"
 
 // sealContext is what an encrypted payload belongs to.
-func sealContext(f *FeatureFlag) string {
+func sealContext(f *storage.Flag) string {
 	return fmt.Sprintf("payload of flag %d/%s", f.Project, f.Key)
 }
 
-func (s *Service) sealPayload(f *FeatureFlag, payload string) string {
+func (s *Service) sealPayload(f *storage.Flag, payload string) string {
 	return sealedPrefix + base64.StdEncoding.EncodeToString(s.box.Seal([]byte(payload), sealContext(f)))
 }
 
 // openPayloads returns the filters of a flag with its payloads readable, but for
 // those whose secret key is missing.
-func (s *Service) openPayloads(f *FeatureFlag) flags.Filters {
+func (s *Service) openPayloads(f *storage.Flag) flags.Filters {
 	if !f.EncryptedPayloads {
 		return f.Filters
 	}
@@ -70,7 +71,7 @@ func (s *Service) openPayloads(f *FeatureFlag) flags.Filters {
 	})
 }
 
-func (s *Service) openPayload(f *FeatureFlag, payload string) (string, bool) {
+func (s *Service) openPayload(f *storage.Flag, payload string) (string, bool) {
 	text, sealed := strings.CutPrefix(payload, sealedPrefix)
 	if !sealed {
 		return payload, true
@@ -89,7 +90,7 @@ func (s *Service) openPayload(f *FeatureFlag, payload string) (string, bool) {
 // settlePayloads returns filters that somebody has sent, and that were judged, as
 // they are stored: what came back as it was shown is what it was before, and all is
 // encrypted if the flag wants that.
-func (s *Service) settlePayloads(f, before *FeatureFlag, filters flags.Filters) (flags.Filters, error) {
+func (s *Service) settlePayloads(f, before *storage.Flag, filters flags.Filters) (flags.Filters, error) {
 	var refused error
 	filters = mapPayloads(filters, func(key, payload string) string {
 		if payload == redaction {
@@ -109,7 +110,7 @@ func (s *Service) settlePayloads(f, before *FeatureFlag, filters flags.Filters) 
 
 // payloadBefore returns the encrypted payload that a redaction stands for in a flag
 // that goes on to encrypt its payloads.
-func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, error) {
+func (s *Service) payloadBefore(f, before *storage.Flag, key string) (string, error) {
 	payload, ok := before.Filters.Payload(key)
 	if !f.EncryptedPayloads || !before.EncryptedPayloads || !ok {
 		return "", invalid("filters", "invalid_input", "payloads/%s: must be the payload, not the mark that stands for an encrypted one", check.Excerpt(key))
@@ -122,7 +123,7 @@ func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, err
 
 // withdrawPayloads returns the stored filters of a flag whose payloads shall be
 // encrypted no more. A user that may not read them must not come to read them so.
-func withdrawPayloads(before *FeatureFlag, patch *FlagPatch) (flags.Filters, error) {
+func withdrawPayloads(before *storage.Flag, patch *FlagPatch) (flags.Filters, error) {
 	f := before.Filters
 	if len(f.Payloads) > 0 && !(patch.Filters.Set && patch.Filters.Value.Has("payloads")) {
 		return f, invalid("has_encrypted_payloads", "invalid_input", "Encrypted payloads do not become readable: send others with the change, or null for none.")

@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -163,7 +164,7 @@ func previewLimit(o *optional.Value[int]) (int, error) {
 
 // changedFlag returns a flag before a change and after it. A new flag is nil
 // before, and a deleted one after.
-func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *PreviewPatch) (before, after *FeatureFlag, err error) {
+func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *PreviewPatch) (before, after *storage.Flag, err error) {
 	f := w.newFlag()
 	switch id := &patch.ID; {
 	case id.Undecoded() != nil:
@@ -176,7 +177,7 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 		if err != nil {
 			return nil, nil, err
 		}
-		if f.Kind != FlagOrdinary {
+		if f.Kind != storage.FlagOrdinary {
 			return nil, nil, errSurveyFlag
 		}
 		if !f.Deleted {
@@ -247,7 +248,7 @@ type comparison struct {
 
 // newComparison compiles both. Only the flag itself and the flags that depend on it can
 // have other values. They are compiled with the flags that they need, and no others.
-func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison, error) {
+func newComparison(set *definitionSet, before, after *storage.Flag) (*comparison, error) {
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int)}
 	world := set.world()
 	var concerned []*flags.Flag
@@ -268,7 +269,7 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 	}
 	now := set.neededBy(world, concerned)
 	if before != nil {
-		now = slices.DeleteFunc(now, func(f FeatureFlag) bool { return f.ID == before.ID })
+		now = slices.DeleteFunc(now, func(f storage.Flag) bool { return f.ID == before.ID })
 	}
 	then := slices.Clone(now)
 	if before != nil {
@@ -287,7 +288,7 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 
 // dependentFlags returns the active flags that depend on a flag, directly or through
 // others.
-func dependentFlags(world *judge.World, f *FeatureFlag) []*flags.Flag {
+func dependentFlags(world *judge.World, f *storage.Flag) []*flags.Flag {
 	var list []*flags.Flag
 	seen := map[int64]bool{f.ID: true}
 	for queue := []*flags.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A FlagEvaluation is the value of a flag for somebody, and why it is that.
@@ -69,7 +70,7 @@ func (w *work) reasonsFor(ctx context.Context, r *wire.Request) (map[string]Flag
 
 // evaluateFor evaluates the flags of a project, and returns with the results those
 // flags that people have made, newest first.
-func (w *work) evaluateFor(ctx context.Context, r *wire.Request) ([]FeatureFlag, *flags.Results, error) {
+func (w *work) evaluateFor(ctx context.Context, r *wire.Request) ([]storage.Flag, *flags.Results, error) {
 	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -82,12 +83,12 @@ func (w *work) evaluateFor(ctx context.Context, r *wire.Request) ([]FeatureFlag,
 	if err != nil {
 		return nil, nil, err
 	}
-	list := slices.DeleteFunc(set.flags, func(f FeatureFlag) bool { return f.Kind != FlagOrdinary })
-	slices.SortFunc(list, func(a, b FeatureFlag) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) })
+	list := slices.DeleteFunc(set.flags, func(f storage.Flag) bool { return f.Kind != storage.FlagOrdinary })
+	slices.SortFunc(list, func(a, b storage.Flag) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) })
 	return list, results, nil
 }
 
-func evaluationOf(f *FeatureFlag, results *flags.Results) FlagEvaluation {
+func evaluationOf(f *storage.Flag, results *flags.Results) FlagEvaluation {
 	r, ok := results.Get(f.Key)
 	switch {
 	case !f.InForce():

@@ -10,6 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A RolloutPatch changes the percentage of one condition set of a flag (management.md
@@ -43,7 +44,7 @@ func (patch *RolloutPatch) validate() error {
 }
 
 // index returns the index of the condition set that the patch is about.
-func (patch *RolloutPatch) index(f *FeatureFlag) (int, error) {
+func (patch *RolloutPatch) index(f *storage.Flag) (int, error) {
 	n := len(f.Filters.Groups)
 	at := &patch.Condition
 	switch asked := at.Set && !at.Null; {
@@ -59,7 +60,7 @@ func (patch *RolloutPatch) index(f *FeatureFlag) (int, error) {
 
 // flagPatch returns the change of filters that the patch is. All but the percentage
 // stays as somebody has sent it.
-func (patch *RolloutPatch) flagPatch(f *FeatureFlag) (*FlagPatch, error) {
+func (patch *RolloutPatch) flagPatch(f *storage.Flag) (*FlagPatch, error) {
 	if err := judge.CheckReadable(&f.Filters); err != nil {
 		return nil, judgeError(err)
 	}
@@ -80,7 +81,7 @@ func (patch *RolloutPatch) flagPatch(f *FeatureFlag) (*FlagPatch, error) {
 // as it is. The change is judged as a change by [Service.UpdateFlag] is. It needs scope
 // feature_flag:write.
 func (s *Service) RollOutFlag(ctx context.Context, p *Principal, ref, flag string, patch RolloutPatch) (*FlagView, error) {
-	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *FeatureFlag) error {
+	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *storage.Flag) error {
 		if err := patch.validate(); err != nil {
 			return err
 		}

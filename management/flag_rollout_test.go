@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // rollOut changes a percentage of a flag of Web, as a request of Ada does.
@@ -72,7 +73,7 @@ func TestRollOutStored(t *testing.T) {
 	for key, filters := range map[string]string{
 		"plain": `{"groups":[{"rollout_percentage":10,"variant":"a"},{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}`, "broken": `{"groups":[{"rollout_percentage":"all"}]}`, "bare": `{}`,
 	} {
-		f := management.NewFlag(w.web.ID, w.clock.Now())
+		f := storage.NewFlag(w.web.ID, w.clock.Now())
 		f.Key, f.Filters = key, filtersOf(filters)
 		w.ok(w.store.CreateFlag(t.Context(), f))
 	}
@@ -94,8 +95,8 @@ func TestRollOutWrong(t *testing.T) {
 	w.flag(w.web, `{"key":"two","filters":{"groups":[{"rollout_percentage":10},{}]}}`)
 	w.flag(w.web, `{"key":"config","is_remote_configuration":true,"filters":{"payloads":{"true":"1"}}}`)
 	must(w.changeFlag(w.flag(w.web, `{"key":"gone","filters":`+everybody+`}`), `{"deleted":true}`))(t)
-	survey := management.NewFlag(w.web.ID, w.clock.Now())
-	survey.Key, survey.Kind, survey.Filters = "survey", management.FlagSurveyTargeting, filtersOf(everybody)
+	survey := storage.NewFlag(w.web.ID, w.clock.Now())
+	survey.Key, survey.Kind, survey.Filters = "survey", storage.FlagSurveyTargeting, filtersOf(everybody)
 	w.ok(w.store.CreateFlag(t.Context(), survey))
 	before := w.state()
 	for _, tt := range []struct{ flag, body, want, detail string }{

@@ -10,12 +10,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A definitionSet is what decides the flags of a project.
 type definitionSet struct {
-	flags      []FeatureFlag // that are not deleted, of every kind, without LastCalled
-	cohorts    []Cohort
+	flags      []storage.Flag // that are not deleted, of every kind, without LastCalled
+	cohorts    []storage.Cohort
 	groupTypes map[int]string // nil: it is not known which there are
 	zone       *time.Location
 	served     *flags.Snapshot // of flags that may be somewhat older or newer; nil: there is none
@@ -60,17 +61,17 @@ func (w *work) definitionWorld(ctx context.Context) (*judge.World, error) {
 }
 
 func (d *definitionSet) world() *judge.World {
-	return judge.NewWorld(Definitions(d.flags, d.cohorts, d.groupTypes), d.zone)
+	return judge.NewWorld(storage.FlagDefinitions(d.flags, d.cohorts, d.groupTypes), d.zone)
 }
 
 // compile returns flags as they are served.
-func (d *definitionSet) compile(list []FeatureFlag) (*flags.Snapshot, error) {
+func (d *definitionSet) compile(list []storage.Flag) (*flags.Snapshot, error) {
 	return d.recompile(list, d.served)
 }
 
 // recompile is compile for flags of which few differ from the ones of another snapshot.
-func (d *definitionSet) recompile(list []FeatureFlag, previous *flags.Snapshot) (*flags.Snapshot, error) {
-	snapshot, err := flags.Compile(Definitions(list, d.cohorts, d.groupTypes), flags.CompileOptions{TimeZone: d.zone, Previous: previous})
+func (d *definitionSet) recompile(list []storage.Flag, previous *flags.Snapshot) (*flags.Snapshot, error) {
+	snapshot, err := flags.Compile(storage.FlagDefinitions(list, d.cohorts, d.groupTypes), flags.CompileOptions{TimeZone: d.zone, Previous: previous})
 	if err != nil {
 		return nil, fmt.Errorf("management: definitions: %w", err)
 	}
@@ -79,13 +80,13 @@ func (d *definitionSet) recompile(list []FeatureFlag, previous *flags.Snapshot) 
 
 // neededBy returns flags and all flags that these need, in the order of the project. They
 // have the values that they have among all flags.
-func (d *definitionSet) neededBy(world *judge.World, list []*flags.Flag) []FeatureFlag {
+func (d *definitionSet) neededBy(world *judge.World, list []*flags.Flag) []storage.Flag {
 	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] { return slices.Values(judge.Dependencies(world, &f.Filters)) }
 	needed := make(map[int64]bool)
 	for step := range graph.Reach(slices.Values(list), needs) {
 		needed[step.Node.ID] = true
 	}
-	var found []FeatureFlag
+	var found []storage.Flag
 	for i := range d.flags {
 		if needed[d.flags[i].ID] {
 			found = append(found, d.flags[i])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // The states of flags (management.md §13.4).
@@ -39,9 +40,9 @@ type stateJudge struct {
 
 // stateJudge returns what tells the states of flags of the project. It compiles flags only
 // if none are served and one of them is so old that it matters.
-func (w *work) stateJudge(ctx context.Context, list []FeatureFlag) (stateJudge, error) {
+func (w *work) stateJudge(ctx context.Context, list []storage.Flag) (stateJudge, error) {
 	j := stateJudge{now: w.now()}
-	if !slices.ContainsFunc(list, func(f FeatureFlag) bool { return j.unchanged(&f) }) {
+	if !slices.ContainsFunc(list, func(f storage.Flag) bool { return j.unchanged(&f) }) {
 		return j, nil
 	}
 	if j.compiled = w.c.Snapshot(w.at.Project.ID); j.compiled != nil {
@@ -56,11 +57,11 @@ func (w *work) stateJudge(ctx context.Context, list []FeatureFlag) (stateJudge, 
 
 // unchanged reports whether a flag that is evaluated was not touched for long. What is
 // served may be newer or older by a moment, so such a flag is served as it is stored.
-func (j *stateJudge) unchanged(f *FeatureFlag) bool {
+func (j *stateJudge) unchanged(f *storage.Flag) bool {
 	return f.Active && !f.Deleted && !f.RemoteConfig && j.now.Sub(f.Updated) >= staleAfter
 }
 
-func (j *stateJudge) state(f *FeatureFlag) flagState {
+func (j *stateJudge) state(f *storage.Flag) flagState {
 	switch {
 	case f.Deleted:
 		return flagState{flagDeleted, "Flag has been deleted", nil}
@@ -99,7 +100,7 @@ func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string
 	if err != nil {
 		return nil, err
 	}
-	j, err := w.stateJudge(ctx, []FeatureFlag{*f})
+	j, err := w.stateJudge(ctx, []storage.Flag{*f})
 	if err != nil {
 		return nil, err
 	}

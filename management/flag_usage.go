@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // The days of the usage of a flag. Stores count calls of the last maxUsageDays.
@@ -34,7 +35,7 @@ type FlagUsage struct {
 
 // A ValueUsage says how often a value was reported.
 type ValueUsage struct {
-	Value json.RawMessage `json:"value"` // true, false, a variant, null, or [OtherCalls]
+	Value json.RawMessage `json:"value"` // true, false, a variant, null, or [storage.OtherCalls]
 	Count int64           `json:"count"`
 }
 
@@ -77,7 +78,7 @@ func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag, days, 
 		return nil, err
 	}
 	if sdk != "" {
-		counts = slices.DeleteFunc(counts, func(c FlagCount) bool { return c.SDK != sdk })
+		counts = slices.DeleteFunc(counts, func(c storage.FlagCount) bool { return c.SDK != sdk })
 	}
 	u := usageOf(counts)
 	u.Key, u.LastCalledAt = f.Key, f.LastCalled
@@ -95,7 +96,7 @@ func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag, days, 
 }
 
 // usageOf adds counts up.
-func usageOf(counts []FlagCount) *FlagUsage {
+func usageOf(counts []storage.FlagCount) *FlagUsage {
 	u := new(FlagUsage)
 	values, sdks := make(map[string]int64), make(map[string]int64)
 	for i := range counts {

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A FlagUser is something that a flag decides about.
@@ -23,11 +25,11 @@ type FlagUsers interface {
 
 	// CheckUnused returns an [*Error] that names the thing if one needs a flag, so that
 	// the flag cannot be deleted.
-	CheckUnused(ctx context.Context, w *UnitOfWork, f *FeatureFlag) error
+	CheckUnused(ctx context.Context, w *UnitOfWork, f *storage.Flag) error
 
 	// Unlink takes a flag that is deleted from the things that are linked to it, and logs
 	// that.
-	Unlink(ctx context.Context, w *UnitOfWork, f *FeatureFlag) error
+	Unlink(ctx context.Context, w *UnitOfWork, f *storage.Flag) error
 }
 
 // noFlagUsers are the FlagUsers of a Service that is not told of any.
@@ -37,6 +39,6 @@ func (noFlagUsers) Linked(context.Context, *UnitOfWork, int64) (map[int64][]Flag
 	return nil, nil
 }
 
-func (noFlagUsers) CheckUnused(context.Context, *UnitOfWork, *FeatureFlag) error { return nil }
+func (noFlagUsers) CheckUnused(context.Context, *UnitOfWork, *storage.Flag) error { return nil }
 
-func (noFlagUsers) Unlink(context.Context, *UnitOfWork, *FeatureFlag) error { return nil }
+func (noFlagUsers) Unlink(context.Context, *UnitOfWork, *storage.Flag) error { return nil }

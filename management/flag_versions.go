@@ -10,6 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A FlagVersion is one version in the history of a flag (management.md §13.17).
@@ -52,7 +53,7 @@ func (s *Service) FlagVersions(ctx context.Context, p *Principal, ref, flag stri
 		}
 		page.Total = total
 		for i := range list[:min(part, len(list))] {
-			var before *FeatureFlag
+			var before *storage.Flag
 			if i+1 < len(list) {
 				before = &list[i+1]
 			}
@@ -75,7 +76,7 @@ func (s *Service) FlagVersions(ctx context.Context, p *Principal, ref, flag stri
 
 // flagVersion returns a version of a flag, of which nil or another version was there
 // before.
-func (w *work) flagVersion(f, before, version *FeatureFlag) *FlagVersion {
+func (w *work) flagVersion(f, before, version *storage.Flag) *FlagVersion {
 	v := &FlagVersion{Version: version.Version, CreatedAt: version.Updated, RevertedTo: version.RevertedTo}
 	if before != nil {
 		secret := f.EncryptedPayloads || before.EncryptedPayloads || version.EncryptedPayloads
@@ -103,7 +104,7 @@ func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag strin
 	if err != nil {
 		return nil, storeError(err)
 	}
-	world, err := w.flagWorld(ctx, []FeatureFlag{*was})
+	world, err := w.flagWorld(ctx, []storage.Flag{*was})
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag strin
 }
 
 // versionOf returns a flag as it was, with what is the same in all its versions.
-func (w *work) versionOf(ctx context.Context, f *FeatureFlag, version int) (*FeatureFlag, error) {
+func (w *work) versionOf(ctx context.Context, f *storage.Flag, version int) (*storage.Flag, error) {
 	was, err := w.store.FlagVersion(ctx, f.Project, f.ID, version)
 	if err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (patch *RevertPatch) validate() error {
 // as they are stored. The flag stays open for enrolment as its early access feature, if
 // it has one, wants it now. It needs scope feature_flag:write.
 func (s *Service) RevertFlag(ctx context.Context, p *Principal, ref, flag string, patch RevertPatch) (*FlagView, error) {
-	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *FeatureFlag) error {
+	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *storage.Flag) error {
 		if err := patch.validate(); err != nil {
 			return err
 		}
@@ -172,7 +173,7 @@ func (s *Service) RevertFlag(ctx context.Context, p *Principal, ref, flag string
 
 // takeBack gives a flag, which the caller stores, the content of an older version. An error
 // about the version itself has an attribute.
-func (w *work) takeBack(ctx context.Context, set *definitionSet, f *FeatureFlag, attr string, version int) error {
+func (w *work) takeBack(ctx context.Context, set *definitionSet, f *storage.Flag, attr string, version int) error {
 	was, err := w.versionOf(ctx, f, version)
 	if errors.Is(err, ErrNotFound) {
 		return invalid(attr, "does_not_exist", "The flag has no version %d to go back to; it has version %d now.", version, f.Version)
@@ -189,7 +190,7 @@ func (w *work) takeBack(ctx context.Context, set *definitionSet, f *FeatureFlag,
 // judgeRevert returns an error if a flag may not have the content of an older version,
 // which it has already taken over. What the content refers to is brought into the form in
 // which it is stored now.
-func (w *work) judgeRevert(ctx context.Context, world *judge.World, before, f *FeatureFlag) error {
+func (w *work) judgeRevert(ctx context.Context, world *judge.World, before, f *storage.Flag) error {
 	if before.EncryptedPayloads && !f.EncryptedPayloads && len(f.Filters.Payloads) > 0 {
 		return invalid("version", "invalid_input", "Encrypted payloads do not become readable, and the payloads of that version are not encrypted: send the flag with others instead.")
 	}
@@ -222,12 +223,12 @@ func (w *work) judgeRevert(ctx context.Context, world *judge.World, before, f *F
 
 // followFeature opens a flag for enrolment, or closes it, as its early access feature
 // wants. A flag without one stays as it is.
-func (w *work) followFeature(ctx context.Context, f *FeatureFlag) error {
+func (w *work) followFeature(ctx context.Context, f *storage.Flag) error {
 	features, err := w.store.EarlyAccessFeatures(ctx, f.Project)
 	if err != nil {
 		return err
 	}
-	n := slices.IndexFunc(features, func(e EarlyAccessFeature) bool { return e.Flag == f.ID })
+	n := slices.IndexFunc(features, func(e storage.EarlyAccessFeature) bool { return e.Flag == f.ID })
 	if n < 0 {
 		return nil
 	}
@@ -236,7 +237,7 @@ func (w *work) followFeature(ctx context.Context, f *FeatureFlag) error {
 }
 
 // follow opens a flag for enrolment, or closes it.
-func follow(f *FeatureFlag, on bool) {
+func follow(f *storage.Flag, on bool) {
 	if mark := f.Filters.FeatureEnrollment; on != (mark != nil && *mark) {
 		f.Filters = withEnrollment(f.Filters, on)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -346,7 +347,7 @@ func TestSecretVersions(t *testing.T) {
 			checkFault(t, "RevertFlag to what was not encrypted", err, "invalid invalid_input version")
 		}
 	}
-	sealed := func(f *management.FeatureFlag, err error) string {
+	sealed := func(f *storage.Flag, err error) string {
 		t.Helper()
 		payload, _ := must(f, err)(t).Filters.Payload("true")
 		return payload

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A FlagView is a flag as the API shows it (management.md §13.4).
@@ -63,7 +64,7 @@ type MinimalFlag struct {
 }
 
 // NewMinimalFlag shows a flag within something else, without payloads that are secret.
-func NewMinimalFlag(f *FeatureFlag) *MinimalFlag {
+func NewMinimalFlag(f *storage.Flag) *MinimalFlag {
 	return &MinimalFlag{
 		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redactedFilters(f), Deleted: f.Deleted, Active: f.Active,
 		Continuity: f.Continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
@@ -73,7 +74,7 @@ func NewMinimalFlag(f *FeatureFlag) *MinimalFlag {
 
 // flagWorld is what views of flags show beside them.
 type flagWorld struct {
-	users    map[int64]*User
+	users    map[int64]*storage.User
 	cohorts  map[int64]string
 	surveys  map[int64][]FlagUser
 	features map[int64][]FlagUser
@@ -81,7 +82,7 @@ type flagWorld struct {
 }
 
 // flagViews returns views of flags of one project.
-func (w *work) flagViews(ctx context.Context, list []FeatureFlag) ([]*FlagView, error) {
+func (w *work) flagViews(ctx context.Context, list []storage.Flag) ([]*FlagView, error) {
 	views := make([]*FlagView, len(list))
 	if len(list) == 0 {
 		return views, nil
@@ -96,7 +97,7 @@ func (w *work) flagViews(ctx context.Context, list []FeatureFlag) ([]*FlagView, 
 	return views, nil
 }
 
-func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, error) {
+func (w *work) flagWorld(ctx context.Context, list []storage.Flag) (*flagWorld, error) {
 	world := &flagWorld{cohorts: make(map[int64]string), features: make(map[int64][]FlagUser)}
 	var ids []*int64
 	for i := range list {
@@ -128,7 +129,7 @@ func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, e
 
 // flagView returns the view of a flag. If its payloads are secret, only keys read them
 // (management.md §13.3).
-func (w *work) flagView(f *FeatureFlag, secret bool, world *flagWorld) *FlagView {
+func (w *work) flagView(f *storage.Flag, secret bool, world *flagWorld) *FlagView {
 	filters := w.openPayloads(f)
 	if secret && w.by.Key == nil {
 		filters = withoutPayloads(f.Filters)

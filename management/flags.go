@@ -6,11 +6,11 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // flagID reads the ID of a flag in a path. Another spelling of a number is a key.
@@ -21,7 +21,7 @@ func flagID(ref string) (id int64, ok bool) {
 
 // flagByRef returns the flag of a project that a path names, of any kind: by its ID,
 // deleted or not, and otherwise by its key (management.md §13.14).
-func (w *work) flagByRef(ctx context.Context, ref string) (*FeatureFlag, error) {
+func (w *work) flagByRef(ctx context.Context, ref string) (*storage.Flag, error) {
 	if id, ok := flagID(ref); ok {
 		if f, err := w.store.Flag(ctx, w.at.Project.ID, id); !errors.Is(err, ErrNotFound) {
 			return f, err
@@ -47,8 +47,8 @@ func (s *Service) Flag(ctx context.Context, p *Principal, ref, flag string) (*Fl
 	return w.showFlag(ctx, f)
 }
 
-func (w *work) showFlag(ctx context.Context, f *FeatureFlag) (*FlagView, error) {
-	views, err := w.flagViews(ctx, []FeatureFlag{*f})
+func (w *work) showFlag(ctx context.Context, f *storage.Flag) (*FlagView, error) {
+	views, err := w.flagViews(ctx, []storage.Flag{*f})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patc
 	var view *FlagView
 	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
 		patch := patch
-		if err := patch.validate(new(FeatureFlag)); err != nil {
+		if err := patch.validate(new(storage.Flag)); err != nil {
 			return err
 		}
 		f, err := w.createFlag(ctx, &patch)
@@ -75,7 +75,7 @@ func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patc
 }
 
 // createFlag stores a new flag and logs it.
-func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*FeatureFlag, error) {
+func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*storage.Flag, error) {
 	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
@@ -92,21 +92,13 @@ func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*FeatureFlag, 
 }
 
 // newFlag returns a flag with defaults, made by the Principal.
-func (w *work) newFlag() *FeatureFlag {
-	f := NewFlag(w.at.Project.ID, w.now())
+func (w *work) newFlag() *storage.Flag {
+	f := storage.NewFlag(w.at.Project.ID, w.now())
 	f.BucketingHash = w.at.Project.BucketingHash
 	if w.by != nil {
 		f.CreatedBy, f.ModifiedBy = &w.by.User.ID, &w.by.User.ID
 	}
 	return f
-}
-
-// NewFlag returns a flag of a project with defaults, made at a time by nobody.
-func NewFlag(project int64, created time.Time) *FeatureFlag {
-	return &FeatureFlag{
-		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any",
-		Created: created, Updated: created,
-	}
 }
 
 var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; change the survey instead.")
@@ -118,7 +110,7 @@ var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; 
 // leaves alone what it does not change; if somebody else has changed the same
 // fields since, the error is ErrConflict (management.md §13.6).
 func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string, patch FlagPatch) (*FlagView, error) {
-	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *FeatureFlag) error {
+	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *storage.Flag) error {
 		patch := patch
 		if err := patch.validate(f); err != nil {
 			return err
@@ -129,10 +121,10 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 
 // changeFlag runs a change of one flag that people have made in a transaction, and
 // returns how the flag is shown then. It needs scope feature_flag:write.
-func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string, change func(*work, *definitionSet, *FeatureFlag) error) (*FlagView, error) {
+func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string, change func(*work, *definitionSet, *storage.Flag) error) (*FlagView, error) {
 	var view *FlagView
-	find := func(w *work) (*FeatureFlag, error) { return w.flagByRef(ctx, flag) }
-	err := s.changeFound(ctx, p, ref, find, func(w *work, set *definitionSet, f *FeatureFlag) error {
+	find := func(w *work) (*storage.Flag, error) { return w.flagByRef(ctx, flag) }
+	err := s.changeFound(ctx, p, ref, find, func(w *work, set *definitionSet, f *storage.Flag) error {
 		err := change(w, set, f)
 		if err == nil {
 			view, err = w.showFlag(ctx, f)
@@ -144,7 +136,7 @@ func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string
 
 // changeFound runs a change of the flag that find returns, if people have made it, in a
 // transaction. It needs scope feature_flag:write.
-func (s *Service) changeFound(ctx context.Context, p *Principal, ref string, find func(*work) (*FeatureFlag, error), change func(*work, *definitionSet, *FeatureFlag) error) error {
+func (s *Service) changeFound(ctx context.Context, p *Principal, ref string, find func(*work) (*storage.Flag, error), change func(*work, *definitionSet, *storage.Flag) error) error {
 	return s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
 		f, err := find(w)
 		if err != nil {
@@ -154,7 +146,7 @@ func (s *Service) changeFound(ctx context.Context, p *Principal, ref string, fin
 		if err != nil {
 			return err
 		}
-		if f.Kind != FlagOrdinary {
+		if f.Kind != storage.FlagOrdinary {
 			return errSurveyFlag
 		}
 		return change(w, set, f)
@@ -162,7 +154,7 @@ func (s *Service) changeFound(ctx context.Context, p *Principal, ref string, fin
 }
 
 // updateFlag changes a flag, stores it and logs that.
-func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *FeatureFlag, patch *FlagPatch) error {
+func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *storage.Flag, patch *FlagPatch) error {
 	before := *f
 	if err := w.settleConflict(f, patch); err != nil {
 		return err
@@ -175,13 +167,13 @@ func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *FeatureFla
 
 // saveFlag stores and logs a flag that has changed. What was only encrypted anew, or said
 // in other words, is stored as well, so that payloads come under the newest secret key.
-func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
+func (w *work) saveFlag(ctx context.Context, before, f *storage.Flag) error {
 	return w.saveAs(ctx, before, f, nil)
 }
 
 // saveAs is saveFlag for a flag that has the content of an older version again, if
 // revertedTo is not nil.
-func (w *work) saveAs(ctx context.Context, before, f *FeatureFlag, revertedTo *int) error {
+func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, revertedTo *int) error {
 	changes := w.flagChanges(before, f, before.EncryptedPayloads || f.EncryptedPayloads)
 	if len(changes) == 0 {
 		if bytes.Equal(normal.Shown(&before.Filters), normal.Shown(&f.Filters)) {
@@ -210,7 +202,7 @@ func (w *work) saveAs(ctx context.Context, before, f *FeatureFlag, revertedTo *i
 }
 
 // nextVersion makes a flag that has changed the next version of itself.
-func (w *work) nextVersion(f *FeatureFlag, revertedTo *int) {
+func (w *work) nextVersion(f *storage.Flag, revertedTo *int) {
 	f.Version++
 	f.RevertedTo = revertedTo
 	f.Updated = w.now()
@@ -222,7 +214,7 @@ func (w *work) nextVersion(f *FeatureFlag, revertedTo *int) {
 
 // flagChanges returns what has changed of a flag. Of payloads that are secret only that
 // they have.
-func (s *Service) flagChanges(before, after *FeatureFlag, secret bool) []field.Change {
+func (s *Service) flagChanges(before, after *storage.Flag, secret bool) []field.Change {
 	if !secret {
 		return field.Differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
 	}
@@ -235,13 +227,13 @@ func (s *Service) flagChanges(before, after *FeatureFlag, secret bool) []field.C
 	return changes
 }
 
-func (w *work) logFlag(ctx context.Context, f *FeatureFlag, activity string, changes []field.Change) error {
+func (w *work) logFlag(ctx context.Context, f *storage.Flag, activity string, changes []field.Change) error {
 	return w.record(ctx, flagActivity(f, activity, changes))
 }
 
 // flagActivity returns an entry of the activity log about a flag.
-func flagActivity(f *FeatureFlag, activity string, changes []field.Change) Activity {
-	return Activity{
+func flagActivity(f *storage.Flag, activity string, changes []field.Change) storage.Activity {
+	return storage.Activity{
 		Project: &f.Project, Activity: activity, Scope: "FeatureFlag", ItemID: strconv.FormatInt(f.ID, 10),
 		Detail: rawjson.Must(field.Detail{Name: f.Key, Changes: append([]field.Change{}, changes...)}),
 	}

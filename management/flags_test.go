@@ -16,11 +16,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // owner returns who owns a project.
-func (w *world) owner(p *management.Project) *management.Principal {
+func (w *world) owner(p *storage.Project) *management.Principal {
 	w.t.Helper()
 	if p.ID == w.shop.ID {
 		return w.as(w.dov)
@@ -29,7 +30,7 @@ func (w *world) owner(p *management.Project) *management.Principal {
 }
 
 // flag makes a flag in a project and returns its ID.
-func (w *world) flag(p *management.Project, body string) string {
+func (w *world) flag(p *storage.Project, body string) string {
 	w.t.Helper()
 	v := must(w.CreateFlag(w.t.Context(), w.owner(p), ref(p), decode[management.FlagPatch](w.t, body)))(w.t)
 	return strconv.FormatInt(v.ID, 10)
@@ -52,7 +53,7 @@ func (w *world) seeFlag(id string) *management.FlagView {
 }
 
 // capture stores an event of a project.
-func (w *world) capture(p *management.Project, name, distinctID, properties string) {
+func (w *world) capture(p *storage.Project, name, distinctID, properties string) {
 	w.t.Helper()
 	w.clock.advance(time.Millisecond)
 	w.ok(w.store.Write(w.t.Context(), []capture.Event{{
@@ -463,8 +464,8 @@ func TestDeletedFlagOfOthers(t *testing.T) {
 func TestSurveyFlags(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
-	f := &management.FeatureFlag{
-		Project: w.web.ID, Kind: management.FlagSurveyInternal, Key: "survey-targeting-x-custom", Active: true, Version: 1, Filters: filtersOf(everybody),
+	f := &storage.Flag{
+		Project: w.web.ID, Kind: storage.FlagSurveyInternal, Key: "survey-targeting-x-custom", Active: true, Version: 1, Filters: filtersOf(everybody),
 		Runtime: "all", Bucketing: "distinct_id", Created: begin, Updated: begin,
 	}
 	w.ok(w.store.CreateFlag(ctx, f))

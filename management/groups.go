@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A GroupTypeView is a group type as the API shows it.
@@ -26,7 +27,7 @@ type GroupView struct {
 	CreatedAt       time.Time       `json:"created_at"`
 }
 
-func showGroup(g *Group) *GroupView {
+func showGroup(g *storage.Group) *GroupView {
 	return &GroupView{GroupTypeIndex: g.TypeIndex, GroupKey: g.Key, GroupProperties: rawjson.Or(g.Properties, "{}"), CreatedAt: g.Created}
 }
 
@@ -122,8 +123,8 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 
 // logGroup logs what happens to a group. The ID of a group in the log is its type and
 // key.
-func (w *work) logGroup(ctx context.Context, g *Group, activity string, changes []field.Change) error {
-	return w.addActivity(ctx, Activity{
+func (w *work) logGroup(ctx context.Context, g *storage.Group, activity string, changes []field.Change) error {
+	return w.addActivity(ctx, storage.Activity{
 		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Group", ItemID: strconv.Itoa(g.TypeIndex) + "/" + g.Key,
 	}, field.Detail{Name: g.Key, Changes: append([]field.Change{}, changes...)})
 }

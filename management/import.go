@@ -28,6 +28,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/parity"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // An ImportReport tells what an import has made, and what it could not.
@@ -97,12 +98,12 @@ type importer struct {
 	tell   func(what string, done, total int)
 	apply  *applying // nil: what the project has stays as it is
 
-	groups  map[int]int             // indexes of the file to indexes of the project
-	there   map[string]*FeatureFlag // flags that the project had, by key
-	seen    map[string]bool         // keys of flags of the file, of which the first flag counts
-	ids     map[string]int64        // of the flags of earlier stages that the project has as in the file, by key
-	stage   []*FeatureFlag          // the same flags of this stage, while ids is read by others
-	cohorts map[int64]int64         // IDs of the file to IDs of the project
+	groups  map[int]int              // indexes of the file to indexes of the project
+	there   map[string]*storage.Flag // flags that the project had, by key
+	seen    map[string]bool          // keys of flags of the file, of which the first flag counts
+	ids     map[string]int64         // of the flags of earlier stages that the project has as in the file, by key
+	stage   []*storage.Flag          // the same flags of this stage, while ids is read by others
+	cohorts map[int64]int64          // IDs of the file to IDs of the project
 }
 
 // Import makes the flags and cohorts of a file in a project: definitions as the
@@ -186,7 +187,7 @@ func (s *Service) importDocument(
 		i = &importer{
 			work: w, file: file, set: set, report: newImportReport(), tell: o.Progress,
 			groups: make(map[int]int), cohorts: make(map[int64]int64),
-			there: make(map[string]*FeatureFlag), seen: make(map[string]bool), ids: make(map[string]int64),
+			there: make(map[string]*storage.Flag), seen: make(map[string]bool), ids: make(map[string]int64),
 		}
 		before := slices.Clone(set.flags)
 		for n := range before {
@@ -198,7 +199,7 @@ func (s *Service) importDocument(
 			}
 		}
 		w.changed = append(w.changed, w.at.Project.ID)
-		err = w.store.AtOnce(ctx, func(store Store) error {
+		err = w.store.AtOnce(ctx, func(store storage.Store) error {
 			w.store = store
 			return i.run(ctx)
 		})
@@ -684,7 +685,7 @@ func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter
 }
 
 func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *judge.World) error {
-	made := &Cohort{Project: i.at.Project.ID, Static: c.Static, Created: i.now()}
+	made := &storage.Cohort{Project: i.at.Project.ID, Static: c.Static, Created: i.now()}
 	patch := CohortPatch{Name: optional.Of(c.name()), Description: optional.Of(c.Description)}
 	if err := patch.validate(made); err != nil {
 		i.leave(c, err)
@@ -739,7 +740,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 
 // cohortThere returns the cohort of the project that a cohort of the file is, or nil. An
 // import takes one with the same name and criteria for it.
-func (i *importer) cohortThere(made *Cohort) (*Cohort, error) {
+func (i *importer) cohortThere(made *storage.Cohort) (*storage.Cohort, error) {
 	for n := range i.set.cohorts {
 		there := &i.set.cohorts[n]
 		if there.Name == made.Name && there.Static == made.Static && (i.apply == nil || !i.apply.taken[there.ID]) &&
@@ -754,7 +755,7 @@ func (i *importer) cohortThere(made *Cohort) (*Cohort, error) {
 }
 
 // noteStatic notes which static cohort of the project a cohort of the file is.
-func (i *importer) noteStatic(c *importedCohort, there *Cohort, made bool) {
+func (i *importer) noteStatic(c *importedCohort, there *storage.Cohort, made bool) {
 	if there.Static {
 		i.report.StaticCohorts = append(i.report.StaticCohorts, StaticCohort{IDInFile: c.ID, ID: there.ID, Name: there.Name, Made: made})
 	}
@@ -810,7 +811,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 			shares := slices.Collect(slices.Chunk(list, importShare))
 			return list, parallel.Each(len(shares), func(n int) { i.readFlags(shares[n], world) })
 		}, func(list []readFlag) error {
-			var fresh, changed []*FeatureFlag
+			var fresh, changed []*storage.Flag
 			for _, r := range list {
 				r.made.Created, r.made.Updated = now, now
 				switch wanted, err := i.wanted(r); {
@@ -846,7 +847,7 @@ const importTurn, importShare = 1000, 125
 // A readFlag is a flag of a file, and the flag that was made of it.
 type readFlag struct {
 	file *importedFlag
-	made *FeatureFlag
+	made *storage.Flag
 
 	err   error
 	place string // of the error in the file's flag, a JSON pointer; "" for the error's
@@ -898,7 +899,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 
 // sameRules reports whether a flag of a file decides as the flag of the project does, so
 // that a change of the one into the other is not judged, as in [Service.applyFilters].
-func sameRules(there, made *FeatureFlag, filters *flags.Filters) bool {
+func sameRules(there, made *storage.Flag, filters *flags.Filters) bool {
 	return there.RemoteConfig == made.RemoteConfig && (there.InForce() || !made.InForce()) && normal.SameFilters(&there.Filters, filters)
 }
 
@@ -944,11 +945,11 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 }
 
 // createFlags stores new flags and logs that.
-func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
+func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error {
 	if err := i.store.CreateFlag(ctx, list...); err != nil {
 		return storeError(err)
 	}
-	var log []Activity
+	var log []storage.Activity
 	for _, made := range list {
 		i.set.flags = append(i.set.flags, *made)
 		i.report.Flags = append(i.report.Flags, made.Key)
@@ -967,7 +968,7 @@ func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
 
 // fill gives a new flag what a file says of it, but for its filters, which it returns with
 // their text.
-func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) (flags.Filters, error) {
+func (i *importer) fill(made *storage.Flag, f *importedFlag, world *judge.World) (flags.Filters, error) {
 	patch := FlagPatch{
 		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
 		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(strings.ToLower(f.EvaluationRuntime)), Bucketing: optional.Of(f.BucketingIdentifier),
@@ -1148,6 +1149,6 @@ func (i *importer) needed(keys []string) (inFile, here *flags.Definitions) {
 	}
 	inFile = new(*i.file.definitions)
 	inFile.Flags = slices.DeleteFunc(slices.Clone(inFile.Flags), func(f flags.Flag) bool { return !wanted[f.Key] })
-	own := slices.DeleteFunc(slices.Clone(i.set.flags), func(f FeatureFlag) bool { return !wanted[f.Key] })
-	return inFile, Definitions(own, i.set.cohorts, i.set.groupTypes)
+	own := slices.DeleteFunc(slices.Clone(i.set.flags), func(f storage.Flag) bool { return !wanted[f.Key] })
+	return inFile, storage.FlagDefinitions(own, i.set.cohorts, i.set.groupTypes)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // PreviewImport tells what [Service.ImportDefinitions] would do, and for the persons of the
@@ -89,7 +90,7 @@ func (s *Service) UndoImport(ctx context.Context, p *Principal, ref string, flag
 }
 
 // deleteImported deletes a flag that nothing uses.
-func (w *work) deleteImported(ctx context.Context, before *FeatureFlag) error {
+func (w *work) deleteImported(ctx context.Context, before *storage.Flag) error {
 	f := *before
 	f.Deleted = true
 	return w.saveFlag(ctx, before, &f)
@@ -97,24 +98,24 @@ func (w *work) deleteImported(ctx context.Context, before *FeatureFlag) error {
 
 // untouched takes what an import has made out of a set, and returns it. The error names what
 // was changed since.
-func (w *work) untouched(ctx context.Context, set *definitionSet, flagIDs, cohortIDs []int64) (list []FeatureFlag, cohorts []Cohort, err error) {
+func (w *work) untouched(ctx context.Context, set *definitionSet, flagIDs, cohortIDs []int64) (list []storage.Flag, cohorts []storage.Cohort, err error) {
 	wanted := idSet(flagIDs)
-	set.flags = partition(set.flags, func(f *FeatureFlag) bool { return wanted[f.ID] }, &list)
+	set.flags = partition(set.flags, func(f *storage.Flag) bool { return wanted[f.ID] }, &list)
 	if len(list) != len(wanted) {
 		return nil, nil, conflict("Flags that the import has made are deleted already.")
 	}
 	for n := range list {
-		if f := &list[n]; f.Kind != FlagOrdinary || !f.Updated.Equal(f.Created) {
+		if f := &list[n]; f.Kind != storage.FlagOrdinary || !f.Updated.Equal(f.Created) {
 			return nil, nil, conflict("The flag %s was changed after the import.", f.Key)
 		}
 	}
 	wanted = idSet(cohortIDs)
-	set.cohorts = partition(set.cohorts, func(c *Cohort) bool { return wanted[c.ID] }, &cohorts)
+	set.cohorts = partition(set.cohorts, func(c *storage.Cohort) bool { return wanted[c.ID] }, &cohorts)
 	if len(cohorts) != len(wanted) {
 		return nil, nil, conflict("Cohorts that the import has made are deleted already.")
 	}
 	for n := range cohorts {
-		filter := ActivityFilter{Project: &w.at.Project.ID, Scope: "Cohort", ItemID: strconv.FormatInt(cohorts[n].ID, 10)}
+		filter := storage.ActivityFilter{Project: &w.at.Project.ID, Scope: "Cohort", ItemID: strconv.FormatInt(cohorts[n].ID, 10)}
 		log, _, err := w.store.Activities(ctx, filter, 1, 0)
 		if err != nil {
 			return nil, nil, err

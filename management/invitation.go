@@ -14,26 +14,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const (
 	invitationLife = 72 * time.Hour
 	maxInvitations = 1000 // of an organization
 )
-
-// An Invitation asks the reader of an address to become a member of an organization
-// (management.md §8.5). An organization has at most one for an address.
-type Invitation struct {
-	ID           uuid.UUID
-	Organization uuid.UUID
-	Email        string // as a user's
-	FirstName    string // proposed for a new account
-	Level        int    // of the future member
-	Hash         []byte // of the token in the link that was shown; unique
-	CreatedBy    int64
-	Created      time.Time
-	Expires      time.Time
-}
 
 // An InvitationView is an invitation as the API shows it to the administrators of the
 // organization. It has nothing of an account that the address may have.
@@ -66,7 +53,7 @@ type InvitationPatch struct {
 var errNoInvitations = invalid("", "email_not_available", "Email is not available: without it only staff can add members, or others invite with show_link.")
 
 // invitationViews shows invitations.
-func (w *work) invitationViews(ctx context.Context, list []Invitation) ([]*InvitationView, error) {
+func (w *work) invitationViews(ctx context.Context, list []storage.Invitation) ([]*InvitationView, error) {
 	var ids []*int64
 	for i := range list {
 		ids = append(ids, &list[i].CreatedBy)
@@ -91,7 +78,7 @@ func (w *work) invitationViews(ctx context.Context, list []Invitation) ([]*Invit
 // administrator.
 func (s *Service) ListInvitations(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*InvitationView], error) {
 	w := s.begin(p)
-	return listOf(ctx, w, ref, LevelAdmin, w.store.Invitations, w.invitationViews, limit, offset)
+	return listOf(ctx, w, ref, storage.LevelAdmin, w.store.Invitations, w.invitationViews, limit, offset)
 }
 
 // Invite invites the reader of an e-mail address to an organization, and sends the link
@@ -101,7 +88,7 @@ func (s *Service) ListInvitations(ctx context.Context, p *Principal, ref string,
 // organization_member:write, and the level of an administrator.
 func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch InvitationPatch) (*InvitationView, error) {
 	// The transaction asks again. Whatever is refused here costs no attempt.
-	o, own, err := s.begin(p).organizationByRef(ctx, ref, LevelAdmin, "organization_member:write")
+	o, own, err := s.begin(p).organizationByRef(ctx, ref, storage.LevelAdmin, "organization_member:write")
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +104,7 @@ func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch In
 	if err != nil {
 		return nil, err
 	}
-	level, err := givenLevel(&patch.Level, own, LevelMember)
+	level, err := givenLevel(&patch.Level, own, storage.LevelMember)
 	if err != nil {
 		return nil, err
 	}
@@ -128,18 +115,18 @@ func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch In
 	shown := shownToken(mailed)
 	var view *InvitationView
 	var mail Message
-	err = s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
+	err = s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) error {
 		if level > own { // it was lowered meanwhile
 			return plainForbidden
 		}
-		v := &Invitation{
-			ID: newID(), Organization: o.ID, Email: patch.Email.Value, FirstName: patch.FirstName.Value, Level: level,
+		v := &storage.Invitation{
+			ID: storage.NewID(), Organization: o.ID, Email: patch.Email.Value, FirstName: patch.FirstName.Value, Level: level,
 			Hash: tokenHash(shown), CreatedBy: p.User.ID, Created: s.now(), Expires: s.now().Add(invitationLife),
 		}
 		if err := w.invite(ctx, v); err != nil {
 			return err
 		}
-		views, err := w.invitationViews(ctx, []Invitation{*v})
+		views, err := w.invitationViews(ctx, []storage.Invitation{*v})
 		if err != nil {
 			return err
 		}
@@ -166,12 +153,12 @@ func (s *Service) invitationLink(token string) string { return s.c.AppURL + "/si
 
 // invite stores and logs an invitation in place of an earlier one of the address. A
 // member is not invited.
-func (w *work) invite(ctx context.Context, v *Invitation) error {
+func (w *work) invite(ctx context.Context, v *storage.Invitation) error {
 	all, err := w.store.Invitations(ctx, v.Organization)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(old Invitation) bool { return old.Email == v.Email })
+	i := slices.IndexFunc(all, func(old storage.Invitation) bool { return old.Email == v.Email })
 	switch {
 	case i >= 0:
 		if err := w.store.DeleteInvitation(ctx, v.Organization, all[i].ID); err != nil {
@@ -202,8 +189,8 @@ var errIsMember = conflict("The user is a member already.")
 
 // invitationMail returns the message with the link that accepts an invitation. What the
 // inviter has written into the invitation is not in it.
-func (s *Service) invitationMail(v *Invitation, o *Organization, by *User, token string) Message {
-	return s.newLetter(&User{Email: v.Email}, kindInvitation, "You are invited to an organization",
+func (s *Service) invitationMail(v *storage.Invitation, o *storage.Organization, by *storage.User, token string) Message {
+	return s.newLetter(&storage.User{Email: v.Email}, kindInvitation, "You are invited to an organization",
 		nameOf(by)+" invites you to the organization "+mailName(o.Name)+" in "+s.c.AppName+". To accept, open this page:", "",
 		s.invitationLink(token), "",
 		"The link is valid for three days, until "+v.Expires.Format("2 January 2006 at 15:04 UTC")+".", "",
@@ -214,7 +201,7 @@ func (s *Service) invitationMail(v *Invitation, o *Organization, by *User, token
 // WithdrawInvitation deletes an invitation, so that its link is invalid. It needs scope
 // organization_member:write and the level of an administrator.
 func (s *Service) WithdrawInvitation(ctx context.Context, p *Principal, ref, invitation string) error {
-	return s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, _ int) error {
+	return s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, _ int) error {
 		id, err := check.ParseID(invitation)
 		if err != nil {
 			return plainNotFound
@@ -231,12 +218,12 @@ func (s *Service) WithdrawInvitation(ctx context.Context, p *Principal, ref, inv
 }
 
 // logInvitation logs what has happened to an invitation.
-func (w *work) logInvitation(ctx context.Context, v *Invitation, activity string) error {
+func (w *work) logInvitation(ctx context.Context, v *storage.Invitation, activity string) error {
 	changes := []field.Change{}
 	if activity == "created" {
 		changes = append(changes, field.Change{Type: "OrganizationInvite", Field: "level", Before: nil, After: v.Level, Action: "created"})
 	}
-	return w.addActivity(ctx, Activity{
+	return w.addActivity(ctx, storage.Activity{
 		Organization: &v.Organization, Activity: activity, Scope: "OrganizationInvite", ItemID: v.ID.String(),
 	}, field.Detail{Name: v.Email, Changes: changes})
 }
@@ -268,10 +255,10 @@ const maxToken = 100
 
 // invited is an invitation that can be accepted.
 type invited struct {
-	*Invitation
-	organization *Organization
-	user         *User // with the address; nil: there is none
-	mailed       bool  // the token comes from the mail, and proves the address
+	*storage.Invitation
+	organization *storage.Organization
+	user         *storage.User // with the address; nil: there is none
+	mailed       bool          // the token comes from the mail, and proves the address
 }
 
 // invitation returns the invitation with a token. The inviter must still be allowed to
@@ -302,7 +289,7 @@ func (w *work) invitation(ctx context.Context, token string) (*invited, error) {
 	if err != nil {
 		return nil, goneError(err, errInvitation)
 	}
-	if !by.Active || m.Level < max(LevelAdmin, v.Level) {
+	if !by.Active || m.Level < max(storage.LevelAdmin, v.Level) {
 		return nil, errInvitation
 	}
 	o, err := w.store.Organization(ctx, v.Organization)
@@ -356,7 +343,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token stri
 	if err := v.acceptableBy(p); err != nil {
 		return nil, err
 	}
-	var created *User
+	var created *storage.User
 	if v.user == nil {
 		if created, err = s.invitedUser(ctx, v, a); err != nil { // takes too long for a transaction
 			return nil, err
@@ -397,7 +384,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token stri
 		if err := w.logInvitation(ctx, v.Invitation, "accepted"); err != nil {
 			return err
 		}
-		views, err := w.memberViews(ctx, []Membership{*m})
+		views, err := w.memberViews(ctx, []storage.Membership{*m})
 		if err != nil {
 			return err
 		}
@@ -425,7 +412,7 @@ func (v *invited) acceptableBy(p *Principal) error {
 
 // invitedUser returns the account that an invitation makes, which is not stored yet. The
 // token of a mail proves its address.
-func (s *Service) invitedUser(ctx context.Context, v *invited, a Acceptance) (*User, error) {
+func (s *Service) invitedUser(ctx context.Context, v *invited, a Acceptance) (*storage.User, error) {
 	if !a.FirstName.Set {
 		a.FirstName = optional.Of(v.FirstName)
 	}
@@ -457,7 +444,7 @@ func mailName(name string) string {
 }
 
 // countMail counts a mail to an address that a member of an organization causes.
-func (s *Service) countMail(ctx context.Context, o *Organization, address string) error {
+func (s *Service) countMail(ctx context.Context, o *storage.Organization, address string) error {
 	if err := s.throttle(ctx, mailFrom(o.ID), organizationMails); err != nil {
 		return err
 	}
@@ -467,5 +454,5 @@ func (s *Service) countMail(ctx context.Context, o *Organization, address string
 // mailTo and mailFrom are the buckets that count mail to an address, and mail that the
 // members of an organization cause. Notices about an account to its own address are in
 // none: six other mails could hide them.
-func mailTo(address string) string           { return "mail:to:" + HashKey(address) }
+func mailTo(address string) string           { return "mail:to:" + storage.HashKey(address) }
 func mailFrom(organization uuid.UUID) string { return "mail:from:" + organization.String() }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // invite invites an address to Acme, by Ada, and returns the invitation and its token.
@@ -47,7 +48,7 @@ func TestRuling67Invite(t *testing.T) {
 			t.Fatalf("AddMember = %v, %v; want an invitation", member, err)
 		}
 		want := &management.InvitationView{
-			ID: v.ID, Email: email, Mailed: true, Level: management.LevelAdmin, CreatedAt: begin, UpdatedAt: begin,
+			ID: v.ID, Email: email, Mailed: true, Level: storage.LevelAdmin, CreatedAt: begin, UpdatedAt: begin,
 			CreatedBy: &management.Author{MemberUser: management.MemberUser{ID: w.ada.ID, UUID: w.ada.UUID, DistinctID: "d-ada", FirstName: "Ada", Email: "ada@example.com"}},
 		}
 		if diff := cmp.Diff(want, v); diff != "" {
@@ -95,9 +96,9 @@ func TestRuling67InviteRefuses(t *testing.T) {
 // The link works once, for three days, and an invitation that replaces it ends it.
 func TestRuling67Accept(t *testing.T) {
 	w := newWorld(t)
-	_, first := w.invite("fay@example.com", management.LevelAdmin)
+	_, first := w.invite("fay@example.com", storage.LevelAdmin)
 	w.clock.advance(time.Hour)
-	_, token := w.invite("fay@example.com", management.LevelAdmin)
+	_, token := w.invite("fay@example.com", storage.LevelAdmin)
 	if n := len(w.state().Invitations); n != 1 {
 		t.Errorf("%d invitations of one address, want 1", n)
 	}
@@ -127,20 +128,20 @@ func TestRuling67Accept(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := must(w.SignIn(t.Context(), "fay@example.com", "another-Horse-42-battery"))(t)
-	want := &management.User{
+	want := &storage.User{
 		ID: u.ID, UUID: u.UUID, DistinctID: u.DistinctID, Active: true, Joined: begin.Add(time.Hour), Email: "fay@example.com", EmailVerified: new(true),
 		PasswordHash: u.PasswordHash, FirstName: "Fay", LastName: "Wray", ToolbarMode: new("toolbar"), CurrentOrganization: &w.acme.ID, CurrentProject: &w.web.ID,
 	}
 	if diff := cmp.Diff(want, u); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
-	if m.Level != management.LevelAdmin || m.User.ID != u.ID || len(w.state().Invitations) != 0 {
+	if m.Level != storage.LevelAdmin || m.User.ID != u.ID || len(w.state().Invitations) != 0 {
 		t.Errorf("AcceptInvitation = %+v", m)
 	}
 	_, err = w.accept(nil, token, newPassword)
 	checkFault(t, "AcceptInvitation again", err, "invalid invalid_token token")
 
-	_, late := w.invite("gus@example.com", management.LevelMember)
+	_, late := w.invite("gus@example.com", storage.LevelMember)
 	w.clock.advance(72*time.Hour - time.Microsecond)
 	must(w.OpenInvitation(t.Context(), late))(t)
 	w.clock.advance(time.Microsecond)
@@ -154,7 +155,7 @@ func TestRuling67Accept(t *testing.T) {
 // The account with the address becomes a member, and no other.
 func TestRuling67AcceptWithAccount(t *testing.T) {
 	w := newWorld(t)
-	_, token := w.invite("eve@example.com", management.LevelMember)
+	_, token := w.invite("eve@example.com", storage.LevelMember)
 	if offer := must(w.OpenInvitation(t.Context(), token))(t); !offer.HasAccount {
 		t.Errorf("OpenInvitation = %+v, want it to say that there is an account", *offer)
 	}
@@ -184,7 +185,7 @@ func TestRuling67AcceptWithAccount(t *testing.T) {
 
 	// The reader of the mail may not be the user of an account whose address nobody has
 	// verified.
-	_, token = w.invite("dov@example.com", management.LevelMember)
+	_, token = w.invite("dov@example.com", storage.LevelMember)
 	w.dov.EmailVerified = new(false)
 	w.put(w.dov)
 	_, err = w.accept(nil, token, newPassword)
@@ -192,10 +193,10 @@ func TestRuling67AcceptWithAccount(t *testing.T) {
 	_, err = w.accept(w.as(w.dov), token, `{}`)
 	checkFault(t, "AcceptInvitation by that account", err, "")
 
-	_, token = w.invite("sam@example.com", management.LevelMember)
+	_, token = w.invite("sam@example.com", storage.LevelMember)
 	_, err = w.accept(nil, token, `{}`)
 	checkFault(t, "AcceptInvitation by the reader of the mail", err, "")
-	_, token = w.invite("old@example.com", management.LevelMember)
+	_, token = w.invite("old@example.com", storage.LevelMember)
 	_, err = w.accept(nil, token, newPassword)
 	checkFault(t, "AcceptInvitation for an account that is not active", err, "invalid invalid_token token")
 }
@@ -256,7 +257,7 @@ func TestRuling67FormerAdministrators(t *testing.T) {
 		"has left": func(w *world) {
 			w.ok(w.RemoveMember(w.t.Context(), w.as(w.ada), w.acme.ID.String(), w.ben.UUID.String()))
 		},
-		"is a member":   func(w *world) { w.level(w.ben, management.LevelMember) },
+		"is a member":   func(w *world) { w.level(w.ben, storage.LevelMember) },
 		"is not active": func(w *world) { w.ben.Active = false; w.put(w.ben) },
 		"is deleted":    func(w *world) { w.ok(w.DeleteUser(w.t.Context(), w.as(w.ben), "@me")) },
 		"has withdrawn it": func(w *world) {
@@ -276,7 +277,7 @@ func TestRuling67FormerAdministrators(t *testing.T) {
 // Two who accept at once: one does (management.md §15.2).
 func TestRuling67AcceptRace(t *testing.T) {
 	w := newWorld(t)
-	_, token := w.invite("eve@example.com", management.LevelMember)
+	_, token := w.invite("eve@example.com", storage.LevelMember)
 	faults := make(chan string, 2)
 	for range 2 {
 		go func() {
@@ -291,7 +292,7 @@ func TestRuling67AcceptRace(t *testing.T) {
 
 func TestRuling67Withdraw(t *testing.T) {
 	w := newWorld(t)
-	v, _ := w.invite("fay@example.com", management.LevelMember)
+	v, _ := w.invite("fay@example.com", storage.LevelMember)
 	for _, id := range []string{uuid.NewString(), "", "x", strings.ToUpper(v.ID.String())[1:]} {
 		checkFault(t, "WithdrawInvitation "+id, w.WithdrawInvitation(t.Context(), w.as(w.ada), w.acme.ID.String(), id), "not found not_found")
 	}
@@ -304,7 +305,7 @@ func TestRuling67Withdraw(t *testing.T) {
 func TestRuling67MailLimits(t *testing.T) {
 	const throttled = "throttled throttled"
 	w := newWorld(t)
-	invite := func(by *management.User, o *management.Organization, email string) string {
+	invite := func(by *storage.User, o *storage.Organization, email string) string {
 		_, err := w.Invite(t.Context(), w.as(by), o.ID.String(), management.InvitationPatch{Email: optional.Of(email)})
 		return fault(err)
 	}
@@ -338,7 +339,7 @@ func TestRuling67MailLimits(t *testing.T) {
 			t.Fatalf("invitation %d: %s", i, got)
 		}
 	}
-	for _, by := range []*management.User{w.ada, w.ben} {
+	for _, by := range []*storage.User{w.ada, w.ben} {
 		if got := invite(by, w.acme, "one.more@example.com"); got != throttled {
 			t.Errorf("the next invitation of %s: %q, want %q", by.FirstName, got, throttled)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Limits of personal API keys.
@@ -37,7 +38,7 @@ type KeyView struct {
 	Organizations []uuid.UUID `json:"scoped_organizations"`
 }
 
-func showKey(k *PersonalKey, value string) *KeyView {
+func showKey(k *storage.PersonalKey, value string) *KeyView {
 	v := &KeyView{
 		ID: k.ID, Label: k.Label, Mask: k.Mask, Created: k.Created, LastUsed: k.LastUsed, LastRolled: k.LastRolled, User: k.User,
 		Scopes: k.Scopes, Projects: append([]int64{}, k.Projects...), Organizations: append([]uuid.UUID{}, k.Organizations...),
@@ -85,7 +86,7 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
 }
 
 // ownKey returns a key of the Principal's user.
-func (w *work) ownKey(ctx context.Context, id string) (*PersonalKey, error) {
+func (w *work) ownKey(ctx context.Context, id string) (*storage.PersonalKey, error) {
 	if id == "@current" {
 		if w.by.Key == nil {
 			return nil, plainNotFound
@@ -149,8 +150,8 @@ func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...S
 }
 
 func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, most int) (*KeyView, error) {
-	value := NewPersonalKey()
-	k := &PersonalKey{ID: randomToken(32), User: p.User.ID, Mask: maskOf(value), Hash: HashKey(value), Created: s.now()}
+	value := storage.NewPersonalKey()
+	k := &storage.PersonalKey{ID: storage.RandomToken(32), User: p.User.ID, Mask: maskOf(value), Hash: storage.HashKey(value), Created: s.now()}
 	var mail Message
 	err := s.atomic(ctx, p, func(w *work) error {
 		u, err := w.activeUser(ctx)
@@ -182,7 +183,7 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 
 // keyFields is the table of the fields of a personal API key. The patch is nil if the
 // table is only for the log.
-func keyFields(k *PersonalKey, patch *KeyPatch) field.Table {
+func keyFields(k *storage.PersonalKey, patch *KeyPatch) field.Table {
 	patch = cmp.Or(patch, new(KeyPatch))
 	organizations := field.List("scoped_organizations", &patch.Organizations, &k.Organizations, readOrganizations)
 	return field.Table{
@@ -246,7 +247,7 @@ func readOrganizations(attr string, o *optional.Value[json.RawMessage]) ([]uuid.
 
 // applyKey checks a KeyPatch and applies it to a key of a user, who must be a member
 // of each organization and have access to each project that the patch names.
-func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyPatch) error {
+func (w *work) applyKey(ctx context.Context, u *storage.User, k *storage.PersonalKey, patch KeyPatch) error {
 	table := keyFields(k, &patch)
 	if err := judgeError(table.Check()); err != nil {
 		return err
@@ -273,7 +274,7 @@ func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyP
 		return err
 	}
 	for _, id := range k.Projects {
-		if !slices.ContainsFunc(projects, func(p Project) bool { return p.ID == id }) {
+		if !slices.ContainsFunc(projects, func(p storage.Project) bool { return p.ID == id }) {
 			return invalid("scoped_teams", "invalid_input", "You do not have access to project %d.", id)
 		}
 	}
@@ -282,14 +283,14 @@ func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyP
 
 // changeKey runs f, which changes and logs a key of the Principal's user, in a
 // transaction.
-func (s *Service) changeKey(ctx context.Context, p *Principal, id string, f func(*work, *PersonalKey) error) (*PersonalKey, error) {
+func (s *Service) changeKey(ctx context.Context, p *Principal, id string, f func(*work, *storage.PersonalKey) error) (*storage.PersonalKey, error) {
 	if err := keyMaster(p); err != nil {
 		return nil, err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
 		return nil, err
 	}
-	var k *PersonalKey
+	var k *storage.PersonalKey
 	err := s.atomic(ctx, p, func(w *work) error {
 		var err error
 		if k, err = w.ownKey(ctx, id); err != nil {
@@ -302,7 +303,7 @@ func (s *Service) changeKey(ctx context.Context, p *Principal, id string, f func
 
 // UpdateKey changes the label, the scopes or the restrictions of a key.
 func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch KeyPatch) (*KeyView, error) {
-	k, err := s.changeKey(ctx, p, id, func(w *work, k *PersonalKey) error {
+	k, err := s.changeKey(ctx, p, id, func(w *work, k *storage.PersonalKey) error {
 		before := *k
 		if err := w.applyKey(ctx, p.User, k, patch); err != nil {
 			return err
@@ -325,13 +326,13 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 // RollKey gives a key a new value. The old value becomes invalid. If several callers roll
 // a key with its old value at once, one of them succeeds.
 func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyView, error) {
-	value := NewPersonalKey()
-	k, err := s.changeKey(ctx, p, id, func(w *work, k *PersonalKey) error {
+	value := storage.NewPersonalKey()
+	k, err := s.changeKey(ctx, p, id, func(w *work, k *storage.PersonalKey) error {
 		if p.Key != nil && p.Key.ID == k.ID && p.Key.Hash != k.Hash {
 			return &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key was replaced."}
 		}
 		now := s.now()
-		k.Mask, k.Hash, k.LastRolled = maskOf(value), HashKey(value), &now
+		k.Mask, k.Hash, k.LastRolled = maskOf(value), storage.HashKey(value), &now
 		if err := w.store.UpdateKey(ctx, k); err != nil {
 			return err
 		}
@@ -346,7 +347,7 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 
 // DeleteKey deletes a key, also the one that was presented.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error {
-	k, err := s.changeKey(ctx, p, id, func(w *work, k *PersonalKey) error {
+	k, err := s.changeKey(ctx, p, id, func(w *work, k *storage.PersonalKey) error {
 		if err := w.store.DeleteKey(ctx, k.ID); err != nil {
 			return storeError(err)
 		}
@@ -359,8 +360,8 @@ func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error 
 	return nil
 }
 
-func (w *work) logKey(ctx context.Context, k *PersonalKey, activity string, changes []field.Change) error {
-	return w.addActivity(ctx, Activity{
+func (w *work) logKey(ctx context.Context, k *storage.PersonalKey, activity string, changes []field.Change) error {
+	return w.addActivity(ctx, storage.Activity{
 		Organization: w.by.User.CurrentOrganization, Activity: activity, Scope: "PersonalAPIKey", ItemID: k.ID,
 	}, field.Detail{Name: k.Label, Changes: append([]field.Change{}, changes...)})
 }

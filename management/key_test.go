@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // newKey makes a key as the API does.
@@ -41,8 +42,8 @@ func TestCreateKey(t *testing.T) {
 		t.Errorf("CreateKey (-want +got)\n%s", diff)
 	}
 	stored := must(w.store.Key(t.Context(), made.ID))(t)
-	wantStored := &management.PersonalKey{
-		ID: made.ID, User: w.ada.ID, Label: "ci", Mask: want.Mask, Hash: management.HashKey(value),
+	wantStored := &storage.PersonalKey{
+		ID: made.ID, User: w.ada.ID, Label: "ci", Mask: want.Mask, Hash: storage.HashKey(value),
 		Scopes: want.Scopes, Projects: want.Projects, Organizations: want.Organizations, Created: begin,
 	}
 	if diff := cmp.Diff(wantStored, stored); diff != "" {
@@ -208,7 +209,7 @@ func TestKeysOfOthers(t *testing.T) {
 func TestKeysCannotEscalate(t *testing.T) {
 	w := newWorld(t)
 	victim := w.key(w.ada).Key.ID
-	for name, limit := range map[string]func(*management.PersonalKey){
+	for name, limit := range map[string]func(*storage.PersonalKey){
 		"without *":           scopes("user:write", "organization:write", "project:write"),
 		"with one scope":      scopes("user:read"),
 		"for a project":       onlyProjects(w.web),
@@ -272,14 +273,14 @@ func TestUpdateKey(t *testing.T) {
 
 	// A restriction that was allowed once stays when it is no longer.
 	update(fmt.Sprintf(`{"scoped_organizations":[%q],"scoped_teams":[1]}`, w.acme.ID))
-	w.level(w.ben, management.LevelOwner)
+	w.level(w.ben, storage.LevelOwner)
 	w.ok(w.store.DeleteMembership(t.Context(), w.acme.ID, w.ada.ID))
 	if k = update(`{"label":"newer"}`); len(k.Organizations) != 1 || len(k.Projects) != 1 {
 		t.Errorf("UpdateKey = %+v, want the restrictions to stay", k)
 	}
 }
 
-func onlyNothing(*management.PersonalKey) {}
+func onlyNothing(*storage.PersonalKey) {}
 
 func TestRollKey(t *testing.T) {
 	w := newWorld(t)
@@ -402,14 +403,14 @@ func TestAuthenticate(t *testing.T) {
 	for _, tt := range []struct{ name, key, want string }{
 		{"right", value, ""},
 		{"none", "", "unauthenticated not_authenticated"},
-		{"unknown", management.NewPersonalKey(), "unauthenticated authentication_failed"},
+		{"unknown", storage.NewPersonalKey(), "unauthenticated authentication_failed"},
 		{"of who is not active", inactive, "unauthenticated authentication_failed"},
 		{"of a project", w.web.APIKey, "unauthenticated authentication_failed"},
 		{"without prefix", value[4:], "unauthenticated authentication_failed"},
 		{"prefix in capitals", "PHX_" + value[4:], "unauthenticated authentication_failed"},
 		{"with a blank", value + " ", "unauthenticated authentication_failed"},
 		{"cut", value[:len(value)-1], "unauthenticated authentication_failed"},
-		{"its hash", management.HashKey(value), "unauthenticated authentication_failed"},
+		{"its hash", storage.HashKey(value), "unauthenticated authentication_failed"},
 		{"its mask", value[:4] + "..." + value[len(value)-4:], "unauthenticated authentication_failed"},
 		{"very long", "phx_" + strings.Repeat("x", 1<<20), "unauthenticated authentication_failed"},
 		{"prefix only", "phx_", "unauthenticated authentication_failed"},
@@ -436,7 +437,7 @@ func TestAuthenticate(t *testing.T) {
 // cannot be.
 func TestLastUsed(t *testing.T) {
 	touched, fails := 0, false
-	w := newWorld(t, alter(&altered{touchKey: func(s management.Store, ctx context.Context, id string, at time.Time) error {
+	w := newWorld(t, alter(&altered{touchKey: func(s storage.Store, ctx context.Context, id string, at time.Time) error {
 		touched++
 		if fails {
 			return errBroken

@@ -8,26 +8,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
-
-// A LinkKind says what a [Link] is good for.
-type LinkKind string
-
-const (
-	LinkSignIn        LinkKind = "sign_in"        // signs a user in, who may choose a password
-	LinkPasswordReset LinkKind = "password_reset" // gives a user another password
-)
-
-// A Link lets the reader of a message or of a terminal act for a user, once. A user has at
-// most one of each kind.
-type Link struct {
-	User    int64
-	Kind    LinkKind
-	Hash    []byte // of the token; unique
-	Target  string // the address that the user had when the link was made
-	Created time.Time
-	Expires time.Time
-}
 
 const (
 	signInLife = 24 * time.Hour // of a sign-in link
@@ -37,15 +19,15 @@ const (
 var errLink = invalid("token", "invalid_token", "This link is invalid or has expired.")
 
 // newLink makes a link for a user in place of an earlier one of the kind.
-func (w *work) newLink(ctx context.Context, u *User, kind LinkKind, life time.Duration) (token string, l *Link, err error) {
+func (w *work) newLink(ctx context.Context, u *storage.User, kind storage.LinkKind, life time.Duration) (token string, l *storage.Link, err error) {
 	now := w.now()
-	l = &Link{User: u.ID, Kind: kind, Target: u.Email, Created: now, Expires: now.Add(life)}
+	l = &storage.Link{User: u.ID, Kind: kind, Target: u.Email, Created: now, Expires: now.Add(life)}
 	token, l.Hash = newToken()
 	return token, l, storeError(w.store.SetLink(ctx, l))
 }
 
 // linkUser returns the user of a link that can be used.
-func (w *work) linkUser(ctx context.Context, kind LinkKind, token string) (*User, error) {
+func (w *work) linkUser(ctx context.Context, kind storage.LinkKind, token string) (*storage.User, error) {
 	if token == "" || len(token) > maxToken {
 		return nil, errLink
 	}
@@ -69,7 +51,7 @@ func (w *work) linkUser(ctx context.Context, kind LinkKind, token string) (*User
 
 // chosenPassword checks a password that a user chooses with a link, and returns its hash.
 // It takes long, so callers call it outside of a transaction.
-func (s *Service) chosenPassword(ctx context.Context, u *User, password *optional.Value[string]) (string, error) {
+func (s *Service) chosenPassword(ctx context.Context, u *storage.User, password *optional.Value[string]) (string, error) {
 	if err := judgeError(cmp.Or(check.Required("password", password), check.PasswordText("password", password))); err != nil {
 		return "", err
 	}
@@ -81,7 +63,7 @@ func (s *Service) chosenPassword(ctx context.Context, u *User, password *optiona
 
 // setPassword gives a user another password, and takes away what the password before has
 // opened: sessions, links, and keys if the Config wants that. The caller stores the user.
-func (w *work) setPassword(ctx context.Context, u *User, hash string) (Message, error) {
+func (w *work) setPassword(ctx context.Context, u *storage.User, hash string) (Message, error) {
 	u.PasswordHash = hash
 	m := w.accountMail(u, kindPasswordChanged)
 	if _, err := w.endSessions(ctx, u); err != nil {
@@ -125,7 +107,7 @@ func (s *Service) RequestPasswordReset(ctx context.Context, r PasswordResetReque
 	if err := judgeError(cmp.Or(check.Required("email", &r.Email), check.Email("email", &r.Email))); err != nil {
 		return err
 	}
-	if err := s.throttle(ctx, "password-reset:"+HashKey(r.Email.Value), passwordResets); err != nil {
+	if err := s.throttle(ctx, "password-reset:"+storage.HashKey(r.Email.Value), passwordResets); err != nil {
 		return err
 	}
 	s.mail.want(wish{reset: r.Email.Value})
@@ -134,10 +116,10 @@ func (s *Service) RequestPasswordReset(ctx context.Context, r PasswordResetReque
 
 // sendReset sends the message of RequestPasswordReset.
 func (s *Service) sendReset(ctx context.Context, email string) error {
-	find := func(store Store) (*User, error) { return store.UserByEmail(ctx, email) }
-	resettable := func(u *User) bool { return u.Active && (u.EmailVerified == nil || *u.EmailVerified) }
-	return s.sendToUser(ctx, find, resettable, func(*User) string { return email }, func(w *work, u *User) (Message, error) {
-		token, l, err := w.newLink(ctx, u, LinkPasswordReset, resetLife)
+	find := func(store storage.Store) (*storage.User, error) { return store.UserByEmail(ctx, email) }
+	resettable := func(u *storage.User) bool { return u.Active && (u.EmailVerified == nil || *u.EmailVerified) }
+	return s.sendToUser(ctx, find, resettable, func(*storage.User) string { return email }, func(w *work, u *storage.User) (Message, error) {
+		token, l, err := w.newLink(ctx, u, storage.LinkPasswordReset, resetLife)
 		if err != nil {
 			return Message{}, err
 		}
@@ -157,7 +139,7 @@ type LinkOffer struct {
 }
 
 // OpenLink returns the user of a link, which stays valid.
-func (s *Service) OpenLink(ctx context.Context, kind LinkKind, token string) (*LinkOffer, error) {
+func (s *Service) OpenLink(ctx context.Context, kind storage.LinkKind, token string) (*LinkOffer, error) {
 	u, err := s.begin(nil).linkUser(ctx, kind, token)
 	if err != nil {
 		return nil, err
@@ -174,13 +156,13 @@ type ChosenPassword struct {
 // All sessions of the user end. The link proves the address. Two-factor authentication
 // stays on.
 func (s *Service) ResetPassword(ctx context.Context, token string, chosen ChosenPassword) error {
-	_, err := s.useLink(ctx, LinkPasswordReset, token, &chosen, func(*work, *User) error { return nil })
+	_, err := s.useLink(ctx, storage.LinkPasswordReset, token, &chosen, func(*work, *storage.User) error { return nil })
 	return err
 }
 
 // useLink uses a link up in a transaction, with another password if one is chosen, and
 // then runs f.
-func (s *Service) useLink(ctx context.Context, kind LinkKind, token string, chosen *ChosenPassword, f func(*work, *User) error) (*User, error) {
+func (s *Service) useLink(ctx context.Context, kind storage.LinkKind, token string, chosen *ChosenPassword, f func(*work, *storage.User) error) (*storage.User, error) {
 	u, err := s.begin(nil).linkUser(ctx, kind, token)
 	if err != nil {
 		return nil, err
@@ -210,7 +192,7 @@ func (s *Service) useLink(ctx context.Context, kind LinkKind, token string, chos
 			return err
 		}
 		mails = append(mails, m)
-		if kind == LinkPasswordReset {
+		if kind == storage.LinkPasswordReset {
 			u.EmailVerified = new(true)
 		}
 		if err := w.store.UpdateUser(ctx, u); err != nil {
@@ -240,7 +222,7 @@ func (s *Service) NewSignInLink(ctx context.Context, email string) (token string
 		if err != nil || !u.Active {
 			return storeError(cmp.Or(err, ErrNotFound))
 		}
-		if token, _, err = w.newLink(ctx, u, LinkSignIn, signInLife); err != nil {
+		if token, _, err = w.newLink(ctx, u, storage.LinkSignIn, signInLife); err != nil {
 			return err
 		}
 		return w.logSecurity(ctx, u, "sign_in_link_created")
@@ -253,7 +235,7 @@ func (s *Service) NewSignInLink(ctx context.Context, email string) (token string
 // two-factor authentication has to confirm the session, see [Service.OpenSession].
 func (s *Service) UseSignInLink(ctx context.Context, token string, chosen *ChosenPassword, from Client) (*OpenedSession, error) {
 	var opened *OpenedSession
-	_, err := s.useLink(ctx, LinkSignIn, token, chosen, func(w *work, u *User) error {
+	_, err := s.useLink(ctx, storage.LinkSignIn, token, chosen, func(w *work, u *storage.User) error {
 		var err error
 		opened, err = w.openSession(ctx, u, from)
 		return err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A Message is a mail.
@@ -145,7 +147,7 @@ func (b *postbox) try(ctx context.Context, m Message) (err error) {
 }
 
 // newLetter begins a message to a user.
-func (s *Service) newLetter(u *User, kind, subject string, lines ...string) Message {
+func (s *Service) newLetter(u *storage.User, kind, subject string, lines ...string) Message {
 	greeting := "Hello,"
 	if u.FirstName != "" {
 		greeting = "Hello " + mailName(u.FirstName) + ","
@@ -157,7 +159,7 @@ func (s *Service) newLetter(u *User, kind, subject string, lines ...string) Mess
 }
 
 // accountMail returns the message that tells a user what has happened to the account.
-func (s *Service) accountMail(u *User, kind string, details ...string) Message {
+func (s *Service) accountMail(u *storage.User, kind string, details ...string) Message {
 	subject := map[string]string{
 		kindPasswordChanged: "Your password was changed",
 		kindTwoFactorOn:     "Two-factor authentication was turned on",

@@ -20,6 +20,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/golden")
@@ -190,7 +191,7 @@ func TestMailerMisbehaves(t *testing.T) {
 			return nil
 		}
 		stop := w.run()
-		for _, u := range []*management.User{w.ada, w.ben, w.cyd} {
+		for _, u := range []*storage.User{w.ada, w.ben, w.cyd} {
 			must(w.newKey(w.as(u), `{"label":"x","scopes":["*"]}`))(t)
 			synctest.Wait()
 		}
@@ -223,7 +224,7 @@ func TestRunDrains(t *testing.T) {
 			return ctx.Err()
 		}
 		stop := w.run()
-		for _, u := range []*management.User{w.ada, w.ben, w.cyd, w.dov, w.sam, w.eve} {
+		for _, u := range []*storage.User{w.ada, w.ben, w.cyd, w.dov, w.sam, w.eve} {
 			must(w.newKey(w.as(u), `{"label":"x","scopes":["*"]}`))(t)
 		}
 		w.ok(w.request(w.ben.UUID.String()))
@@ -254,7 +255,7 @@ func TestRunDrains(t *testing.T) {
 func TestRunEndsDuringVerification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looked atomic.Int32
-		w := newWorld(t, alter(&altered{userByUUID: func(s management.Store, ctx context.Context, id uuid.UUID) (*management.User, error) {
+		w := newWorld(t, alter(&altered{userByUUID: func(s storage.Store, ctx context.Context, id uuid.UUID) (*storage.User, error) {
 			if looked.Add(1) == 1 {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -325,7 +326,7 @@ func TestMailOverflows(t *testing.T) {
 func TestVerificationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails atomic.Bool
-		w := newWorld(t, alter(&altered{userByUUID: func(s management.Store, ctx context.Context, id uuid.UUID) (*management.User, error) {
+		w := newWorld(t, alter(&altered{userByUUID: func(s storage.Store, ctx context.Context, id uuid.UUID) (*storage.User, error) {
 			if fails.Load() {
 				return nil, errBroken
 			}
@@ -389,7 +390,7 @@ func TestRunPurges(t *testing.T) {
 
 // A purger is a Store that answers PurgeProjects.
 type purger struct {
-	management.Store
+	storage.Store
 	answers []error // then nil
 	more    int     // how often there is more
 	calls   []time.Time

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // everybody are filters that let everybody have a flag.
@@ -399,4 +400,4 @@ func listed(ids ...string) func(func(string, error) bool) {
 	}
 }
 
-func ref(p *management.Project) string { return strconv.FormatInt(p.ID, 10) }
+func ref(p *storage.Project) string { return strconv.FormatInt(p.ID, 10) }

@@ -20,6 +20,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A Manifest is what tools of OpenFeature know of the flags of a project (wire.md §7.5).
@@ -34,7 +35,7 @@ type Manifest struct {
 type ManifestFlag struct {
 	Key          string          `json:"key"`
 	Type         string          `json:"type"`        // boolean, string, integer, float or object
-	Description  string          `json:"description"` // FeatureFlag.Name
+	Description  string          `json:"description"` // storage.Flag.Name
 	DefaultValue json.RawMessage `json:"defaultValue"`
 }
 
@@ -98,9 +99,9 @@ func (s *Service) Manifest(ctx context.Context, access *DefinitionsAccess) (*Man
 // inManifest returns how a manifest says a flag, or the reason why it cannot. The tools
 // of OpenFeature write what it says into code, mostly as it is, so that nothing in it may
 // end a comment or a text.
-func inManifest(f *FeatureFlag) (m ManifestFlag, reason string) {
+func inManifest(f *storage.Flag) (m ManifestFlag, reason string) {
 	switch {
-	case f.Kind != FlagOrdinary:
+	case f.Kind != storage.FlagOrdinary:
 		return m, "it belongs to a survey"
 	case f.Archived:
 		return m, "it is archived"
@@ -321,7 +322,7 @@ func (s *Service) CreateManifestFlag(ctx context.Context, p *Principal, ref stri
 			return err
 		}
 		change := patch.creation()
-		if err := change.validate(new(FeatureFlag)); err != nil {
+		if err := change.validate(new(storage.Flag)); err != nil {
 			return manifestError(err)
 		}
 		f, err := w.createFlag(ctx, change)
@@ -358,7 +359,7 @@ func manifestError(err error) error {
 }
 
 // changedInManifest returns the answer to a change of a flag, which a manifest can say.
-func changedInManifest(f *FeatureFlag) *ManifestChange {
+func changedInManifest(f *storage.Flag) *ManifestChange {
 	m, _ := inManifest(f)
 	return &ManifestChange{m, f.Updated}
 }
@@ -394,7 +395,7 @@ func onlyPayload(value json.RawMessage) map[string]json.RawMessage {
 // error is then ErrConflict, as it is for a flag that is not in the manifest.
 func (s *Service) UpdateManifestFlag(ctx context.Context, p *Principal, ref, key string, patch ManifestPatch) (*ManifestChange, error) {
 	var changed *ManifestChange
-	err := s.changeManifest(ctx, p, ref, key, func(w *work, set *definitionSet, f *FeatureFlag, m *ManifestFlag) error {
+	err := s.changeManifest(ctx, p, ref, key, func(w *work, set *definitionSet, f *storage.Flag, m *ManifestFlag) error {
 		patch := patch
 		if err := patch.validate(false); err != nil {
 			return err
@@ -413,15 +414,15 @@ func (s *Service) UpdateManifestFlag(ctx context.Context, p *Principal, ref, key
 }
 
 // changeManifest runs a change of a flag that is in the manifest.
-func (s *Service) changeManifest(ctx context.Context, p *Principal, ref, key string, change func(*work, *definitionSet, *FeatureFlag, *ManifestFlag) error) error {
-	find := func(w *work) (*FeatureFlag, error) {
+func (s *Service) changeManifest(ctx context.Context, p *Principal, ref, key string, change func(*work, *definitionSet, *storage.Flag, *ManifestFlag) error) error {
+	find := func(w *work) (*storage.Flag, error) {
 		f, err := w.store.FlagByKey(ctx, w.at.Project.ID, key)
 		if errors.Is(err, ErrNotFound) {
 			return nil, notFound("There is no flag with this key.")
 		}
 		return f, err
 	}
-	return s.changeFound(ctx, p, ref, find, func(w *work, set *definitionSet, f *FeatureFlag) error {
+	return s.changeFound(ctx, p, ref, find, func(w *work, set *definitionSet, f *storage.Flag) error {
 		m, reason := inManifest(f)
 		if reason != "" {
 			return manifestConflict("", "The flag is not in the manifest, since %s. Change it in the console or by the management API.", reason)
@@ -431,7 +432,7 @@ func (s *Service) changeManifest(ctx context.Context, p *Principal, ref, key str
 }
 
 // change returns the change of a flag, which the manifest says as m.
-func (patch *ManifestPatch) change(f *FeatureFlag, m *ManifestFlag) (*FlagPatch, error) {
+func (patch *ManifestPatch) change(f *storage.Flag, m *ManifestFlag) (*FlagPatch, error) {
 	switch {
 	case patch.Key.Value != m.Key:
 		return nil, invalid("key", "invalid_input", "Must be the key in the path.")
@@ -476,7 +477,7 @@ func decoded(value json.RawMessage) (v any) {
 // DeleteManifestFlag deletes the flag with a key, as a change of Deleted does.
 func (s *Service) DeleteManifestFlag(ctx context.Context, p *Principal, ref, key string) (*ManifestRemoval, error) {
 	var removed *ManifestRemoval
-	err := s.changeManifest(ctx, p, ref, key, func(w *work, set *definitionSet, f *FeatureFlag, _ *ManifestFlag) error {
+	err := s.changeManifest(ctx, p, ref, key, func(w *work, set *definitionSet, f *storage.Flag, _ *ManifestFlag) error {
 		if err := w.updateFlag(ctx, set, f, &FlagPatch{Deleted: optional.Of(true)}); err != nil {
 			return err
 		}

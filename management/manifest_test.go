@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // manifest returns the manifest of Web as text by key: the type and the default.
@@ -80,8 +81,8 @@ func TestManifest(t *testing.T) {
 	}
 	must(w.changeFlag(w.flag(w.web, `{"key":"deleted","filters":{"groups":[{}]}}`), `{"deleted":true}`))(t)
 	w.flag(w.shop, `{"key":"elsewhere","filters":{"groups":[{}]}}`)
-	survey := management.NewFlag(w.web.ID, w.clock.Now())
-	survey.Key, survey.Kind, survey.Filters = "survey-targeting-1", management.FlagSurveyTargeting, filtersOf(`{"groups":[{}]}`)
+	survey := storage.NewFlag(w.web.ID, w.clock.Now())
+	survey.Key, survey.Kind, survey.Filters = "survey-targeting-1", storage.FlagSurveyTargeting, filtersOf(`{"groups":[{}]}`)
 	w.ok(w.store.CreateFlag(t.Context(), survey))
 	if diff := cmp.Diff(want, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)

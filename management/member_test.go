@@ -12,10 +12,11 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // addMember adds a member, for which the user who does it becomes staff.
-func (w *world) addMember(by *management.User, body string) (*management.MemberView, error) {
+func (w *world) addMember(by *storage.User, body string) (*management.MemberView, error) {
 	w.t.Helper()
 	if u := w.now(by); !u.Staff {
 		u.Staff = true
@@ -34,7 +35,7 @@ func TestAddMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &management.MemberView{
-		ID: m.ID, Level: management.LevelAdmin, JoinedAt: begin.Add(time.Hour), UpdatedAt: begin.Add(time.Hour),
+		ID: m.ID, Level: storage.LevelAdmin, JoinedAt: begin.Add(time.Hour), UpdatedAt: begin.Add(time.Hour),
 		User: management.MemberUser{ID: w.eve.ID, UUID: w.eve.UUID, DistinctID: "d-eve", FirstName: "Eve", Email: "eve@example.com"},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
@@ -80,14 +81,14 @@ func TestAddStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := must(w.store.UserByUUID(t.Context(), m.User.UUID))(t)
-	want := &management.User{
+	want := &storage.User{
 		ID: u.ID, UUID: u.UUID, DistinctID: u.DistinctID, Active: true, Joined: begin, Email: "fay@example.com",
 		FirstName: "Fay", LastName: "Wray", ToolbarMode: new("toolbar"), CurrentOrganization: &w.acme.ID, CurrentProject: &w.web.ID,
 	}
 	if diff := cmp.Diff(want, u); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
-	if m.Level != management.LevelMember || w.view(u).HasPassword {
+	if m.Level != storage.LevelMember || w.view(u).HasPassword {
 		t.Errorf("AddMember = %+v", m)
 	}
 	w.checkMails("membership", "member_added"+" to fay@example.com")
@@ -127,7 +128,7 @@ func TestListMembers(t *testing.T) {
 	w := newWorld(t)
 	w.enrol(w.cyd)
 	w.clock.advance(-time.Hour)
-	w.join(w.eve, w.acme, management.LevelMember, nil) // joined before
+	w.join(w.eve, w.acme, storage.LevelMember, nil) // joined before
 	for _, tt := range []struct {
 		limit, offset int
 		want          string
@@ -161,11 +162,11 @@ func TestLastOwner(t *testing.T) {
 	acme := w.acme.ID.String()
 	before := w.state()
 	checkFault(t, "leave", w.RemoveMember(t.Context(), w.as(w.ada), acme, "@me"), "invalid invalid_input")
-	_, err := w.UpdateMember(t.Context(), w.as(w.ada), acme, "@me", management.MemberPatch{Level: optional.Of(management.LevelAdmin)})
+	_, err := w.UpdateMember(t.Context(), w.as(w.ada), acme, "@me", management.MemberPatch{Level: optional.Of(storage.LevelAdmin)})
 	checkFault(t, "be an administrator", err, "invalid invalid_input")
 	w.checkUnchanged("the last owner", before)
 
-	_, err = w.UpdateMember(t.Context(), w.as(w.ada), acme, w.ben.UUID.String(), management.MemberPatch{Level: optional.Of(management.LevelOwner)})
+	_, err = w.UpdateMember(t.Context(), w.as(w.ada), acme, w.ben.UUID.String(), management.MemberPatch{Level: optional.Of(storage.LevelOwner)})
 	checkFault(t, "hand over", err, "")
 	checkFault(t, "leave", w.RemoveMember(t.Context(), w.as(w.ada), acme, "@me"), "")
 	checkFault(t, "leave the last owner", w.RemoveMember(t.Context(), w.as(w.ben), acme, "@me"), "invalid invalid_input")
@@ -174,7 +175,7 @@ func TestLastOwner(t *testing.T) {
 // Two owners who leave at once leave one.
 func TestLastOwnerRace(t *testing.T) {
 	w := newWorld(t)
-	w.level(w.ben, management.LevelOwner)
+	w.level(w.ben, storage.LevelOwner)
 	faults := make(chan string, 2)
 	for _, p := range []*management.Principal{w.as(w.ada), w.as(w.ben)} {
 		go func() { faults <- fault(w.RemoveMember(context.Background(), p, w.acme.ID.String(), "@me")) }()
@@ -188,7 +189,7 @@ func TestLastOwnerRace(t *testing.T) {
 func TestRemoveMember(t *testing.T) {
 	w := newWorld(t)
 	w.clock.advance(step(1))
-	w.join(w.cyd, w.umbra, management.LevelMember, nil)
+	w.join(w.cyd, w.umbra, storage.LevelMember, nil)
 	w.ok(w.RemoveMember(t.Context(), w.as(w.ben), w.acme.ID.String(), w.cyd.UUID.String()))
 	if u := w.now(w.cyd); *u.CurrentOrganization != w.umbra.ID || *u.CurrentProject != w.shop.ID {
 		t.Errorf("current %v, %v; want Umbra and Shop", u.CurrentOrganization, u.CurrentProject)
@@ -210,7 +211,7 @@ func TestUpdateMember(t *testing.T) {
 	w.clock.advance(time.Hour)
 	m, err := w.UpdateMember(t.Context(), w.as(w.ben), acme, cyd, decode[management.MemberPatch](t, `{"level":8,"email":"x","first_name":7}`))
 	checkFault(t, "UpdateMember", err, "")
-	if m.Level != management.LevelAdmin || !m.UpdatedAt.Equal(begin.Add(time.Hour)) || !m.JoinedAt.Equal(begin) || m.User.FirstName != "Cyd" {
+	if m.Level != storage.LevelAdmin || !m.UpdatedAt.Equal(begin.Add(time.Hour)) || !m.JoinedAt.Equal(begin) || m.User.FirstName != "Cyd" {
 		t.Errorf("UpdateMember = %+v", m)
 	}
 	before := w.state()

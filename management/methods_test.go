@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -93,7 +94,7 @@ func methods() []method {
 	return slices.Concat(managedMethods(), surveyMethods(), capturedMethods(), []method{
 		{
 			name: "ListUsers", scope: "user:read", kind: ofUser,
-			call: func(c *callable) error { return second(c.ListUsers(c.ctx, c.p, management.UserFilter{}, 10, 0)) },
+			call: func(c *callable) error { return second(c.ListUsers(c.ctx, c.p, storage.UserFilter{}, 10, 0)) },
 		},
 		{
 			name: "User", scope: "user:read", kind: ofUser,
@@ -232,7 +233,7 @@ func methods() []method {
 		},
 		{
 			name: "OpenLink", first: linked,
-			call: func(c *callable) error { return second(c.OpenLink(c.ctx, management.LinkSignIn, c.token)) },
+			call: func(c *callable) error { return second(c.OpenLink(c.ctx, storage.LinkSignIn, c.token)) },
 		},
 		{
 			name: "NewSignInLink", log: []string{"User sign_in_link_created by the system in Acme"},
@@ -258,10 +259,10 @@ func methods() []method {
 			log:  []string{"User deleted by nobody in Acme", "Organization deleted by nobody in gone"},
 			once: "not found not_found",
 			first: func(c *callable) {
-				c.level(c.ben, management.LevelOwner)
+				c.level(c.ben, storage.LevelOwner)
 				own := c.organization("Own")
 				c.project(own, "Own")
-				c.join(c.ada, own, management.LevelOwner, nil)
+				c.join(c.ada, own, storage.LevelOwner, nil)
 			},
 			call: func(c *callable) error { return c.DeleteUser(c.ctx, c.p, "@me") },
 		},
@@ -374,7 +375,7 @@ func methods() []method {
 		{
 			name: "UpdateMember", scope: "organization_member:write", kind: ofOrganization, log: []string{"OrganizationMembership updated by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.UpdateMember(c.ctx, c.p, c.acme, c.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(management.LevelAdmin)}))
+				return second(c.UpdateMember(c.ctx, c.p, c.acme, c.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(storage.LevelAdmin)}))
 			},
 		},
 		{
@@ -431,7 +432,7 @@ func methods() []method {
 		{
 			name: "DeleteSecretTokenBackup", scope: "project:write", kind: ofProject, log: []string{"Project updated by ada in Acme"},
 			first: func(c *callable) {
-				c.world.web.SecretPrevHash = management.HashKey("phs_old")
+				c.world.web.SecretPrevHash = storage.HashKey("phs_old")
 				c.ok(c.store.UpdateProject(c.t.Context(), c.world.web))
 			},
 			call: func(c *callable) error { return second(c.DeleteSecretTokenBackup(c.ctx, c.p, c.web)) },
@@ -526,7 +527,7 @@ func (m *method) callable(t *testing.T, configure ...func(*management.Config)) *
 }
 
 // level makes a member one of another level.
-func (w *world) level(u *management.User, level int) {
+func (w *world) level(u *storage.User, level int) {
 	w.t.Helper()
 	m := must(w.store.Membership(w.t.Context(), w.acme.ID, u.ID))(w.t)
 	m.Level = level
@@ -535,7 +536,7 @@ func (w *world) level(u *management.User, level int) {
 
 // enrol gives a user an authenticator and returns its secret. The code that
 // confirmed it is of the step before now.
-func (w *world) enrol(u *management.User) string {
+func (w *world) enrol(u *storage.User) string {
 	w.t.Helper()
 	secret := must(w.StartTwoFactor(w.t.Context(), w.as(u), "@me"))(w.t).Secret
 	w.ok(w.ConfirmTwoFactor(w.t.Context(), w.as(u), "@me", tokenFor(w.code(secret, 0))))
@@ -645,23 +646,23 @@ func TestRestrictedKeys(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name                              string
-		restrict                          func(w *world) func(*management.PersonalKey)
+		restrict                          func(w *world) func(*storage.PersonalKey)
 		user, organization, project, keys string
 	}{
 		{
-			"to the project", func(w *world) func(*management.PersonalKey) { return onlyProjects(w.web) },
+			"to the project", func(w *world) func(*storage.PersonalKey) { return onlyProjects(w.web) },
 			allowed, refused, allowed, refused,
 		},
 		{
-			"to another project", func(w *world) func(*management.PersonalKey) { return onlyProjects(w.app, w.shop) },
+			"to another project", func(w *world) func(*storage.PersonalKey) { return onlyProjects(w.app, w.shop) },
 			allowed, refused, refused, refused,
 		},
 		{
-			"to the organization", func(w *world) func(*management.PersonalKey) { return onlyOrganizations(w.acme) },
+			"to the organization", func(w *world) func(*storage.PersonalKey) { return onlyOrganizations(w.acme) },
 			allowed, allowed, allowed, refused,
 		},
 		{
-			"to another organization", func(w *world) func(*management.PersonalKey) { return onlyOrganizations(w.umbra) },
+			"to another organization", func(w *world) func(*storage.PersonalKey) { return onlyOrganizations(w.umbra) },
 			allowed, refused, refused, refused,
 		},
 	} {
@@ -697,21 +698,21 @@ func TestKeysForbiddenByOrganization(t *testing.T) {
 		if m.kind != ofOrganization && m.kind != ofProject {
 			continue
 		}
-		for _, level := range []int{management.LevelMember, management.LevelAdmin, management.LevelOwner} {
+		for _, level := range []int{storage.LevelMember, storage.LevelAdmin, storage.LevelOwner} {
 			c := m.callable(t)
 			c.level(c.ada, level)
-			c.level(c.ben, management.LevelOwner)
+			c.level(c.ben, storage.LevelOwner)
 			allowed := fault(m.call(c)) // without a key: what the level is good for
 			c = m.callable(t)
 			c.level(c.ada, level)
-			c.level(c.ben, management.LevelOwner)
+			c.level(c.ben, storage.LevelOwner)
 			c.world.acme.MembersCanUseKeys = false
 			c.ok(c.store.UpdateOrganization(t.Context(), c.world.acme))
 			c.p = c.world.key(c.ada)
 			want := allowed
 			switch {
 			case m.name == "ListOrganizations", m.name == "ListProjects", m.name == "CreateOrganization":
-			case level == management.LevelMember:
+			case level == storage.LevelMember:
 				want = "forbidden permission_denied"
 			}
 			checkFault(t, m.name+" at level "+strconv.Itoa(level), m.call(c), want)
@@ -760,7 +761,7 @@ func TestActivityOfMethods(t *testing.T) {
 }
 
 // describe says what an activity is about, as "User updated by ada in Acme".
-func (w *world) describe(a *management.Activity) string {
+func (w *world) describe(a *storage.Activity) string {
 	w.t.Helper()
 	who, where := "nobody", "nothing"
 	switch {
@@ -803,7 +804,7 @@ func TestNoChangeWithoutActivity(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			on := false
 			c := m.callable(t, alter(&altered{
-				addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
+				addActivity: func(s storage.Store, ctx context.Context, entries ...*storage.Activity) error {
 					if on {
 						return errBroken
 					}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Who may do what in an organization and its projects: a member, an
@@ -111,7 +112,7 @@ func TestLevels(t *testing.T) {
 				if tt.first != nil {
 					tt.first(w)
 				}
-				p := w.as([]*management.User{w.cyd, w.ben, w.ada, w.dov, w.sam}[i])
+				p := w.as([]*storage.User{w.cyd, w.ben, w.ada, w.dov, w.sam}[i])
 				before := w.state()
 				want := map[byte]string{'.': "", 'f': "forbidden permission_denied", 'n': "not found not_found"}[tt.want[i]]
 				checkFault(t, tt.name+" by "+name, tt.call(w, t.Context(), p, w.acme.ID.String(), "1"), want)
@@ -132,7 +133,7 @@ func TestCreateOrganization(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if view.Name != "Big & Bold Ltd." || view.Slug != "big-bold-ltd" || *view.MembershipLevel != management.LevelOwner || !*view.Enforce2FA ||
+	if view.Name != "Big & Bold Ltd." || view.Slug != "big-bold-ltd" || *view.MembershipLevel != storage.LevelOwner || !*view.Enforce2FA ||
 		view.MembersCanInvite != nil || *view.ExperimentStatsMethod != "frequentist" || string(view.MemberCount) != `"1"` || len(view.Projects) != 0 {
 		t.Errorf("CreateOrganization = %s", encode(t, view))
 	}
@@ -224,7 +225,7 @@ func TestUpdateOrganization(t *testing.T) {
 	if diff := cmp.Diff(&want, must(w.store.Organization(t.Context(), w.acme.ID))(t)); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
-	if got := must(w.GetOrganization(t.Context(), w.as(w.ben), w.acme.ID.String()))(t); !cmp.Equal(view, got) || *view.MembershipLevel != management.LevelAdmin {
+	if got := must(w.GetOrganization(t.Context(), w.as(w.ben), w.acme.ID.String()))(t); !cmp.Equal(view, got) || *view.MembershipLevel != storage.LevelAdmin {
 		t.Errorf("GetOrganization (-) and UpdateOrganization (+)\n%s", cmp.Diff(got, view))
 	}
 	activities := len(w.activities())
@@ -242,7 +243,7 @@ func TestOrganizationReferences(t *testing.T) {
 	w := newWorld(t)
 	for _, tt := range []struct {
 		name, ref string
-		who       *management.User
+		who       *storage.User
 		want      string
 	}{
 		{"own", w.acme.ID.String(), w.ada, ""},
@@ -272,7 +273,7 @@ func TestListOrganizations(t *testing.T) {
 	closed := w.organization("Closed")
 	closed.Created, closed.MembersCanUseKeys = w.clock.Now().Add(time.Minute), false
 	w.ok(w.store.UpdateOrganization(t.Context(), closed))
-	w.join(w.ada, closed, management.LevelMember, nil)
+	w.join(w.ada, closed, storage.LevelMember, nil)
 	for _, tt := range []struct {
 		name          string
 		p             *management.Principal
@@ -307,7 +308,7 @@ func TestListOrganizations(t *testing.T) {
 func TestDeleteOrganization(t *testing.T) {
 	w := newWorld(t)
 	w.clock.advance(step(1))
-	w.join(w.ada, w.umbra, management.LevelMember, nil)
+	w.join(w.ada, w.umbra, storage.LevelMember, nil)
 	must(w.SetScene(t.Context(), w.as(w.ada), "@me", management.ScenePatch{Scene: optional.Of("x"), Dashboard: anyJSON(1)}))(t)
 	w.ok(w.DeleteOrganization(t.Context(), w.as(w.ada), w.acme.ID.String()))
 	s := w.state()

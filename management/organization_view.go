@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // An OrganizationSummary is an element of User.organizations.
@@ -62,7 +63,7 @@ type ProjectSummary struct {
 // organizationView shows an organization. Its member_count and metadata are
 // strings (api.md §2.3), although the public system sends an integer and an
 // object. A nil level says that the caller is not a member.
-func (s *Service) organizationView(o *Organization, level *int, members int, projects []Project) *OrganizationView {
+func (s *Service) organizationView(o *storage.Organization, level *int, members int, projects []storage.Project) *OrganizationView {
 	v := &OrganizationView{
 		ID: o.ID, Name: o.Name, Slug: o.Slug, LogoMediaID: o.LogoMediaID, CreatedAt: o.Created, UpdatedAt: o.Updated,
 		MembershipLevel: level, PluginsAccessLevel: o.PluginsAccessLevel, Teams: []*TeamView{}, Projects: []ProjectSummary{},
@@ -106,7 +107,7 @@ type TeamView struct {
 	AccessControl             bool            `json:"access_control"`
 }
 
-func showTeam(p *Project) *TeamView {
+func showTeam(p *storage.Project) *TeamView {
 	return &TeamView{
 		ID: p.ID, UUID: p.UUID, Organization: p.Organization, ProjectID: p.ID, APIToken: p.APIKey, Name: p.Name,
 		CompletedSnippetOnboard: p.SnippetOnboarding, HasCompletedOnboardingFor: rawjson.OrNull(p.Onboarding), IngestedEvent: p.IngestedEvent,

@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const (
@@ -37,7 +38,7 @@ var statsMethods = []string{"bayesian", "frequentist"}
 
 // organizationFields is the table of the fields of an organization. The patch is nil if
 // the table is only for the log.
-func organizationFields(o *Organization, patch *OrganizationPatch) field.Table {
+func organizationFields(o *storage.Organization, patch *OrganizationPatch) field.Table {
 	patch = cmp.Or(patch, new(OrganizationPatch))
 	return field.Table{
 		field.Plain("name", &patch.Name, &o.Name, check.UpTo(check.GroupName, maxOrganizationName)),
@@ -53,7 +54,7 @@ func organizationFields(o *Organization, patch *OrganizationPatch) field.Table {
 }
 
 // apply checks the change and applies it. A new organization needs a name.
-func (patch *OrganizationPatch) apply(o *Organization, create bool) error {
+func (patch *OrganizationPatch) apply(o *storage.Organization, create bool) error {
 	if create && !patch.Name.Set {
 		return invalid("name", "required", "This field is required.")
 	}
@@ -66,7 +67,7 @@ func (patch *OrganizationPatch) apply(o *Organization, create bool) error {
 }
 
 // showOrganization shows an organization to a member.
-func (w *work) showOrganization(ctx context.Context, o *Organization, level int) (*OrganizationView, error) {
+func (w *work) showOrganization(ctx context.Context, o *storage.Organization, level int) (*OrganizationView, error) {
 	projects, err := w.store.ProjectsOf(ctx, []uuid.UUID{o.ID})
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 // organization:read.
 func (s *Service) GetOrganization(ctx context.Context, p *Principal, ref string) (*OrganizationView, error) {
 	w := s.begin(p)
-	o, level, err := w.organizationByRef(ctx, ref, LevelMember, "organization:read")
+	o, level, err := w.organizationByRef(ctx, ref, storage.LevelMember, "organization:read")
 	if err != nil {
 		return nil, err
 	}
@@ -130,24 +131,24 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 	if p.Key != nil && len(p.Key.Organizations) > 0 {
 		return nil, forbidden("API key is restricted to organizations and cannot make others.")
 	}
-	o := NewOrganization(patch.Name.Value)
+	o := storage.NewOrganization(patch.Name.Value)
 	if err := patch.apply(o, true); err != nil {
 		return nil, err
 	}
-	o.Slug, o.Created, o.Updated = slugOf(o.Name), s.now(), s.now()
+	o.Slug, o.Created, o.Updated = storage.SlugOf(o.Name), s.now(), s.now()
 	var view *OrganizationView
 	err := s.atomic(ctx, p, func(w *work) error {
 		if err := w.createOrganization(ctx, o); err != nil {
 			return err
 		}
-		if err := w.store.CreateMembership(ctx, s.newMembership(o.ID, p.User.ID, LevelOwner)); err != nil {
+		if err := w.store.CreateMembership(ctx, s.newMembership(o.ID, p.User.ID, storage.LevelOwner)); err != nil {
 			return err
 		}
 		if err := w.logOrganization(ctx, o.ID, "created", nil); err != nil {
 			return err
 		}
 		var err error
-		view, err = w.showOrganization(ctx, o, LevelOwner)
+		view, err = w.showOrganization(ctx, o, storage.LevelOwner)
 		return err
 	})
 	return view, err
@@ -155,28 +156,28 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 
 // createOrganization stores an organization. If another organization has its slug, it
 // gets another one.
-func (w *work) createOrganization(ctx context.Context, o *Organization) error {
+func (w *work) createOrganization(ctx context.Context, o *storage.Organization) error {
 	all, err := w.store.Organizations(ctx)
 	if err != nil {
 		return err
 	}
-	for slices.ContainsFunc(all, func(other Organization) bool { return other.Slug == o.Slug }) {
-		o.Slug = otherSlug(o.Name)
+	for slices.ContainsFunc(all, func(other storage.Organization) bool { return other.Slug == o.Slug }) {
+		o.Slug = storage.OtherSlug(o.Name)
 	}
 	return w.store.CreateOrganization(ctx, o)
 }
 
 // newMembership makes a membership.
-func (s *Service) newMembership(organization uuid.UUID, user int64, level int) *Membership {
+func (s *Service) newMembership(organization uuid.UUID, user int64, level int) *storage.Membership {
 	now := s.now()
-	return &Membership{ID: newID(), Organization: organization, User: user, Level: level, Joined: now, Updated: now}
+	return &storage.Membership{ID: storage.NewID(), Organization: organization, User: user, Level: level, Joined: now, Updated: now}
 }
 
 // UpdateOrganization changes an organization. It needs scope organization:write
 // and the level of an administrator.
 func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref string, patch OrganizationPatch) (*OrganizationView, error) {
 	var view *OrganizationView
-	err := s.atomicIn(ctx, p, ref, LevelAdmin, "organization:write", func(w *work, o *Organization, level int) error {
+	err := s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization:write", func(w *work, o *storage.Organization, level int) error {
 		before := *o
 		if err := patch.apply(o, false); err != nil {
 			return err
@@ -201,7 +202,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 // DeleteOrganization deletes an organization with its projects and everything in them. It
 // needs scope organization:write and the level of an owner.
 func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref string) error {
-	return s.atomicIn(ctx, p, ref, LevelOwner, "organization:write", func(w *work, o *Organization, _ int) error {
+	return s.atomicIn(ctx, p, ref, storage.LevelOwner, "organization:write", func(w *work, o *storage.Organization, _ int) error {
 		w.changed = append(w.changed, 0)
 		if err := w.logOrganization(ctx, o.ID, "deleted", nil); err != nil {
 			return err
@@ -232,7 +233,7 @@ type MemberUser struct {
 	IsEmailVerified *bool     `json:"is_email_verified"`
 }
 
-func newMemberUser(u *User) MemberUser {
+func newMemberUser(u *storage.User) MemberUser {
 	return MemberUser{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified}
 }
 
@@ -254,7 +255,7 @@ func givenLevel(o *optional.Value[int], own, otherwise int) (int, error) {
 		return 0, invalid("level", "null", "This field may not be null.")
 	case !o.Set:
 		return otherwise, nil
-	case o.Value != LevelMember && o.Value != LevelAdmin && o.Value != LevelOwner:
+	case o.Value != storage.LevelMember && o.Value != storage.LevelAdmin && o.Value != storage.LevelOwner:
 		return 0, invalid("level", "invalid_choice", "\"%d\" is not a valid choice.", o.Value)
 	case o.Value > own:
 		return 0, forbidden("You can only give levels up to your own.")
@@ -263,7 +264,7 @@ func givenLevel(o *optional.Value[int], own, otherwise int) (int, error) {
 }
 
 // memberViews shows members.
-func (w *work) memberViews(ctx context.Context, list []Membership) ([]*MemberView, error) {
+func (w *work) memberViews(ctx context.Context, list []storage.Membership) ([]*MemberView, error) {
 	ids := make([]int64, len(list))
 	for i := range list {
 		ids[i] = list[i].User
@@ -276,7 +277,7 @@ func (w *work) memberViews(ctx context.Context, list []Membership) ([]*MemberVie
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int64]*User)
+	byID := make(map[int64]*storage.User)
 	for i := range users {
 		byID[users[i].ID] = &users[i]
 	}
@@ -299,7 +300,7 @@ func (w *work) memberViews(ctx context.Context, list []Membership) ([]*MemberVie
 // joining. It needs scope organization_member:read.
 func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*MemberView], error) {
 	w := s.begin(p)
-	return listOf(ctx, w, ref, LevelMember, w.store.Members, w.memberViews, limit, offset)
+	return listOf(ctx, w, ref, storage.LevelMember, w.store.Members, w.memberViews, limit, offset)
 }
 
 // listOf returns a page of what all lists of an organization.
@@ -337,7 +338,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		return nil, invitation, err
 	}
 	// The transaction asks again. Whatever is refused here costs no attempt.
-	o, own, err := s.begin(p).organizationByRef(ctx, ref, LevelAdmin, "organization_member:write")
+	o, own, err := s.begin(p).organizationByRef(ctx, ref, storage.LevelAdmin, "organization_member:write")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -348,7 +349,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 	if err != nil {
 		return nil, nil, err
 	}
-	level, err := givenLevel(&patch.Level, own, LevelMember)
+	level, err := givenLevel(&patch.Level, own, storage.LevelMember)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -360,7 +361,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 	}
 	var view *MemberView
 	var mail Message
-	err = s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
+	err = s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) error {
 		if level > own { // it was lowered meanwhile
 			return plainForbidden
 		}
@@ -388,7 +389,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		}
 		mail = s.newLetter(u, kindMemberAdded, "You are now a member of an organization",
 			nameOf(p.User)+" has added you to the organization "+mailName(o.Name)+" in "+s.c.AppName+".")
-		views, err := w.memberViews(ctx, []Membership{*m})
+		views, err := w.memberViews(ctx, []storage.Membership{*m})
 		if err != nil {
 			return err
 		}
@@ -406,7 +407,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 
 // addMember stores and logs a membership, and makes the organization the user's current
 // one if there is none.
-func (w *work) addMember(ctx context.Context, m *Membership, u *User) error {
+func (w *work) addMember(ctx context.Context, m *storage.Membership, u *storage.User) error {
 	if err := w.store.CreateMembership(ctx, m); err != nil {
 		if errors.Is(err, ErrConflict) {
 			return errIsMember
@@ -422,14 +423,14 @@ func (w *work) addMember(ctx context.Context, m *Membership, u *User) error {
 }
 
 // logMember logs a change of a membership.
-func (w *work) logMember(ctx context.Context, m *Membership, u *User, activity string, changes []field.Change) error {
-	return w.addActivity(ctx, Activity{
+func (w *work) logMember(ctx context.Context, m *storage.Membership, u *storage.User, activity string, changes []field.Change) error {
+	return w.addActivity(ctx, storage.Activity{
 		Organization: &m.Organization, Activity: activity, Scope: "OrganizationMembership", ItemID: m.ID.String(),
 	}, field.Detail{Name: u.Email, Changes: append([]field.Change{}, changes...)})
 }
 
 // memberOf returns the member that a path names by the UUID of the user.
-func (w *work) memberOf(ctx context.Context, o *Organization, ref string) (*Membership, *User, error) {
+func (w *work) memberOf(ctx context.Context, o *storage.Organization, ref string) (*storage.Membership, *storage.User, error) {
 	id, err := check.ParseID(ref)
 	if ref == "@me" {
 		id, err = w.by.User.UUID, nil
@@ -446,8 +447,8 @@ func (w *work) memberOf(ctx context.Context, o *Organization, ref string) (*Memb
 }
 
 // keepOwner returns an error if a member is the only owner.
-func (w *work) keepOwner(ctx context.Context, m *Membership, detail string) error {
-	if m.Level != LevelOwner {
+func (w *work) keepOwner(ctx context.Context, m *storage.Membership, detail string) error {
+	if m.Level != storage.LevelOwner {
 		return nil
 	}
 	members, err := w.store.Members(ctx, m.Organization)
@@ -464,7 +465,7 @@ func (w *work) keepOwner(ctx context.Context, m *Membership, detail string) erro
 // and the level of an administrator, which must not be below the member's own level.
 func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user string, patch MemberPatch) (*MemberView, error) {
 	var view *MemberView
-	err := s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
+	err := s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) error {
 		m, u, err := w.memberOf(ctx, o, user)
 		if err != nil {
 			return err
@@ -489,7 +490,7 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 				return err
 			}
 		}
-		views, err := w.memberViews(ctx, []Membership{*m})
+		views, err := w.memberViews(ctx, []storage.Membership{*m})
 		if err != nil {
 			return err
 		}
@@ -503,12 +504,12 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 // membership of a member whose level is not higher. It needs scope
 // organization_member:write.
 func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user string) error {
-	return s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {
+	return s.atomicIn(ctx, p, ref, storage.LevelMember, "organization_member:write", func(w *work, o *storage.Organization, own int) error {
 		m, u, err := w.memberOf(ctx, o, user)
 		if err != nil {
 			return err
 		}
-		if u.ID != p.User.ID && (own < LevelAdmin || m.Level > own) {
+		if u.ID != p.User.ID && (own < storage.LevelAdmin || m.Level > own) {
 			return plainForbidden
 		}
 		if err := w.keepOwner(ctx, m, "Cannot leave the organization as its owner."); err != nil {
@@ -529,15 +530,15 @@ func (w *work) logOrganization(ctx context.Context, id uuid.UUID, activity strin
 	if err != nil {
 		return storeError(err)
 	}
-	return w.addActivity(ctx, Activity{
+	return w.addActivity(ctx, storage.Activity{
 		Organization: &id, Activity: activity, Scope: "Organization", ItemID: id.String(),
 	}, field.Detail{Name: o.Name, Changes: append([]field.Change{}, changes...)})
 }
 
-func countOwners(members []Membership) int {
+func countOwners(members []storage.Membership) int {
 	n := 0
 	for _, m := range members {
-		if m.Level == LevelOwner {
+		if m.Level == storage.LevelOwner {
 			n++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const goodPassword = "purple-Walrus-71-teapot"
@@ -149,7 +150,7 @@ var equalKinds = cmp.Comparer(func(a, b error) bool {
 // Without attempts to count there are none (management.md §2.6).
 func TestThrottleFails(t *testing.T) {
 	w := newWorld(t, alter(&altered{
-		throttle: func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error) {
+		throttle: func(storage.Store, context.Context, string, storage.Limit, time.Time) (time.Duration, error) {
 			return 0, errBroken
 		},
 	}))

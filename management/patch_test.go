@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // chars returns a string of n characters.
@@ -351,21 +352,21 @@ type readCounter struct {
 	reads *[]string
 }
 
-func (s readCounter) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return s.tables.Atomic(ctx, func(store management.Store) error { return f(readCounter{store.(tables), s.reads}) })
+func (s readCounter) Atomic(ctx context.Context, f func(storage.Store) error) error {
+	return s.tables.Atomic(ctx, func(store storage.Store) error { return f(readCounter{store.(tables), s.reads}) })
 }
 
-func (s readCounter) User(ctx context.Context, id int64) (*management.User, error) {
+func (s readCounter) User(ctx context.Context, id int64) (*storage.User, error) {
 	*s.reads = append(*s.reads, "User")
 	return s.tables.User(ctx, id)
 }
 
-func (s readCounter) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
+func (s readCounter) UserByUUID(ctx context.Context, id uuid.UUID) (*storage.User, error) {
 	*s.reads = append(*s.reads, "UserByUUID")
 	return s.tables.UserByUUID(ctx, id)
 }
 
-func (s readCounter) MembershipsOf(ctx context.Context, users []int64) ([]management.Membership, error) {
+func (s readCounter) MembershipsOf(ctx context.Context, users []int64) ([]storage.Membership, error) {
 	*s.reads = append(*s.reads, "MembershipsOf")
 	return s.tables.MembershipsOf(ctx, users)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // maxPersonEvents is how many events of a person are shown at most.
@@ -22,7 +23,7 @@ func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := s.c.Data.FindEvents(ctx, w.at.Project.ID, EventFilter{Person: person.ID}, EventPlace{}, min(max(limit, 1), maxPersonEvents))
+	list, _, err := s.c.Data.FindEvents(ctx, w.at.Project.ID, storage.EventFilter{Person: person.ID}, storage.EventPlace{}, min(max(limit, 1), maxPersonEvents))
 	if err != nil {
 		return nil, err
 	}

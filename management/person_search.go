@@ -14,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/names"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A PersonSearch says whom [Service.SearchPersons] looks for. An empty field excludes
@@ -54,8 +55,8 @@ const (
 // that the next stage finds.
 type stage struct {
 	name   string // in FoundPersons.Next
-	filter PersonFilter
-	has    func(*Person) bool // whether a person is one of the stage
+	filter storage.PersonFilter
+	has    func(*storage.Person) bool // whether a person is one of the stage
 }
 
 // stagesOf returns the stages of a search for a text. A database finds the persons of each
@@ -63,15 +64,15 @@ type stage struct {
 // an index.
 func stagesOf(text string) []stage {
 	if text == "" {
-		return []stage{{"a", PersonFilter{}, nil}}
+		return []stage{{"a", storage.PersonFilter{}, nil}}
 	}
 	part := names.Part(text)
 	return []stage{
-		{"a", PersonFilter{Search: text}, func(p *Person) bool {
+		{"a", storage.PersonFilter{Search: text}, func(p *storage.Person) bool {
 			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return strings.HasPrefix(id, text) })
 		}},
-		{"b", PersonFilter{Named: part}, func(p *Person) bool { return strings.Contains(names.Index(p.Properties), part) }},
-		{"c", PersonFilter{Within: text}, nil},
+		{"b", storage.PersonFilter{Named: part}, func(p *storage.Person) bool { return strings.Contains(names.Index(p.Properties), part) }},
+		{"c", storage.PersonFilter{Within: text}, nil},
 	}
 }
 
@@ -136,7 +137,7 @@ func (w *work) propertyFilter(ctx context.Context, properties string) (*flags.Sn
 			return nil, invalid("properties", "invalid_choice", "Persons cannot be searched for by filters of type %q.", f.Type)
 		}
 	}
-	return set.compile([]FeatureFlag{audienceFlag(-1, audienceKey, filters)})
+	return set.compile([]storage.Flag{audienceFlag(-1, audienceKey, filters)})
 }
 
 // A searching is a search under way.
@@ -176,7 +177,7 @@ func (search *searching) exact(ctx context.Context, text string) error {
 }
 
 // has reports whether a person has the properties.
-func (search *searching) has(ctx context.Context, p *Person) (bool, error) {
+func (search *searching) has(ctx context.Context, p *storage.Person) (bool, error) {
 	if search.snapshot == nil {
 		return true, nil
 	}
@@ -217,7 +218,7 @@ func (search *searching) look(ctx context.Context, number int, before uuid.UUID)
 
 // visit adds a person to the page unless an earlier stage has found that person, or the
 // person lacks the properties.
-func (search *searching) visit(ctx context.Context, number int, p *Person) error {
+func (search *searching) visit(ctx context.Context, number int, p *storage.Person) error {
 	search.found.Looked++
 	if p.ID == search.same || slices.ContainsFunc(search.stages[:number], func(s stage) bool { return s.has(p) }) {
 		return nil
@@ -271,21 +272,21 @@ func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string
 	if check.Search(text) != nil {
 		return new(NamedPerson), nil // it is longer than a name
 	}
-	look := func(f PersonFilter) ([]Person, error) {
+	look := func(f storage.PersonFilter) ([]storage.Person, error) {
 		return s.c.Data.PersonsBefore(ctx, w.at.Project.ID, f, uuid.Max, maxNamesakes)
 	}
-	similar, err := look(PersonFilter{Named: names.Part(text)})
+	similar, err := look(storage.PersonFilter{Named: names.Part(text)})
 	if err != nil {
 		return nil, err
 	}
-	var same []Person
+	var same []storage.Person
 	if len(similar) < maxNamesakes {
 		for _, p := range similar {
 			if strings.Contains(names.Index(p.Properties), names.Whole(text)) {
 				same = append(same, p)
 			}
 		}
-	} else if same, err = look(PersonFilter{Named: names.Whole(text)}); err != nil {
+	} else if same, err = look(storage.PersonFilter{Named: names.Whole(text)}); err != nil {
 		return nil, err
 	}
 	switch {
@@ -294,12 +295,12 @@ func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string
 	case len(same) > 1:
 		return &NamedPerson{Others: showPersons(same), More: len(same) == maxNamesakes, Namesakes: true}, nil
 	}
-	begins, err := look(PersonFilter{Search: text})
+	begins, err := look(storage.PersonFilter{Search: text})
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range similar {
-		if !slices.ContainsFunc(begins, func(other Person) bool { return other.ID == p.ID }) {
+		if !slices.ContainsFunc(begins, func(other storage.Person) bool { return other.ID == p.ID }) {
 			begins = append(begins, p)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/names"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A PersonView is a person as the API shows it.
@@ -27,7 +28,7 @@ type PersonView struct {
 	IsIdentified bool            `json:"is_identified"`
 }
 
-func showPerson(p *Person) *PersonView {
+func showPerson(p *storage.Person) *PersonView {
 	v := &PersonView{
 		ID: p.ID, UUID: p.ID, DistinctIDs: append([]string{}, p.DistinctIDs...), Properties: rawjson.Or(p.Properties, "{}"),
 		CreatedAt: p.Created, IsIdentified: p.Identified,
@@ -60,7 +61,7 @@ func randomID(id string) bool {
 
 // ListPersons returns a page of the persons of a project that a filter selects,
 // newest first. It needs scope person:read.
-func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, f PersonFilter, limit, offset int) (*Page[*PersonView], error) {
+func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, f storage.PersonFilter, limit, offset int) (*Page[*PersonView], error) {
 	w, err := s.capturedAt(ctx, p, ref, "person:read")
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, f P
 	return &Page[*PersonView]{total, showPersons(list)}, nil
 }
 
-func showPersons(list []Person) []*PersonView {
+func showPersons(list []storage.Person) []*PersonView {
 	views := make([]*PersonView, len(list))
 	for i := range list {
 		views[i] = showPerson(&list[i])
@@ -99,7 +100,7 @@ func (w *work) checkList(ctx context.Context, cohort int64) error {
 
 // findPerson returns the person that a path names by UUID or by a distinct ID. The UUID
 // is tried first.
-func (w *work) findPerson(ctx context.Context, id string) (*Person, error) {
+func (w *work) findPerson(ctx context.Context, id string) (*storage.Person, error) {
 	if u, err := check.ParseID(id); err == nil {
 		person, err := w.c.Data.Person(ctx, w.at.Project.ID, u)
 		if !errors.Is(err, ErrNotFound) {
@@ -170,7 +171,7 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 // logPerson logs what happens to a person. The entry has nothing that identifies the
 // person.
 func (w *work) logPerson(ctx context.Context, id uuid.UUID, activity string, changes []field.Change) error {
-	return w.addActivity(ctx, Activity{
+	return w.addActivity(ctx, storage.Activity{
 		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Person", ItemID: id.String(),
 	}, field.Detail{Name: id.String(), Changes: append([]field.Change{}, changes...)})
 }

@@ -19,20 +19,21 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // persons returns the persons of a project, newest first.
-func (w *world) persons(p *management.Project) []management.Person {
+func (w *world) persons(p *storage.Project) []storage.Person {
 	w.t.Helper()
-	list, _, err := w.store.Persons(w.t.Context(), p.ID, management.PersonFilter{}, 1000, 0)
+	list, _, err := w.store.Persons(w.t.Context(), p.ID, storage.PersonFilter{}, 1000, 0)
 	w.ok(err)
 	return list
 }
 
 // groups returns the groups of a project.
-func (w *world) groups(p *management.Project) []management.Group {
+func (w *world) groups(p *storage.Project) []storage.Group {
 	w.t.Helper()
-	var all []management.Group
+	var all []storage.Group
 	for index := range persons.MaxGroupTypes {
 		list, _, err := w.store.Groups(w.t.Context(), p.ID, index, "", 1000, 0)
 		w.ok(err)
@@ -44,7 +45,7 @@ func (w *world) groups(p *management.Project) []management.Group {
 // seize captures a person u and a group acme in Web and Shop.
 func (w *world) seize() {
 	w.t.Helper()
-	for _, p := range []*management.Project{w.web, w.shop} {
+	for _, p := range []*storage.Project{w.web, w.shop} {
 		w.capture(p, "$identify", "u", `{"$anon_distinct_id":"0190c8a0-0000-7000-8000-00000000000a","$set":{"email":"u@example.com","plan":"secret-free"}}`)
 		w.capture(p, "$groupidentify", "u", `{"$group_type":"company","$group_key":"acme","$group_set":{"plan":"secret-free"}}`)
 	}
@@ -68,16 +69,16 @@ func capturedMethods() []method {
 		{
 			name: "ListPersons", scope: "person:read", kind: ofProject, first: seize,
 			call: func(c *callable) error {
-				return second(c.ListPersons(c.ctx, c.p, c.web, management.PersonFilter{Search: "u"}, 10, 0))
+				return second(c.ListPersons(c.ctx, c.p, c.web, storage.PersonFilter{Search: "u"}, 10, 0))
 			},
 		},
 		{
 			name: "ListPersons of a cohort", scope: "person:read", kind: ofProject,
 			first: func(c *callable) {
-				c.ok(c.store.CreateCohort(c.t.Context(), &management.Cohort{Project: c.world.web.ID, Static: true, Created: begin}))
+				c.ok(c.store.CreateCohort(c.t.Context(), &storage.Cohort{Project: c.world.web.ID, Static: true, Created: begin}))
 			},
 			call: func(c *callable) error {
-				return second(c.ListPersons(c.ctx, c.p, c.web, management.PersonFilter{Cohort: 1}, 10, 0))
+				return second(c.ListPersons(c.ctx, c.p, c.web, storage.PersonFilter{Cohort: 1}, 10, 0))
 			},
 		},
 		{
@@ -193,9 +194,9 @@ func TestCapturedElsewhere(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			c := m.callable(t, func(config *management.Config) { config.Data = nil })
 			err := m.call(c)
-			checkFault(t, m.name+" without a DataStore", err, "not found not_available")
+			checkFault(t, m.name+" without a storage.Data", err, "not found not_available")
 			if err != nil && !strings.Contains(err.Error(), "nothing is captured") {
-				t.Errorf("%s without a DataStore: %v, want it to say why", m.name, err)
+				t.Errorf("%s without a storage.Data: %v, want it to say why", m.name, err)
 			}
 			c.p = c.world.key(c.ada, scopes("survey:write"))
 			checkFault(t, m.name+" without a scope", m.call(c), "forbidden permission_denied")
@@ -288,7 +289,7 @@ func TestListPersons(t *testing.T) {
 		w.capture(w.web, "page", id, `{}`)
 		w.capture(w.shop, "page", id+" of others", `{}`)
 	}
-	cohorts := []management.Cohort{
+	cohorts := []storage.Cohort{
 		{Project: w.web.ID, Static: true, Created: begin},
 		{Project: w.web.ID, Created: begin, Criteria: &flags.CohortNode{Type: "OR"}},
 		{Project: w.web.ID, Static: true, Deleted: true, Created: begin},
@@ -302,22 +303,22 @@ func TestListPersons(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name          string
-		q             management.PersonFilter
+		q             storage.PersonFilter
 		limit, offset int
 		want          string
 	}{
-		{"all", management.PersonFilter{}, 10, 0, "x user-20 user-2 user-1 of 4"},
-		{"a page", management.PersonFilter{}, 2, 1, "user-20 user-2 of 4"},
-		{"behind the end", management.PersonFilter{}, 2, 4, " of 4"},
-		{"nonsense", management.PersonFilter{}, -1, -1, " of 4"},
-		{"a distinct ID", management.PersonFilter{DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
-		{"a beginning", management.PersonFilter{Search: "user-2"}, 10, 0, "user-20 user-2 of 2"},
-		{"a cohort", management.PersonFilter{Cohort: 1}, 10, 0, "x user-2 of 2"},
-		{"all of it", management.PersonFilter{Cohort: 1, Search: "user", DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
-		{"a cohort that is computed", management.PersonFilter{Cohort: 2}, 10, 0, "invalid invalid_input cohort"},
-		{"a cohort that is deleted", management.PersonFilter{Cohort: 3}, 10, 0, "invalid does_not_exist cohort"},
-		{"a cohort of others", management.PersonFilter{Cohort: 4}, 10, 0, "invalid does_not_exist cohort"},
-		{"an unknown cohort", management.PersonFilter{Cohort: -5}, 10, 0, "invalid does_not_exist cohort"},
+		{"all", storage.PersonFilter{}, 10, 0, "x user-20 user-2 user-1 of 4"},
+		{"a page", storage.PersonFilter{}, 2, 1, "user-20 user-2 of 4"},
+		{"behind the end", storage.PersonFilter{}, 2, 4, " of 4"},
+		{"nonsense", storage.PersonFilter{}, -1, -1, " of 4"},
+		{"a distinct ID", storage.PersonFilter{DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
+		{"a beginning", storage.PersonFilter{Search: "user-2"}, 10, 0, "user-20 user-2 of 2"},
+		{"a cohort", storage.PersonFilter{Cohort: 1}, 10, 0, "x user-2 of 2"},
+		{"all of it", storage.PersonFilter{Cohort: 1, Search: "user", DistinctID: "user-2"}, 10, 0, "user-2 of 1"},
+		{"a cohort that is computed", storage.PersonFilter{Cohort: 2}, 10, 0, "invalid invalid_input cohort"},
+		{"a cohort that is deleted", storage.PersonFilter{Cohort: 3}, 10, 0, "invalid does_not_exist cohort"},
+		{"a cohort of others", storage.PersonFilter{Cohort: 4}, 10, 0, "invalid does_not_exist cohort"},
+		{"an unknown cohort", storage.PersonFilter{Cohort: -5}, 10, 0, "invalid does_not_exist cohort"},
 	} {
 		page, err := w.ListPersons(t.Context(), w.as(w.cyd), "1", tt.q, tt.limit, tt.offset)
 		got := fault(err)
@@ -498,15 +499,15 @@ func TestDeletePerson(t *testing.T) {
 
 // A lateStore refuses what it was asked whether it is possible.
 type lateStore struct {
-	management.DataStore
+	storage.Data
 	err error
 }
 
-func (s *lateStore) UpdatePerson(context.Context, int64, uuid.UUID, map[string]json.RawMessage, []string) (*management.Person, error) {
+func (s *lateStore) UpdatePerson(context.Context, int64, uuid.UUID, map[string]json.RawMessage, []string) (*storage.Person, error) {
 	return nil, s.err
 }
 
-func (s *lateStore) UpdateGroup(context.Context, int64, int, string, map[string]json.RawMessage, []string) (*management.Group, error) {
+func (s *lateStore) UpdateGroup(context.Context, int64, int, string, map[string]json.RawMessage, []string) (*storage.Group, error) {
 	return nil, s.err
 }
 
@@ -521,11 +522,11 @@ func TestLateFailures(t *testing.T) {
 		updating, deleting string
 	}{
 		{management.ErrNotFound, "not found not_found", "not found not_found"},
-		{management.ErrTooLarge, "invalid max_length value", ""},
+		{storage.ErrTooLarge, "invalid max_length value", ""},
 		{errBroken, "failure: broken", "failure: broken"},
 	} {
 		late := &lateStore{err: tt.err}
-		w := newWorld(t, withData, func(c *management.Config) { late.DataStore, c.Data = c.Data, late })
+		w := newWorld(t, withData, func(c *management.Config) { late.Data, c.Data = c.Data, late })
 		w.seize()
 		ctx, cyd := t.Context(), w.as(w.cyd)
 		checkFault(t, "UpdatePersonProperty", second(w.UpdatePersonProperty(ctx, cyd, "1", "u", setProperty("a", "1"))), tt.updating)
@@ -537,9 +538,9 @@ func TestLateFailures(t *testing.T) {
 	}
 }
 
-// An eventPurger is a DataStore that answers PurgeEvents.
+// An eventPurger is a storage.Data that answers PurgeEvents.
 type eventPurger struct {
-	management.DataStore
+	storage.Data
 	answers []error // then nil
 	more    int     // how often there is more
 	calls   []time.Time
@@ -557,7 +558,7 @@ func (p *eventPurger) PurgeEvents(context.Context) (bool, error) {
 func TestRunPurgesEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &eventPurger{answers: []error{nil, nil, nil, errBroken}, more: 2}
-		w := newWorld(t, withData, alter(new(altered)), func(c *management.Config) { p.DataStore, c.Data = c.Data, p })
+		w := newWorld(t, withData, alter(new(altered)), func(c *management.Config) { p.Data, c.Data = c.Data, p })
 		start := time.Now()
 		stop := w.run()
 		time.Sleep(3*time.Minute + time.Second)

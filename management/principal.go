@@ -11,20 +11,21 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/keykind"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A Principal is the caller of one request.
 type Principal struct {
-	User *User
+	User *storage.User
 
 	// Key is the personal API key that the caller has presented. Nil: the host
 	// application knows the user, and the Principal may do whatever the user may.
-	Key *PersonalKey
+	Key *storage.PersonalKey
 
 	// Session is the session that the caller is signed in with, see
 	// [Service.AuthenticateSession]. Nil: there is none, or the host application keeps
 	// its own.
-	Session *Session
+	Session *storage.Session
 
 	// Proof is what the caller has presented besides the key, for [MutationsStepUp].
 	Proof Proof
@@ -56,7 +57,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Princip
 		}
 		return nil, wrong
 	}
-	hash := HashKey(key)
+	hash := storage.HashKey(key)
 	k, err := s.c.Store.KeyByHash(ctx, hash)
 	if errors.Is(err, ErrNotFound) {
 		return nil, wrong
@@ -148,14 +149,14 @@ func (p *Principal) everywhere() error {
 
 // in returns an error if the key of the Principal cannot be used in an organization,
 // because of the key's own restriction or of the organization's rule.
-func (p *Principal) in(o *Organization, level int) error {
+func (p *Principal) in(o *storage.Organization, level int) error {
 	if p.Key == nil {
 		return nil
 	}
 	if len(p.Key.Organizations) > 0 && !slices.Contains(p.Key.Organizations, o.ID) {
 		return forbidden("API key does not have access to organization %s.", o.ID)
 	}
-	if !o.MembersCanUseKeys && level < LevelAdmin {
+	if !o.MembersCanUseKeys && level < storage.LevelAdmin {
 		return forbidden("Organization %s does not allow its members to use personal API keys.", o.ID)
 	}
 	return nil

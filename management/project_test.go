@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func (w *world) newProject(body string) (*management.ProjectView, error) {
@@ -43,7 +44,7 @@ func TestCreateProject(t *testing.T) {
 	if diff := cmp.Diff(want, names.Replace(encode(t, made))); diff != "" {
 		t.Errorf("CreateProject (-want +got)\n%s", diff)
 	}
-	if p := must(w.store.Project(t.Context(), made.ID))(t); p.SecretHash != management.HashKey(secret) {
+	if p := must(w.store.Project(t.Context(), made.ID))(t); p.SecretHash != storage.HashKey(secret) {
 		t.Errorf("stored %+v", p)
 	}
 	shown := *made
@@ -103,7 +104,7 @@ func TestTimezones(t *testing.T) {
 
 func TestListProjects(t *testing.T) {
 	w := newWorld(t)
-	w.join(w.ada, w.umbra, management.LevelMember, nil)
+	w.join(w.ada, w.umbra, storage.LevelMember, nil)
 	acme := w.acme.ID.String()
 	for _, tt := range []struct {
 		name          string
@@ -204,13 +205,13 @@ func TestSecretTokens(t *testing.T) {
 		return view, err
 	}
 	view, err := rotate()
-	check("the first rotation", view, err, management.HashKey(secrets[0]), "")
+	check("the first rotation", view, err, storage.HashKey(secrets[0]), "")
 	view, err = rotate()
-	check("the second rotation", view, err, management.HashKey(secrets[1]), management.HashKey(secrets[0]))
+	check("the second rotation", view, err, storage.HashKey(secrets[1]), storage.HashKey(secrets[0]))
 	view, err = rotate()
-	check("the third rotation", view, err, management.HashKey(secrets[2]), management.HashKey(secrets[1]))
+	check("the third rotation", view, err, storage.HashKey(secrets[2]), storage.HashKey(secrets[1]))
 	view, err = w.DeleteSecretTokenBackup(t.Context(), w.as(w.ada), "1")
-	check("DeleteSecretTokenBackup", view, err, management.HashKey(secrets[2]), "")
+	check("DeleteSecretTokenBackup", view, err, storage.HashKey(secrets[2]), "")
 	if view.SecretToken != nil {
 		t.Error("DeleteSecretTokenBackup shows a key")
 	}
@@ -221,7 +222,7 @@ func TestDeleteProject(t *testing.T) {
 	w := newWorld(t)
 	must(w.SetScene(t.Context(), w.as(w.cyd), "@me", management.ScenePatch{Scene: optional.Of("x"), Dashboard: anyJSON(1)}))(t)
 	w.ok(w.DeleteProject(t.Context(), w.as(w.ben), "@current"))
-	for _, u := range []*management.User{w.ada, w.ben, w.cyd} {
+	for _, u := range []*storage.User{w.ada, w.ben, w.cyd} {
 		if got := current(w.view(u)); got != "Acme App" {
 			t.Errorf("current of %s %s, want Acme App", u.FirstName, got)
 		}

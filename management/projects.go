@@ -14,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A ProjectView is a project as the API shows it: a Team, and what operators need.
@@ -42,7 +43,7 @@ type ProjectView struct {
 	HasSecretTokenBackup bool `json:"has_secret_api_token_backup"`
 }
 
-func showProject(p *Project) *ProjectView {
+func showProject(p *storage.Project) *ProjectView {
 	return &ProjectView{
 		TeamView: *showTeam(p), AnonymizeIPs: p.AnonymizeIPs, CreatedAt: p.Created, UpdatedAt: p.Updated,
 		SurveysOptIn: p.SurveysOptIn, HeatmapsOptIn: p.HeatmapsOptIn, SessionRecordingOptIn: p.SessionRecordingOptIn,
@@ -112,7 +113,7 @@ func readAppURLsNotNull(attr string, o *optional.Value[json.RawMessage]) ([]stri
 
 // projectFields is the table of the fields of a project. The patch is nil if the table is
 // only for the log.
-func projectFields(p *Project, patch *ProjectPatch) field.Table {
+func projectFields(p *storage.Project, patch *ProjectPatch) field.Table {
 	patch = cmp.Or(patch, new(ProjectPatch))
 	return field.Table{
 		field.Plain("name", &patch.Name, &p.Name, check.UpTo(check.Title, maxProjectName)),
@@ -134,7 +135,7 @@ func projectFields(p *Project, patch *ProjectPatch) field.Table {
 }
 
 // apply checks the change and applies it. A new project needs a name.
-func (patch *ProjectPatch) apply(p *Project, create bool) error {
+func (patch *ProjectPatch) apply(p *storage.Project, create bool) error {
 	switch {
 	case create && !patch.Name.Set:
 		return invalid("name", "required", "This field is required.")
@@ -175,7 +176,7 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 			organizations = append(organizations, list[i].ID)
 		}
 	} else {
-		o, _, err := w.organizationByRef(ctx, ref, LevelMember, "project:read")
+		o, _, err := w.organizationByRef(ctx, ref, storage.LevelMember, "project:read")
 		if err != nil {
 			return nil, err
 		}
@@ -206,13 +207,13 @@ func (s *Service) GetProject(ctx context.Context, p *Principal, ref string) (*Pr
 // administrator.
 func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
 	var view *ProjectView
-	err := s.atomicIn(ctx, p, ref, LevelAdmin, "project:write", func(w *work, o *Organization, _ int) error {
-		project := NewProject(o, "")
+	err := s.atomicIn(ctx, p, ref, storage.LevelAdmin, "project:write", func(w *work, o *storage.Organization, _ int) error {
+		project := storage.NewProject(o, "")
 		if err := patch.apply(project, true); err != nil {
 			return err
 		}
-		secret := NewSecretKey()
-		project.SecretHash, project.Created, project.Updated = HashKey(secret), s.now(), s.now()
+		secret := storage.NewSecretKey()
+		project.SecretHash, project.Created, project.Updated = storage.HashKey(secret), s.now(), s.now()
 		if err := w.store.CreateProject(ctx, project); err != nil {
 			return storeError(err)
 		}
@@ -236,21 +237,21 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 	return view, nil
 }
 
-func (w *work) logProject(ctx context.Context, project *Project, activity string, changes []field.Change) error {
-	return w.addActivity(ctx, Activity{
+func (w *work) logProject(ctx context.Context, project *storage.Project, activity string, changes []field.Change) error {
+	return w.addActivity(ctx, storage.Activity{
 		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Project", ItemID: strconv.FormatInt(project.ID, 10),
 	}, field.Detail{Name: project.Name, Changes: append([]field.Change{}, changes...)})
 }
 
 // changeProject changes a project as f does. It needs scope project:write and the
 // level of an administrator.
-func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f func(*work, *Project) error) (*ProjectView, error) {
+func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f func(*work, *storage.Project) error) (*ProjectView, error) {
 	var view *ProjectView
 	err := s.atomic(ctx, p, func(w *work) error {
 		if err := w.enter(ctx, ref, "project:write"); err != nil {
 			return err
 		}
-		if w.at.Level < LevelAdmin {
+		if w.at.Level < storage.LevelAdmin {
 			return plainForbidden
 		}
 		if err := f(w, w.at.Project); err != nil {
@@ -277,7 +278,7 @@ func (w *work) saveProject(ctx context.Context, changes []field.Change) error {
 
 // UpdateProject changes a project.
 func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
-	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
+	return s.changeProject(ctx, p, ref, func(w *work, project *storage.Project) error {
 		before := *project
 		if err := patch.apply(project, false); err != nil {
 			return err
@@ -292,9 +293,9 @@ func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, p
 
 // ResetToken gives a project a new API key. The old key becomes invalid.
 func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
-	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
+	return s.changeProject(ctx, p, ref, func(w *work, project *storage.Project) error {
 		change := field.Change{Type: "Project", Field: "api_token", Before: project.APIKey, After: "", Action: "changed"}
-		project.APIKey = NewProjectKey()
+		project.APIKey = storage.NewProjectKey()
 		change.After = project.APIKey
 		return w.saveProject(ctx, []field.Change{change})
 	})
@@ -303,9 +304,9 @@ func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*Pr
 // RotateSecretToken gives a project a new secret key, which only the answer shows. The
 // key before stays valid until [Service.DeleteSecretTokenBackup] or another rotation.
 func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
-	secret := NewSecretKey()
-	view, err := s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
-		project.SecretHash, project.SecretPrevHash = HashKey(secret), project.SecretHash
+	secret := storage.NewSecretKey()
+	view, err := s.changeProject(ctx, p, ref, func(w *work, project *storage.Project) error {
+		project.SecretHash, project.SecretPrevHash = storage.HashKey(secret), project.SecretHash
 		return w.saveProject(ctx, []field.Change{{Type: "Project", Field: "secret_api_token", Before: nil, After: nil, Action: "changed"}})
 	})
 	if err != nil {
@@ -317,7 +318,7 @@ func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref strin
 
 // DeleteSecretTokenBackup makes the secret key before the current one invalid.
 func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
-	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
+	return s.changeProject(ctx, p, ref, func(w *work, project *storage.Project) error {
 		project.SecretPrevHash = ""
 		return w.saveProject(ctx, []field.Change{{Type: "Project", Field: "secret_api_token_backup", Before: nil, After: nil, Action: "deleted"}})
 	})
@@ -326,7 +327,7 @@ func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref
 // DeleteProject deletes a project with everything in it. It needs scope
 // project:write and the level of an administrator.
 func (s *Service) DeleteProject(ctx context.Context, p *Principal, ref string) error {
-	_, err := s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
+	_, err := s.changeProject(ctx, p, ref, func(w *work, project *storage.Project) error {
 		if err := w.logProject(ctx, project, "deleted", nil); err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // mailers is how many messages are sent at once.
@@ -33,7 +35,7 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 		})
 	}
-	if store, ok := s.c.Store.(ProjectPurger); ok {
+	if store, ok := s.c.Store.(storage.ProjectPurger); ok {
 		wg.Go(func() {
 			s.purgeEachMinute(ctx, "what deleted projects leave behind is not deleted", func() (bool, error) {
 				return store.PurgeProjects(ctx, s.now().Add(-purgeAfter))

@@ -9,6 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A ScenePatch chooses a dashboard for a place (management.md §7.2).
@@ -44,7 +45,7 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	if u.CurrentProject == nil {
 		return nil, invalid("", "invalid_input", "The user has no current project.")
 	}
-	scene := Scene{User: u.ID, Project: *u.CurrentProject, Scene: patch.Scene.Value}
+	scene := storage.Scene{User: u.ID, Project: *u.CurrentProject, Scene: patch.Scene.Value}
 	if !patch.Dashboard.Null {
 		if scene.Dashboard, err = strconv.ParseInt(rawjson.Text(patch.Dashboard.Value), 10, 64); err != nil {
 			return nil, invalid("dashboard", "incorrect_type", "A valid integer is required.")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func TestScopeValid(t *testing.T) {
@@ -35,7 +36,7 @@ func FuzzScope(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, have, need string) {
 		scope := management.Scope(have)
-		p := &management.Principal{Key: &management.PersonalKey{Scopes: []string{have}}}
+		p := &management.Principal{Key: &storage.PersonalKey{Scopes: []string{have}}}
 		granted := p.Require(management.Scope(need)) == nil
 		object, write := strings.CutSuffix(have, ":write")
 		if want := have == "*" || have == need || write && need == object+":read"; granted != want {

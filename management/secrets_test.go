@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // In a day of mistakes and failures, nothing secret gets into the activity log,
@@ -18,8 +19,8 @@ import (
 func TestSecretsStaySecret(t *testing.T) {
 	broken := false
 	w := newWorld(t, func(c *management.Config) { c.VerifyByCode, c.RevokeKeysOnPasswordChange = true, true }, alter(&altered{
-		touchKey: func(management.Store, context.Context, string, time.Time) error { return errBroken },
-		addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
+		touchKey: func(storage.Store, context.Context, string, time.Time) error { return errBroken },
+		addActivity: func(s storage.Store, ctx context.Context, entries ...*storage.Activity) error {
 			if broken {
 				return errBroken
 			}
@@ -71,12 +72,12 @@ func TestSecretsStaySecret(t *testing.T) {
 	// Keys.
 	key := must(w.newKey(ada(), `{"label":"ci","scopes":["*"]}`))(t)
 	secret("key", *key.Value)
-	secret("hash of a key", management.HashKey(*key.Value))
+	secret("hash of a key", storage.HashKey(*key.Value))
 	p, err := w.Authenticate(ctx, *key.Value, "the Authorization header")
 	note(err)
 	rolled := must(w.RollKey(ctx, p, "@current"))(t)
 	secret("key", *rolled.Value)
-	secret("hash of a key", management.HashKey(*rolled.Value))
+	secret("hash of a key", storage.HashKey(*rolled.Value))
 	note(second(w.RollKey(ctx, p, "@current")))
 	note(second(w.Authenticate(ctx, *key.Value, "the query string")))
 	note(second(w.Authenticate(ctx, secret("key that is none", "phx_"+strings.Repeat("q", 200)), "the request body")))
@@ -146,7 +147,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	secret("project secret key", *made.SecretToken)
 	again := must(w.RotateSecretToken(ctx, ada(), "4"))(t)
 	secret("project secret key", *again.SecretToken)
-	secret("hash of a project secret key", management.HashKey(*again.SecretToken))
+	secret("hash of a project secret key", storage.HashKey(*again.SecretToken))
 	show(must(w.GetProject(ctx, ada(), "4"))(t))
 	show(must(w.GetOrganization(ctx, ada(), "@current"))(t))
 	show(w.view(w.ada))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // checkServed returns an error if the flags of the project do not come from the Store,
@@ -36,21 +37,21 @@ func (w *work) serve(scopes []Scope) error {
 // A pinnedStore is a Store that reads the flags and cohorts of a project from
 // definitions. It does not change them.
 type pinnedStore struct {
-	Store
-	project *Project
-	flags   []FeatureFlag
-	cohorts []Cohort
+	storage.Store
+	project *storage.Project
+	flags   []storage.Flag
+	cohorts []storage.Cohort
 	types   map[int]string
 }
 
-func newPinnedStore(store Store, p *Project, d *flags.Definitions) *pinnedStore {
+func newPinnedStore(store storage.Store, p *storage.Project, d *flags.Definitions) *pinnedStore {
 	s := &pinnedStore{Store: store, project: p, types: d.GroupTypes}
 	for i := range d.Flags {
 		f := &d.Flags[i]
 		if f.Deleted {
 			continue
 		}
-		own := NewFlag(p.ID, p.Created)
+		own := storage.NewFlag(p.ID, p.Created)
 		own.ID, own.Key, own.Name, own.Filters, own.Active, own.Version = f.ID, f.Key, f.Name, f.Filters, f.Active, f.Version
 		own.Continuity, own.RemoteConfig, own.EncryptedPayloads = &f.EnsureExperienceContinuity, f.IsRemoteConfiguration, f.HasEncryptedPayloads
 		own.BucketingHash, own.Contexts, own.HasExperiment = f.BucketingHash, f.EvaluationContexts, f.HasExperiment == nil || *f.HasExperiment
@@ -66,30 +67,30 @@ func newPinnedStore(store Store, p *Project, d *flags.Definitions) *pinnedStore 
 		s.flags = append(s.flags, *own)
 	}
 	for id, c := range d.Cohorts {
-		s.cohorts = append(s.cohorts, Cohort{ID: id, Project: p.ID, Static: c.Stored, Criteria: c.Properties, Created: p.Created})
+		s.cohorts = append(s.cohorts, storage.Cohort{ID: id, Project: p.ID, Static: c.Stored, Criteria: c.Properties, Created: p.Created})
 	}
-	slices.SortFunc(s.cohorts, func(a, b Cohort) int { return int(a.ID - b.ID) })
+	slices.SortFunc(s.cohorts, func(a, b storage.Cohort) int { return int(a.ID - b.ID) })
 	return s
 }
 
-func (s *pinnedStore) Flag(_ context.Context, _, id int64) (*FeatureFlag, error) {
-	return find(s.flags, func(f *FeatureFlag) bool { return f.ID == id })
+func (s *pinnedStore) Flag(_ context.Context, _, id int64) (*storage.Flag, error) {
+	return find(s.flags, func(f *storage.Flag) bool { return f.ID == id })
 }
 
-func (s *pinnedStore) FlagByKey(_ context.Context, _ int64, key string) (*FeatureFlag, error) {
-	return find(s.flags, func(f *FeatureFlag) bool { return f.Key == key })
+func (s *pinnedStore) FlagByKey(_ context.Context, _ int64, key string) (*storage.Flag, error) {
+	return find(s.flags, func(f *storage.Flag) bool { return f.Key == key })
 }
 
-func (s *pinnedStore) Flags(context.Context, int64) ([]FeatureFlag, error) {
+func (s *pinnedStore) Flags(context.Context, int64) ([]storage.Flag, error) {
 	return slices.Clone(s.flags), nil
 }
 
-func (s *pinnedStore) FlagDefinitions(ctx context.Context, project int64) ([]FeatureFlag, error) {
+func (s *pinnedStore) FlagDefinitions(ctx context.Context, project int64) ([]storage.Flag, error) {
 	return s.Flags(ctx, project)
 }
 
-func (s *pinnedStore) FindFlags(_ context.Context, _ int64, filter FlagFilter, limit, offset int) ([]FeatureFlag, int, error) {
-	list := slices.DeleteFunc(slices.Clone(s.flags), func(f FeatureFlag) bool {
+func (s *pinnedStore) FindFlags(_ context.Context, _ int64, filter storage.FlagFilter, limit, offset int) ([]storage.Flag, int, error) {
+	list := slices.DeleteFunc(slices.Clone(s.flags), func(f storage.Flag) bool {
 		return filter.Active != nil && f.Active != *filter.Active || filter.Archived != nil && f.Archived != *filter.Archived ||
 			filter.Key != "" && !strings.EqualFold(f.Key, filter.Key)
 	})
@@ -98,23 +99,23 @@ func (s *pinnedStore) FindFlags(_ context.Context, _ int64, filter FlagFilter, l
 }
 
 // FlagVersion and FlagVersions know the version that is served.
-func (s *pinnedStore) FlagVersion(_ context.Context, _, id int64, version int) (*FeatureFlag, error) {
-	return find(s.flags, func(f *FeatureFlag) bool { return f.ID == id && f.Version == version })
+func (s *pinnedStore) FlagVersion(_ context.Context, _, id int64, version int) (*storage.Flag, error) {
+	return find(s.flags, func(f *storage.Flag) bool { return f.ID == id && f.Version == version })
 }
 
-func (s *pinnedStore) FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]FeatureFlag, int, error) {
+func (s *pinnedStore) FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]storage.Flag, int, error) {
 	f, err := s.Flag(ctx, project, id)
 	if err != nil {
 		return nil, 0, nil
 	}
-	return pageOf([]FeatureFlag{*f}, limit, offset), 1, nil
+	return pageOf([]storage.Flag{*f}, limit, offset), 1, nil
 }
 
-func (s *pinnedStore) Cohort(_ context.Context, _, id int64) (*Cohort, error) {
-	return find(s.cohorts, func(c *Cohort) bool { return c.ID == id })
+func (s *pinnedStore) Cohort(_ context.Context, _, id int64) (*storage.Cohort, error) {
+	return find(s.cohorts, func(c *storage.Cohort) bool { return c.ID == id })
 }
 
-func (s *pinnedStore) Cohorts(context.Context, int64) ([]Cohort, error) {
+func (s *pinnedStore) Cohorts(context.Context, int64) ([]storage.Cohort, error) {
 	return slices.Clone(s.cohorts), nil
 }
 

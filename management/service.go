@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
 	"github.com/flagstaff-go/flagstaff/management/internal/seal"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Mutations says how much a personal API key may do to an account: manage its
@@ -33,7 +34,7 @@ const (
 
 // Config configures a [Service]. Only Store is required.
 type Config struct {
-	Store Store
+	Store storage.Store
 
 	// Mailer sends mail. Nil: there is no mail, and addresses change without
 	// verification.
@@ -98,7 +99,7 @@ type Config struct {
 	// Data has what was captured. It is the Store, or shares its database. Nil:
 	// nothing was captured, and persons, groups and members of cohorts are not
 	// available.
-	Data DataStore
+	Data storage.Data
 
 	// Retain is for how long events are kept, from the time when they happened, at least
 	// a day. [Service.Run] deletes them when the day is over, by UTC. Zero: for ever.
@@ -106,7 +107,7 @@ type Config struct {
 
 	// Leader makes sure that only one of several processes at a time counts cohorts and
 	// deletes old events. Nil: this is the only process.
-	Leader Leader
+	Leader storage.Leader
 
 	// FlagUsers are things of another package that flags decide about. A program that has
 	// surveys needs survey.FlagUsers{}. Nil: flags are used by nothing but early access

@@ -15,25 +15,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/runtime/useragent"
 )
-
-// A Session is a browser in which a user is signed in (management.md §5.9). The browser
-// has a token, of which only the hash is kept.
-type Session struct {
-	ID   uuid.UUID
-	User int64
-	Hash []byte // of the token; unique
-
-	// Pending says that the user has still to present the second factor. Such a session
-	// opens nothing.
-	Pending bool
-
-	Address string // the network address that it was last seen at; "" if that is not known
-	Browser string // in words; "" if that is not known
-	Created time.Time
-	Seen    time.Time // the last request, give or take a minute
-}
 
 // A Client is where a request of a browser comes from. All fields may be empty.
 type Client struct {
@@ -122,7 +106,7 @@ func (s *Service) OpenSession(ctx context.Context, email, password string, from 
 }
 
 // openSession opens a session for a user who has proved to be that user.
-func (w *work) openSession(ctx context.Context, u *User, from Client) (*OpenedSession, error) {
+func (w *work) openSession(ctx context.Context, u *storage.User, from Client) (*OpenedSession, error) {
 	now := w.now()
 	if err := w.store.DeleteOldSessions(ctx, now.Add(-w.c.SessionIdle), now.Add(-w.c.SessionLife)); err != nil {
 		return nil, err
@@ -131,7 +115,7 @@ func (w *work) openSession(ctx context.Context, u *User, from Client) (*OpenedSe
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(list, func(a, b Session) int { // those that wait for a code go first
+	slices.SortStableFunc(list, func(a, b storage.Session) int { // those that wait for a code go first
 		switch {
 		case a.Pending == b.Pending:
 			return b.Seen.Compare(a.Seen)
@@ -150,7 +134,7 @@ func (w *work) openSession(ctx context.Context, u *User, from Client) (*OpenedSe
 		return nil, err
 	}
 	token, hash := newToken()
-	v := &Session{ID: newID(), User: u.ID, Hash: hash, Pending: err == nil, Address: from.address(), Browser: from.browser(), Created: now, Seen: now}
+	v := &storage.Session{ID: storage.NewID(), User: u.ID, Hash: hash, Pending: err == nil, Address: from.address(), Browser: from.browser(), Created: now, Seen: now}
 	if err := w.store.CreateSession(ctx, v); err != nil {
 		return nil, storeError(err)
 	}
@@ -161,7 +145,7 @@ func (w *work) openSession(ctx context.Context, u *User, from Client) (*OpenedSe
 }
 
 // enterSession logs that a user is signed in.
-func (w *work) enterSession(ctx context.Context, u *User, v *Session, token string) (*OpenedSession, error) {
+func (w *work) enterSession(ctx context.Context, u *storage.User, v *storage.Session, token string) (*OpenedSession, error) {
 	w.by = &Principal{User: u, Session: v}
 	if err := w.logSecurity(ctx, u, "signed_in"); err != nil {
 		return nil, err
@@ -171,7 +155,7 @@ func (w *work) enterSession(ctx context.Context, u *User, v *Session, token stri
 
 // sessionByToken returns the session with a token, which waits for the second factor, or
 // does not.
-func (w *work) sessionByToken(ctx context.Context, token string, pending bool) (*Session, error) {
+func (w *work) sessionByToken(ctx context.Context, token string, pending bool) (*storage.Session, error) {
 	if token == "" {
 		return nil, errNotAuthenticated
 	}
@@ -190,7 +174,7 @@ func (w *work) sessionByToken(ctx context.Context, token string, pending bool) (
 }
 
 // alive reports whether a session has not expired.
-func (s *Service) alive(v *Session) bool {
+func (s *Service) alive(v *storage.Session) bool {
 	now := s.now()
 	if v.Pending {
 		return now.Sub(v.Created) < pendingLife
@@ -285,7 +269,7 @@ func (s *Service) RenewSession(ctx context.Context, p *Principal) (token string,
 }
 
 // ownSession returns a session of a user that can be used.
-func (w *work) ownSession(ctx context.Context, user int64, id uuid.UUID) (*Session, error) {
+func (w *work) ownSession(ctx context.Context, user int64, id uuid.UUID) (*storage.Session, error) {
 	list, err := w.store.Sessions(ctx, user)
 	if err != nil {
 		return nil, err
@@ -405,7 +389,7 @@ func (s *Service) EndOtherSessions(ctx context.Context, p *Principal, ref string
 
 // endSessions ends the sessions of a user but for the one in which the user asks for it,
 // and returns how many there were.
-func (w *work) endSessions(ctx context.Context, u *User) (int, error) {
+func (w *work) endSessions(ctx context.Context, u *storage.User) (int, error) {
 	var own uuid.UUID
 	if w.by != nil && w.by.Session != nil && w.by.User.ID == u.ID {
 		own = w.by.Session.ID

@@ -15,6 +15,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var firefox = management.Client{
@@ -25,7 +26,7 @@ var firefox = management.Client{
 const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 
 // signIn opens a session of a user who has no second factor.
-func (w *world) signIn(u *management.User) (token string, p *management.Principal) {
+func (w *world) signIn(u *storage.User) (token string, p *management.Principal) {
 	w.t.Helper()
 	o := must(w.OpenSession(w.t.Context(), u.Email, staple, firefox))(w.t)
 	if o.Principal == nil {
@@ -35,7 +36,7 @@ func (w *world) signIn(u *management.User) (token string, p *management.Principa
 }
 
 // checkSession checks whose session a token opens; nobody's if want is nil.
-func (w *world) checkSession(what, token string, want *management.User) {
+func (w *world) checkSession(what, token string, want *storage.User) {
 	w.t.Helper()
 	p, err := w.AuthenticateSession(w.t.Context(), token, firefox)
 	if want == nil {
@@ -292,7 +293,7 @@ func TestSessionsEnd(t *testing.T) {
 		}, false, false},
 		{"deletion", func(w *world, own *management.Principal) {
 			m := must(w.store.Membership(w.t.Context(), w.acme.ID, w.ben.ID))(w.t)
-			m.Level = management.LevelOwner
+			m.Level = storage.LevelOwner
 			w.ok(w.store.UpdateMembership(w.t.Context(), m))
 			w.ok(w.DeleteUser(w.t.Context(), own, "@me"))
 		}, false, false},
@@ -305,7 +306,7 @@ func TestSessionsEnd(t *testing.T) {
 			other, _ := w.signIn(w.ada)
 			foreign, _ := w.signIn(w.ben)
 			tt.end(w, own)
-			whose := map[bool]*management.User{true: w.ada}
+			whose := map[bool]*storage.User{true: w.ada}
 			w.checkSession("its own session", token, whose[tt.own])
 			w.checkSession("another session", other, whose[tt.rest])
 			w.checkSession("a session of another user", foreign, w.ben)
@@ -367,7 +368,7 @@ func TestSessionsAreBounded(t *testing.T) {
 
 // A failure to note that a session was seen keeps nobody out.
 func TestSessionIsSeenWithoutStore(t *testing.T) {
-	w := newWorld(t, alter(&altered{touchSession: func(management.Store, context.Context, *management.Session) error { return errBroken }}))
+	w := newWorld(t, alter(&altered{touchSession: func(storage.Store, context.Context, *storage.Session) error { return errBroken }}))
 	token, _ := w.signIn(w.ada)
 	w.clock.advance(time.Hour)
 	w.checkSession("seen", token, w.ada)
@@ -389,7 +390,7 @@ func TestPasswordReset(t *testing.T) {
 	}
 	w.ok(ask(" ADA@example.com"))
 	token := resetIn(t, w.checkMails("a reset", "password_reset to ada@example.com")[0])
-	offer := must(w.OpenLink(ctx, management.LinkPasswordReset, token))(t)
+	offer := must(w.OpenLink(ctx, storage.LinkPasswordReset, token))(t)
 	if diff := cmp.Diff(&management.LinkOffer{Email: w.ada.Email, FirstName: "Ada", HasPassword: true}, offer); diff != "" {
 		t.Errorf("offer (-want +got)\n%s", diff)
 	}
@@ -430,10 +431,10 @@ func TestPasswordReset(t *testing.T) {
 	first := resetIn(t, w.mails()[0])
 	w.ok(ask(w.ada.Email))
 	second := resetIn(t, w.mails()[0])
-	_, err = w.OpenLink(ctx, management.LinkPasswordReset, first)
+	_, err = w.OpenLink(ctx, storage.LinkPasswordReset, first)
 	checkFault(t, "OpenLink of the one before", err, "invalid invalid_token token")
 	w.clock.advance(time.Hour - time.Microsecond)
-	must(w.OpenLink(ctx, management.LinkPasswordReset, second))(t)
+	must(w.OpenLink(ctx, storage.LinkPasswordReset, second))(t)
 	w.clock.advance(time.Microsecond)
 	checkFault(t, "ResetPassword after an hour", reset(second, fresh+"x"), "invalid invalid_token token")
 	w.ok(ask(w.ada.Email))
@@ -500,7 +501,7 @@ func TestSignInLink(t *testing.T) {
 	token := must(w.NewSignInLink(ctx, " EVE@example.com "))(t)
 	_, err := w.UseSignInLink(ctx, first, nil, firefox)
 	checkFault(t, "UseSignInLink of the one before", err, "invalid invalid_token token")
-	if offer := must(w.OpenLink(ctx, management.LinkSignIn, token))(t); offer.HasPassword || offer.Email != w.eve.Email {
+	if offer := must(w.OpenLink(ctx, storage.LinkSignIn, token))(t); offer.HasPassword || offer.Email != w.eve.Email {
 		t.Errorf("offer %+v", offer)
 	}
 	_, err = w.UseSignInLink(ctx, token, &management.ChosenPassword{Password: optional.Of("short")}, firefox)
@@ -548,7 +549,7 @@ func TestOpenSessionWhilePasswordChanges(t *testing.T) {
 	a := new(altered)
 	w := newWorld(t, alter(a))
 	changed := false
-	a.user = func(s management.Store, ctx context.Context, id int64) (*management.User, error) {
+	a.user = func(s storage.Store, ctx context.Context, id int64) (*storage.User, error) {
 		u, err := s.User(ctx, id)
 		if err == nil && !changed { // as if somebody had changed it just before
 			changed = true

@@ -9,11 +9,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // CreateUser makes an account, for host applications and programs on the machine of the
 // server. The error is ErrConflict if another account has the address.
-func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
+func (s *Service) CreateUser(ctx context.Context, n NewUser) (*storage.User, error) {
 	u, err := blankUser(n)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 		if err := w.store.CreateUser(ctx, u); err != nil {
 			return err
 		}
-		return w.addActivity(ctx, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, field.Detail{Name: u.Email, Changes: []field.Change{}})
+		return w.addActivity(ctx, storage.Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, field.Detail{Name: u.Email, Changes: []field.Change{}})
 	})
 	if errors.Is(err, ErrConflict) {
 		return nil, &Error{Kind: ErrConflict, Code: "unique", Attr: "email", Detail: errEmailTaken.Detail}
@@ -55,15 +56,15 @@ var errInvalidCredentials = &Error{Kind: ErrUnauthenticated, Code: "invalid_cred
 // whether the user must present a second factor, too. Where the attempts come from is not
 // known here: programs with an address of the client use [Service.OpenSession], or limit
 // clients themselves.
-func (s *Service) SignIn(ctx context.Context, email, password string) (*User, error) {
+func (s *Service) SignIn(ctx context.Context, email, password string) (*storage.User, error) {
 	return s.signIn(ctx, email, password, Client{})
 }
 
 // countSignIn counts an attempt to sign in with an address. A browser that has signed in
 // with it before has attempts of its own.
 func (s *Service) countSignIn(ctx context.Context, email string, from Client) error {
-	buckets := []string{"sign-in:" + HashKey(email)}
-	limits := []Limit{signIns}
+	buckets := []string{"sign-in:" + storage.HashKey(email)}
+	limits := []storage.Limit{signIns}
 	if network := from.network(); network != "" {
 		buckets, limits = append(buckets, "sign-in:client:"+network), append(limits, clientSignIns)
 	}
@@ -71,7 +72,7 @@ func (s *Service) countSignIn(ctx context.Context, email string, from Client) er
 		u, err := s.c.Store.UserByEmail(ctx, email)
 		switch {
 		case err == nil && knowsDevice(u, from.Device):
-			buckets = []string{"sign-in:device:" + HashKey(from.Device)}
+			buckets = []string{"sign-in:device:" + storage.HashKey(from.Device)}
 		case err != nil && !errors.Is(err, ErrNotFound):
 			return err
 		}
@@ -89,7 +90,7 @@ func (s *Service) countSignIn(ctx context.Context, email string, from Client) er
 }
 
 // signIn is SignIn for a client.
-func (s *Service) signIn(ctx context.Context, email, password string, from Client) (*User, error) {
+func (s *Service) signIn(ctx context.Context, email, password string, from Client) (*storage.User, error) {
 	email = check.NormalEmail(email)
 	if err := s.countSignIn(ctx, email, from); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (s *Service) signIn(ctx context.Context, email, password string, from Clien
 	}
 	// The parameters are stronger now than when the password was set.
 	if fresh, err := s.passwords.Hash(ctx, password); err == nil {
-		var stored *User
+		var stored *storage.User
 		err = s.atomic(ctx, nil, func(w *work) error {
 			stored = nil
 			current, err := w.store.User(ctx, u.ID)

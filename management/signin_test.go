@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Whatever is wrong, the answer is the same and as much is hashed (management.md
@@ -35,7 +36,7 @@ func TestSignIn(t *testing.T) {
 		{"unknown", "nobody@example.com", staple, wrong},
 		{"no address", "", staple, wrong},
 	} {
-		var u *management.User
+		var u *storage.User
 		var err error
 		if n := hashing(func() { u, err = w.SignIn(t.Context(), tt.email, tt.password) }); n != 1 {
 			t.Errorf("%s: %d passwords are hashed, want 1", tt.name, n)
@@ -130,7 +131,7 @@ func TestSignInCannotRehash(t *testing.T) {
 
 // A password that is changed while somebody signs in stays changed.
 func TestSignInDuringChange(t *testing.T) {
-	w := newWorld(t, alter(&altered{user: func(s management.Store, ctx context.Context, id int64) (*management.User, error) {
+	w := newWorld(t, alter(&altered{user: func(s storage.Store, ctx context.Context, id int64) (*storage.User, error) {
 		u, err := s.User(ctx, id)
 		if err == nil && u.PasswordHash == weakHash() {
 			u.PasswordHash = hashed()
@@ -150,7 +151,7 @@ func TestSignInDuringChange(t *testing.T) {
 func TestNeedsSecondFactor(t *testing.T) {
 	w := newWorld(t)
 	w.enrol(w.ada)
-	for u, want := range map[*management.User]bool{w.ada: true, w.ben: false} {
+	for u, want := range map[*storage.User]bool{w.ada: true, w.ben: false} {
 		if got, err := w.NeedsSecondFactor(t.Context(), u.UUID); got != want || err != nil {
 			t.Errorf("NeedsSecondFactor(%s) = %t, %v; want %t", u.FirstName, got, err, want)
 		}
@@ -167,7 +168,7 @@ func TestCreateUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &management.User{
+	want := &storage.User{
 		ID: 8, UUID: u.UUID, DistinctID: u.DistinctID, Active: true, Staff: true, Joined: begin, Email: "fay@example.com",
 		FirstName: "Fay", LastName: "Wray", PasswordHash: u.PasswordHash, ToolbarMode: new("toolbar"),
 	}

@@ -3,6 +3,8 @@ package management
 import (
 	"context"
 	"errors"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var errNoKeys = forbidden("This action does not support personal API keys.")
@@ -23,7 +25,7 @@ func (s *Service) stepUp(ctx context.Context, p *Principal) error {
 }
 
 // stepUpFor is stepUp for a change of the user that a path names, whom find looks up.
-func (s *Service) stepUpFor(ctx context.Context, p *Principal, ref string, find func(*work, context.Context, string) (*User, error)) error {
+func (s *Service) stepUpFor(ctx context.Context, p *Principal, ref string, find func(*work, context.Context, string) (*storage.User, error)) error {
 	if err := p.changesUsers(); err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (s *Service) countAttempt(ctx context.Context, p *Principal) error {
 
 // checkPassword checks the current password of a user. Callers have counted the
 // attempt.
-func (s *Service) checkPassword(ctx context.Context, u *User, password string) (bool, error) {
+func (s *Service) checkPassword(ctx context.Context, u *storage.User, password string) (bool, error) {
 	ok, _, err := s.passwords.Verify(ctx, u.PasswordHash, password)
 	return ok, err
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // The parameters of authenticators (management.md §5.1). All apps support these.
@@ -109,7 +110,7 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 	if err != nil {
 		return nil, fmt.Errorf("management: make a secret: %w", err)
 	}
-	pending := &PendingTOTP{User: u.ID, Secret: s.box.Seal([]byte(key.Secret()), totpContext(u.ID)), Expires: s.now().Add(totpLife)}
+	pending := &storage.PendingTOTP{User: u.ID, Secret: s.box.Seal([]byte(key.Secret()), totpContext(u.ID)), Expires: s.now().Add(totpLife)}
 	if err := s.c.Store.SetPendingTOTP(ctx, pending); err != nil {
 		return nil, storeError(err)
 	}
@@ -170,7 +171,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 			}
 			return w.store.SetPendingTOTP(ctx, pending)
 		}
-		device := &TOTP{User: u.ID, Secret: pending.Secret, Drift: int(step - now.Unix()/totpStep), LastStep: step, Created: now}
+		device := &storage.TOTP{User: u.ID, Secret: pending.Secret, Drift: int(step - now.Unix()/totpStep), LastStep: step, Created: now}
 		if err := w.store.SetTOTP(ctx, device); err != nil {
 			return err
 		}
@@ -290,12 +291,12 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 			return errTwoFactorUnavailable
 		}
 		codes = make([]string, backupCodes)
-		list := make([]BackupCode, backupCodes)
+		list := make([]storage.BackupCode, backupCodes)
 		for i := range codes {
 			b := make([]byte, 5)
 			rand.Read(b) // never fails
 			codes[i] = lowerBase32.EncodeToString(b)
-			list[i] = BackupCode{User: u.ID, Hash: s.box.MAC([]byte(codes[i]), backupContext(u.ID)), Created: s.now()}
+			list[i] = storage.BackupCode{User: u.ID, Hash: s.box.MAC([]byte(codes[i]), backupContext(u.ID)), Created: s.now()}
 			if !s.c.HideBackupCodes {
 				list[i].Sealed = s.box.Seal([]byte(codes[i]), backupContext(u.ID))
 			}
@@ -429,7 +430,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 
 // locked returns how long an authenticator accepts no code after failures: one second,
 // then two, four and so on.
-func locked(d *TOTP, now time.Time) time.Duration {
+func locked(d *storage.TOTP, now time.Time) time.Duration {
 	if d.Failures == 0 || d.FailedAt == nil {
 		return 0
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // The answers while two-factor authentication is off and on (management.md §5.4).
@@ -27,7 +28,7 @@ const (
 )
 
 // checkStatus checks what somebody sees of a user's two-factor authentication.
-func (w *world) checkStatus(who, of *management.User, want string) {
+func (w *world) checkStatus(who, of *storage.User, want string) {
 	w.t.Helper()
 	status, err := w.TwoFactorStatus(w.t.Context(), w.as(who), of.UUID.String())
 	if got := encode(w.t, status); err != nil || got != want {
@@ -36,7 +37,7 @@ func (w *world) checkStatus(who, of *management.User, want string) {
 }
 
 // factor is what VerifySecondFactor says: the method, or what is wrong.
-func (w *world) factor(u *management.User, code string) string {
+func (w *world) factor(u *storage.User, code string) string {
 	w.t.Helper()
 	result, err := w.VerifySecondFactor(w.t.Context(), u.UUID, code)
 	switch {
@@ -364,13 +365,13 @@ func TestReplay(t *testing.T) {
 
 // unlimited is for alter.
 func unlimited() *altered {
-	return &altered{throttle: func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error) {
+	return &altered{throttle: func(storage.Store, context.Context, string, storage.Limit, time.Time) (time.Duration, error) {
 		return 0, nil
 	}}
 }
 
 // forgive forgets wrong codes.
-func (w *world) forgive(u *management.User) {
+func (w *world) forgive(u *storage.User) {
 	w.t.Helper()
 	d := must(w.store.TOTP(w.t.Context(), u.ID))(w.t)
 	d.Failures, d.FailedAt = 0, nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A UnitOfWork lets a package that lies on top of this one, such as package survey, work as
@@ -17,14 +18,14 @@ type UnitOfWork struct{ w *work }
 // the caller.
 func (s *Service) Begin(by *Principal) *UnitOfWork { return &UnitOfWork{s.begin(by)} }
 
-// Atomic runs f in a transaction, as [Store.Atomic] does: f may run more than once. The
+// Atomic runs f in a transaction, as [storage.Store.Atomic] does: f may run more than once. The
 // Principal is nil if the system itself does the work.
 func (s *Service) Atomic(ctx context.Context, by *Principal, f func(*UnitOfWork) error) error {
 	return s.atomic(ctx, by, func(w *work) error { return f(&UnitOfWork{w}) })
 }
 
 // Store returns the Store of the unit of work: the transaction, unless it only reads.
-func (w *UnitOfWork) Store() Store {
+func (w *UnitOfWork) Store() storage.Store {
 	if pinned, ok := w.w.store.(*pinnedStore); ok {
 		return pinned.Store
 	}
@@ -42,7 +43,7 @@ func (w *UnitOfWork) Enter(ctx context.Context, ref string, scopes ...Scope) (*P
 func (w *UnitOfWork) Changed(project int64) { w.w.changed = append(w.w.changed, project) }
 
 // Log adds an entry to the activity log. It sets ID, Created, User and System.
-func (w *UnitOfWork) Log(ctx context.Context, a Activity) error { return w.w.record(ctx, a) }
+func (w *UnitOfWork) Log(ctx context.Context, a storage.Activity) error { return w.w.record(ctx, a) }
 
 // Authors returns the users with the given IDs as authors, by ID. IDs may be nil. Users
 // that were deleted are left out.
@@ -61,7 +62,7 @@ func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*Aut
 // SetFilters gives a flag of the project that the unit of work has entered the filters
 // that a client has sent for it, but does not store it. The error is an [*Error] if the flag
 // may not have them (management.md §13.5).
-func (w *UnitOfWork) SetFilters(ctx context.Context, f *FeatureFlag, sent flags.Filters) error {
+func (w *UnitOfWork) SetFilters(ctx context.Context, f *storage.Flag, sent flags.Filters) error {
 	world, err := w.w.definitionWorld(ctx)
 	if err != nil {
 		return err

@@ -12,12 +12,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // ListUsers returns a page of the active users that a filter selects, by ascending ID. A
 // caller who is not staff finds no other user (management.md §3.3). It needs scope
 // user:read.
-func (s *Service) ListUsers(ctx context.Context, p *Principal, f UserFilter, limit, offset int) (*Page[*UserView], error) {
+func (s *Service) ListUsers(ctx context.Context, p *Principal, f storage.UserFilter, limit, offset int) (*Page[*UserView], error) {
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (s *Service) User(ctx context.Context, p *Principal, ref string) (*UserView
 }
 
 // settleUser gives a user a current organization and project, if the user has any.
-func (s *Service) settleUser(ctx context.Context, u *User) (*User, error) {
+func (s *Service) settleUser(ctx context.Context, u *storage.User) (*storage.User, error) {
 	chosen := *u
 	err := chooseCurrent(ctx, s.c.Store, &chosen)
 	if err != nil || equalPointers(chosen.CurrentOrganization, u.CurrentOrganization) && equalPointers(chosen.CurrentProject, u.CurrentProject) {
@@ -74,7 +75,7 @@ func (s *Service) settleUser(ctx context.Context, u *User) (*User, error) {
 }
 
 // resettleUser chooses the current organization and project of a user, and stores them.
-func resettleUser(ctx context.Context, store Store, u *User) error {
+func resettleUser(ctx context.Context, store storage.Store, u *storage.User) error {
 	if err := chooseCurrent(ctx, store, u); err != nil {
 		return err
 	}
@@ -83,13 +84,13 @@ func resettleUser(ctx context.Context, store Store, u *User) error {
 
 // chooseCurrent sets the current organization and project of a user who has none, or
 // whose own are gone.
-func chooseCurrent(ctx context.Context, store Store, u *User) error {
+func chooseCurrent(ctx context.Context, store storage.Store, u *storage.User) error {
 	memberships, err := store.MembershipsOf(ctx, []int64{u.ID})
 	if err != nil {
 		return err
 	}
 	member := func(id uuid.UUID) bool {
-		return slices.ContainsFunc(memberships, func(m Membership) bool { return m.Organization == id })
+		return slices.ContainsFunc(memberships, func(m storage.Membership) bool { return m.Organization == id })
 	}
 	if u.CurrentOrganization != nil && !member(*u.CurrentOrganization) {
 		u.CurrentOrganization = nil
@@ -105,7 +106,7 @@ func chooseCurrent(ctx context.Context, store Store, u *User) error {
 	if err != nil {
 		return err
 	}
-	if u.CurrentProject == nil || !slices.ContainsFunc(projects, func(p Project) bool { return p.ID == *u.CurrentProject }) {
+	if u.CurrentProject == nil || !slices.ContainsFunc(projects, func(p storage.Project) bool { return p.ID == *u.CurrentProject }) {
 		u.CurrentProject = nil
 		if len(projects) > 0 {
 			u.CurrentProject = &projects[0].ID
@@ -132,7 +133,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		if s.c.DeleteStrict && len(memberships) > 0 {
 			return conflict("Cannot delete user with organization memberships.")
 		}
-		switch _, n, err := w.store.Users(ctx, UserFilter{}, 1, 0); {
+		switch _, n, err := w.store.Users(ctx, storage.UserFilter{}, 1, 0); {
 		case err != nil:
 			return err
 		case n == 1:
@@ -158,8 +159,8 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		if u.ID == p.User.ID {
 			actor = nil
 		}
-		return w.store.AddActivity(ctx, &Activity{
-			ID: newID(), Organization: organization, User: actor, Activity: "deleted", Scope: "User", ItemID: u.UUID.String(),
+		return w.store.AddActivity(ctx, &storage.Activity{
+			ID: storage.NewID(), Organization: organization, User: actor, Activity: "deleted", Scope: "User", ItemID: u.UUID.String(),
 			Detail: rawjson.Must(field.Detail{Name: u.Email, Changes: []field.Change{}}), Created: s.now(),
 		})
 	})
@@ -167,7 +168,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 
 // leaveOrganization ends a membership of a user who is being deleted. It reports whether
 // the organization was deleted as well.
-func (w *work) leaveOrganization(ctx context.Context, u *User, m Membership) (gone bool, err error) {
+func (w *work) leaveOrganization(ctx context.Context, u *storage.User, m storage.Membership) (gone bool, err error) {
 	members, err := w.store.Members(ctx, m.Organization)
 	if err != nil {
 		return false, err
@@ -178,7 +179,7 @@ func (w *work) leaveOrganization(ctx context.Context, u *User, m Membership) (go
 			return false, err
 		}
 		return true, storeError(w.store.DeleteOrganization(ctx, m.Organization))
-	case m.Level == LevelOwner && countOwners(members) == 1:
+	case m.Level == storage.LevelOwner && countOwners(members) == 1:
 		o, err := w.store.Organization(ctx, m.Organization)
 		if err != nil {
 			return false, storeError(err)
@@ -189,11 +190,11 @@ func (w *work) leaveOrganization(ctx context.Context, u *User, m Membership) (go
 }
 
 // keepStaff returns an error if a user is the last staff user.
-func (w *work) keepStaff(ctx context.Context, u *User) error {
+func (w *work) keepStaff(ctx context.Context, u *storage.User) error {
 	if !u.Staff || !u.Active {
 		return nil
 	}
-	_, n, err := w.store.Users(ctx, UserFilter{Staff: new(true)}, 1, 0)
+	_, n, err := w.store.Users(ctx, storage.UserFilter{Staff: new(true)}, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -213,20 +214,20 @@ type NewUser struct {
 }
 
 // blankUser returns an account that is not stored yet. It has no password.
-func blankUser(n NewUser) (*User, error) {
+func blankUser(n NewUser) (*storage.User, error) {
 	email, first, last := optional.Of(n.Email), optional.Of(n.FirstName), optional.Of(n.LastName)
 	err := judgeError(cmp.Or(check.Name("first_name", &first), check.Name("last_name", &last), check.Email("email", &email)))
 	if err != nil {
 		return nil, err
 	}
-	return &User{
-		UUID: newID(), DistinctID: randomToken(32), Active: true, Staff: n.Staff, Joined: currentTime(), Email: email.Value,
+	return &storage.User{
+		UUID: storage.NewID(), DistinctID: storage.RandomToken(32), Active: true, Staff: n.Staff, Joined: storage.Now(), Email: email.Value,
 		FirstName: first.Value, LastName: last.Value, ToolbarMode: new("toolbar"),
 	}, nil
 }
 
 // nameOf returns the name of a user in mails to other users.
-func nameOf(u *User) string {
+func nameOf(u *storage.User) string {
 	if name := strings.TrimSpace(u.FirstName + " " + u.LastName); name != "" {
 		return mailName(name)
 	}
@@ -234,7 +235,7 @@ func nameOf(u *User) string {
 }
 
 // logUser logs what has changed of a user.
-func (w *work) logUser(ctx context.Context, before, after *User) error {
+func (w *work) logUser(ctx context.Context, before, after *storage.User) error {
 	d := field.Detail{Name: after.Email, Changes: field.Differences("User", w.userFields(before, nil), w.userFields(after, nil))}
 	if before.PasswordHash != after.PasswordHash {
 		d.Changes = append(d.Changes, field.Change{Type: "User", Field: "password", Before: nil, After: nil, Action: "changed"})
@@ -251,14 +252,14 @@ func (w *work) logUser(ctx context.Context, before, after *User) error {
 	return w.addUserActivity(ctx, after, "updated", d)
 }
 
-func (w *work) addUserActivity(ctx context.Context, u *User, activity string, d field.Detail) error {
-	return w.addActivity(ctx, Activity{
+func (w *work) addUserActivity(ctx context.Context, u *storage.User, activity string, d field.Detail) error {
+	return w.addActivity(ctx, storage.Activity{
 		Organization: u.CurrentOrganization, Activity: activity, Scope: "User", ItemID: u.UUID.String(),
 	}, d)
 }
 
 // logSecurity logs an activity of a user that changes no field.
-func (w *work) logSecurity(ctx context.Context, u *User, activity string) error {
+func (w *work) logSecurity(ctx context.Context, u *storage.User, activity string) error {
 	return w.addUserActivity(ctx, u, activity, field.Detail{Name: u.Email, Changes: []field.Change{}})
 }
 

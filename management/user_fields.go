@@ -7,6 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A UserPatch is a change of a user, as in the body of PATCH /api/users/<uuid>/
@@ -47,7 +48,7 @@ var (
 //
 // The new values of the address, the settings, the staff mark, the current organization
 // and project, and the password depend on more than the patch: see [userChange.apply].
-func (s *Service) userFields(u *User, patch *UserPatch) field.Table {
+func (s *Service) userFields(u *storage.User, patch *UserPatch) field.Table {
 	patch = cmp.Or(patch, new(UserPatch))
 	document := check.UpTo(check.DocumentOrNull, check.MaxDocument)
 	return field.Table{

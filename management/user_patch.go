@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // UpdateUser changes a user (management.md §4.3 to §4.6). It needs scope user:write. To
@@ -135,7 +136,7 @@ type userChange struct {
 }
 
 // apply checks the patch and changes u, which the caller stores.
-func (c *userChange) apply(ctx context.Context, u *User) error {
+func (c *userChange) apply(ctx context.Context, u *storage.User) error {
 	patch := c.patch
 	table := c.userFields(u, patch)
 	if err := judgeError(table.Check()); err != nil {
@@ -176,7 +177,7 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 
 // switchTo changes the current organization and project (management.md §4.3). It finds
 // them with the rights of the Principal, also if the user is another one.
-func (c *userChange) switchTo(ctx context.Context, u *User) error {
+func (c *userChange) switchTo(ctx context.Context, u *storage.User) error {
 	if !c.patch.SetCurrentOrganization.Set && !c.patch.SetCurrentTeam.Set {
 		return nil
 	}
@@ -185,7 +186,7 @@ func (c *userChange) switchTo(ctx context.Context, u *User) error {
 		return err
 	}
 	member := func(id uuid.UUID) bool {
-		return slices.ContainsFunc(memberships, func(m Membership) bool { return m.Organization == id })
+		return slices.ContainsFunc(memberships, func(m storage.Membership) bool { return m.Organization == id })
 	}
 	var organization *uuid.UUID
 	if o := &c.patch.SetCurrentOrganization; o.Set {
@@ -230,7 +231,7 @@ func (c *userChange) switchTo(ctx context.Context, u *User) error {
 
 // changeEmail makes a new address the pending one, or sets it at once if no Mailer can
 // verify it (management.md §4.4).
-func (c *userChange) changeEmail(ctx context.Context, u *User) error {
+func (c *userChange) changeEmail(ctx context.Context, u *storage.User) error {
 	email := c.patch.Email.Value
 	switch other, err := c.store.UserByEmail(ctx, email); {
 	case err == nil && other.ID != u.ID:
@@ -254,7 +255,7 @@ func (c *userChange) changeEmail(ctx context.Context, u *User) error {
 
 // provePassword checks the current password of a user who has one. It takes long, so callers
 // call it outside of a transaction.
-func (s *Service) provePassword(ctx context.Context, u *User, patch *UserPatch) error {
+func (s *Service) provePassword(ctx context.Context, u *storage.User, patch *UserPatch) error {
 	if !u.HasPassword() {
 		return nil
 	}
@@ -270,14 +271,14 @@ func (s *Service) provePassword(ctx context.Context, u *User, patch *UserPatch) 
 
 // newPassword checks a new password and returns its hash. It takes long, so callers call it
 // outside of a transaction.
-func (s *Service) newPassword(ctx context.Context, u *User, password string) (string, error) {
+func (s *Service) newPassword(ctx context.Context, u *storage.User, password string) (string, error) {
 	if err := s.passwords.Check(password, u.Email, u.FirstName, u.LastName); err != nil {
 		return "", invalid("password", "invalid_input", "%s", err)
 	}
 	return s.passwords.Hash(ctx, password)
 }
 
-func (c *userChange) changePassword(ctx context.Context, u *User) error {
+func (c *userChange) changePassword(ctx context.Context, u *storage.User) error {
 	if u.ID == c.by.User.ID && u.PasswordHash != c.oldHash {
 		return errWrongPassword // it has changed since
 	}

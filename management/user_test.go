@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // management.md §1.6: who may name whom.
@@ -45,7 +46,7 @@ func TestTarget(t *testing.T) {
 		{"@me in capitals", "@ME", forbidden, notFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for who, want := range map[*management.User]string{w.ada: tt.asAda, w.sam: tt.asSam} {
+			for who, want := range map[*storage.User]string{w.ada: tt.asAda, w.sam: tt.asSam} {
 				p := w.as(who)
 				_, err := w.User(t.Context(), p, tt.ref)
 				checkFault(t, "User by "+who.FirstName, err, want)
@@ -86,31 +87,31 @@ func TestListUsers(t *testing.T) {
 	w := newWorld(t)
 	for _, tt := range []struct {
 		name          string
-		who           *management.User
-		query         management.UserFilter
+		who           *storage.User
+		query         storage.UserFilter
 		limit, offset int
 		total         int
 		want          string
 	}{
-		{"who is not staff sees themselves", w.ada, management.UserFilter{}, 10, 0, 1, "Ada"},
-		{"by their address", w.ada, management.UserFilter{Email: new("ADA@example.com ")}, 10, 0, 1, "Ada"},
-		{"by another address nobody", w.ada, management.UserFilter{Email: new("ben@example.com")}, 10, 0, 0, ""},
-		{"by an unknown address nobody", w.ada, management.UserFilter{Email: new("x@example.com")}, 10, 0, 0, ""},
-		{"not as staff", w.ada, management.UserFilter{Staff: new(true)}, 10, 0, 0, ""},
-		{"as no staff", w.ada, management.UserFilter{Staff: new(false)}, 10, 0, 1, "Ada"},
-		{"behind the end", w.ada, management.UserFilter{}, 10, 1, 1, ""},
+		{"who is not staff sees themselves", w.ada, storage.UserFilter{}, 10, 0, 1, "Ada"},
+		{"by their address", w.ada, storage.UserFilter{Email: new("ADA@example.com ")}, 10, 0, 1, "Ada"},
+		{"by another address nobody", w.ada, storage.UserFilter{Email: new("ben@example.com")}, 10, 0, 0, ""},
+		{"by an unknown address nobody", w.ada, storage.UserFilter{Email: new("x@example.com")}, 10, 0, 0, ""},
+		{"not as staff", w.ada, storage.UserFilter{Staff: new(true)}, 10, 0, 0, ""},
+		{"as no staff", w.ada, storage.UserFilter{Staff: new(false)}, 10, 0, 1, "Ada"},
+		{"behind the end", w.ada, storage.UserFilter{}, 10, 1, 1, ""},
 
-		{"the staff sees all who are active", w.sam, management.UserFilter{}, 10, 0, 6, "Ada Ben Cyd Dov Sam Eve"},
-		{"a page", w.sam, management.UserFilter{}, 2, 1, 6, "Ben Cyd"},
-		{"the last page", w.sam, management.UserFilter{}, 4, 4, 6, "Sam Eve"},
-		{"behind all pages", w.sam, management.UserFilter{}, 4, 100, 6, ""},
-		{"nothing of it", w.sam, management.UserFilter{}, 0, 0, 6, ""},
-		{"nonsense", w.sam, management.UserFilter{}, -1, -1, 6, ""},
-		{"an address", w.sam, management.UserFilter{Email: new("ben@EXAMPLE.com")}, 10, 0, 1, "Ben"},
-		{"the address of who is not active", w.sam, management.UserFilter{Email: new("old@example.com")}, 10, 0, 0, ""},
-		{"the staff", w.sam, management.UserFilter{Staff: new(true)}, 10, 0, 1, "Sam"},
-		{"all others", w.sam, management.UserFilter{Staff: new(false)}, 3, 0, 5, "Ada Ben Cyd"},
-		{"an address of the others", w.sam, management.UserFilter{Staff: new(true), Email: new("ben@example.com")}, 10, 0, 0, ""},
+		{"the staff sees all who are active", w.sam, storage.UserFilter{}, 10, 0, 6, "Ada Ben Cyd Dov Sam Eve"},
+		{"a page", w.sam, storage.UserFilter{}, 2, 1, 6, "Ben Cyd"},
+		{"the last page", w.sam, storage.UserFilter{}, 4, 4, 6, "Sam Eve"},
+		{"behind all pages", w.sam, storage.UserFilter{}, 4, 100, 6, ""},
+		{"nothing of it", w.sam, storage.UserFilter{}, 0, 0, 6, ""},
+		{"nonsense", w.sam, storage.UserFilter{}, -1, -1, 6, ""},
+		{"an address", w.sam, storage.UserFilter{Email: new("ben@EXAMPLE.com")}, 10, 0, 1, "Ben"},
+		{"the address of who is not active", w.sam, storage.UserFilter{Email: new("old@example.com")}, 10, 0, 0, ""},
+		{"the staff", w.sam, storage.UserFilter{Staff: new(true)}, 10, 0, 1, "Sam"},
+		{"all others", w.sam, storage.UserFilter{Staff: new(false)}, 3, 0, 5, "Ada Ben Cyd"},
+		{"an address of the others", w.sam, storage.UserFilter{Staff: new(true), Email: new("ben@example.com")}, 10, 0, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			page, err := w.ListUsers(t.Context(), w.as(tt.who), tt.query, tt.limit, tt.offset)
@@ -154,7 +155,7 @@ func TestMembershipLevel(t *testing.T) {
 		}
 		return got
 	}
-	w.join(w.sam, w.umbra, management.LevelMember, w.shop)
+	w.join(w.sam, w.umbra, storage.LevelMember, w.shop)
 	for _, tt := range []struct{ who, of, want string }{
 		{"ada", "@me", "in 15 with 2 teams, Acme 15"},
 		{"cyd", "@me", "in 1 with 2 teams, Acme 1"},
@@ -223,12 +224,12 @@ func TestUserView(t *testing.T) {
 // order in which they were made.
 func TestOrganizationsOfUser(t *testing.T) {
 	w := newWorld(t)
-	w.join(w.old, w.acme, management.LevelMember, nil)
-	early := management.NewOrganization("Early")
+	w.join(w.old, w.acme, storage.LevelMember, nil)
+	early := storage.NewOrganization("Early")
 	early.Created = begin.Add(-time.Hour)
 	w.ok(w.store.CreateOrganization(t.Context(), early))
-	w.join(w.ada, w.umbra, management.LevelMember, nil)
-	w.join(w.ada, early, management.LevelMember, nil)
+	w.join(w.ada, w.umbra, storage.LevelMember, nil)
+	w.join(w.ada, early, storage.LevelMember, nil)
 	view := w.view(w.ada)
 	var names []string
 	for _, o := range view.Organizations {
@@ -280,7 +281,7 @@ func TestLastStaffRace(t *testing.T) {
 	w.put(w.ada)
 	sam, ada := w.as(w.sam), w.as(w.ada)
 	faults := make(chan string, 2)
-	for p, other := range map[*management.Principal]*management.User{sam: w.ada, ada: w.sam} {
+	for p, other := range map[*management.Principal]*storage.User{sam: w.ada, ada: w.sam} {
 		go func() {
 			_, err := w.UpdateUser(context.Background(), p, other.UUID.String(), management.UserPatch{IsStaff: optional.Of(false)})
 			faults <- fault(err)
@@ -433,14 +434,14 @@ func TestRuling53DeleteUser(t *testing.T) {
 		{"cascade, a member", cascade, "cyd", nil, "", 2},
 		{"cascade, no member", cascade, "eve", nil, "", 2},
 		{"cascade, the only owner", cascade, "ada", nil, "conflict conflict", 2},
-		{"cascade, one of two owners", cascade, "ada", func(w *world) { w.level(w.ben, management.LevelOwner) }, "", 2},
+		{"cascade, one of two owners", cascade, "ada", func(w *world) { w.level(w.ben, storage.LevelOwner) }, "", 2},
 		{"cascade, the only owner and member", cascade, "dov", nil, "conflict conflict", 2},
 		{"cascade of empty organizations, the only owner", deleteEmpty, "ada", nil, "conflict conflict", 2},
 		{"cascade of empty organizations", deleteEmpty, "dov", nil, "", 1},
 		{"cascade of empty organizations, a member", deleteEmpty, "cyd", nil, "", 2},
 		{"cascade, the only owner of one of two", cascade, "dov", func(w *world) {
-			w.join(w.dov, w.acme, management.LevelMember, nil)
-			w.join(w.cyd, w.umbra, management.LevelMember, nil)
+			w.join(w.dov, w.acme, storage.LevelMember, nil)
+			w.join(w.cyd, w.umbra, storage.LevelMember, nil)
 		}, "conflict conflict", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -509,7 +510,7 @@ func TestRuling53LastUser(t *testing.T) {
 		t.Errorf("%v, want it to say what to do", err)
 	}
 	w.checkUnchanged("DeleteUser", before)
-	for _, u := range []*management.User{w.ada, w.ben, w.cyd, w.dov, w.sam} {
+	for _, u := range []*storage.User{w.ada, w.ben, w.cyd, w.dov, w.sam} {
 		u.Active = false
 		w.put(u)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A UserView is a user as the API shows it (management.md §8.1).
@@ -58,7 +59,7 @@ type SceneView struct {
 }
 
 // userViews shows users to a Principal, with a few queries for all of them.
-func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error) {
+func (w *work) userViews(ctx context.Context, users []storage.User) ([]*UserView, error) {
 	ids := make([]int64, len(users))
 	for i := range users {
 		ids[i] = users[i].ID
@@ -87,7 +88,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 			all = append(all, id)
 		}
 	}
-	byUser := make(map[int64][]*Membership)
+	byUser := make(map[int64][]*storage.Membership)
 	for i := range memberships {
 		m := &memberships[i]
 		add(m.Organization)
@@ -105,7 +106,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 	if err != nil {
 		return nil, err
 	}
-	organizations := make(map[uuid.UUID]*Organization)
+	organizations := make(map[uuid.UUID]*storage.Organization)
 	for i := range list {
 		organizations[list[i].ID] = &list[i]
 	}
@@ -113,7 +114,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int64]*Project)
+	byID := make(map[int64]*storage.Project)
 	for i := range projects {
 		byID[projects[i].ID] = &projects[i]
 	}
@@ -140,13 +141,13 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 				v.ScenePersonalisation = append(v.ScenePersonalisation, SceneView{sc.Scene, sc.Dashboard})
 			}
 		}
-		var own []*Organization
+		var own []*storage.Organization
 		for _, m := range byUser[u.ID] {
 			if o := organizations[m.Organization]; o != nil {
 				own = append(own, o)
 			}
 		}
-		slices.SortFunc(own, func(a, b *Organization) int {
+		slices.SortFunc(own, func(a, b *storage.Organization) int {
 			return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID.String(), b.ID.String()))
 		})
 		for _, o := range own {
@@ -173,7 +174,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 }
 
 // userView shows the fields of a user that need no other table.
-func (s *Service) userView(u *User) *UserView {
+func (s *Service) userView(u *storage.User) *UserView {
 	v := &UserView{
 		DateJoined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName,
 		Email: u.Email, PendingEmail: pendingEmail(u), IsEmailVerified: u.EmailVerified, NotificationSettings: s.notificationSettings(u.Notifications),
@@ -188,8 +189,8 @@ func (s *Service) userView(u *User) *UserView {
 }
 
 // showUser shows one user.
-func (w *work) showUser(ctx context.Context, u *User) (*UserView, error) {
-	views, err := w.userViews(ctx, []User{*u})
+func (w *work) showUser(ctx context.Context, u *storage.User) (*UserView, error) {
+	views, err := w.userViews(ctx, []storage.User{*u})
 	if err != nil {
 		return nil, err
 	}
@@ -197,15 +198,15 @@ func (w *work) showUser(ctx context.Context, u *User) (*UserView, error) {
 }
 
 // pendingEmail returns the address that waits for verification, nil if there is none.
-func pendingEmail(u *User) *string {
+func pendingEmail(u *storage.User) *string {
 	if u.PendingEmail == "" {
 		return nil
 	}
 	return &u.PendingEmail
 }
 
-func columnConfig(u *User) json.RawMessage {
+func columnConfig(u *storage.User) json.RawMessage {
 	return rawjson.Or(u.EventsColumnConfig, `{"active":"DEFAULT"}`)
 }
 
-func shortcutPosition(u *User) string { return *cmp.Or(u.ShortcutPosition, new("above")) }
+func shortcutPosition(u *storage.User) string { return *cmp.Or(u.ShortcutPosition, new("above")) }

@@ -2,6 +2,8 @@ package management
 
 import (
 	"context"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A work is one unit of work: what a Service does for one call, in a transaction
@@ -10,7 +12,7 @@ import (
 // transaction reads past it.
 type work struct {
 	*Service
-	store Store
+	store storage.Store
 	by    *Principal // nil: the system itself
 
 	// at is the project that the work is about, nil before it has entered one.
@@ -31,11 +33,11 @@ func (s *Service) beginAt(ctx context.Context, by *Principal, ref string, scopes
 }
 
 // atomic runs f in a transaction, and calls Config.OnChange after the commit for the
-// projects that have changed. Like the function of [Store.Atomic], f may run more than
+// projects that have changed. Like the function of [storage.Store.Atomic], f may run more than
 // once.
 func (s *Service) atomic(ctx context.Context, by *Principal, f func(*work) error) error {
 	var changed []int64
-	err := s.c.Store.Atomic(ctx, func(store Store) error {
+	err := s.c.Store.Atomic(ctx, func(store storage.Store) error {
 		w := &work{Service: s, store: store, by: by}
 		err := f(w)
 		changed = w.changed
@@ -64,7 +66,7 @@ func (s *Service) atomicAt(ctx context.Context, by *Principal, ref string, scope
 
 // atomicIn runs f in a transaction with an organization in which the Principal's
 // user has the needed level at least.
-func (s *Service) atomicIn(ctx context.Context, by *Principal, ref string, need int, scope Scope, f func(w *work, o *Organization, level int) error) error {
+func (s *Service) atomicIn(ctx context.Context, by *Principal, ref string, need int, scope Scope, f func(w *work, o *storage.Organization, level int) error) error {
 	return s.atomic(ctx, by, func(w *work) error {
 		o, level, err := w.organizationByRef(ctx, ref, need, scope)
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -47,9 +48,9 @@ type world struct {
 
 // A cast is what there is in a world in the beginning.
 type cast struct {
-	acme, umbra                       *management.Organization
-	web, app, shop                    *management.Project
-	ada, ben, cyd, dov, sam, eve, old *management.User
+	acme, umbra                       *storage.Organization
+	web, app, shop                    *storage.Project
+	ada, ben, cyd, dov, sam, eve, old *storage.User
 }
 
 const staple = "correct horse battery staple"
@@ -81,10 +82,10 @@ var worlds = sqlitetest.NewTemplate(func(t testing.TB, db sqlstore.Storage) {
 	w.web, w.app, w.shop = w.project(w.acme, "Web"), w.project(w.acme, "App"), w.project(w.umbra, "Shop")
 	w.ada, w.ben, w.cyd, w.dov = w.user("ada"), w.user("ben"), w.user("cyd"), w.user("dov")
 	w.sam, w.eve, w.old = w.user("sam"), w.user("eve"), w.user("old")
-	w.join(w.ada, w.acme, management.LevelOwner, w.web)
-	w.join(w.ben, w.acme, management.LevelAdmin, w.web)
-	w.join(w.cyd, w.acme, management.LevelMember, w.web)
-	w.join(w.dov, w.umbra, management.LevelOwner, w.shop)
+	w.join(w.ada, w.acme, storage.LevelOwner, w.web)
+	w.join(w.ben, w.acme, storage.LevelAdmin, w.web)
+	w.join(w.cyd, w.acme, storage.LevelMember, w.web)
+	w.join(w.dov, w.umbra, storage.LevelOwner, w.shop)
 	w.sam.Staff, w.eve.PasswordHash, w.old.Active = true, "", false
 	w.put(w.sam, w.eve, w.old)
 	first = w.cast
@@ -110,7 +111,7 @@ func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
 }
 
 // withData is for newWorld: there are persons.
-func withData(c *management.Config) { c.Data = c.Store.(management.DataStore) }
+func withData(c *management.Config) { c.Data = c.Store.(storage.Data) }
 
 // filtersOf reads the filters of a flag as a store does.
 func filtersOf(raw string) flags.Filters {
@@ -119,7 +120,7 @@ func filtersOf(raw string) flags.Filters {
 }
 
 // filtersText returns the filters of a flag as they are stored.
-func filtersText(t testing.TB, f *management.FeatureFlag) string {
+func filtersText(t testing.TB, f *storage.Flag) string {
 	t.Helper()
 	return string(must(f.Filters.Normal())(t))
 }
@@ -173,25 +174,25 @@ func (w *world) ok(err error) {
 	}
 }
 
-func (w *world) organization(name string) *management.Organization {
+func (w *world) organization(name string) *storage.Organization {
 	w.t.Helper()
-	o := management.NewOrganization(name)
+	o := storage.NewOrganization(name)
 	o.Created, o.Updated = begin, begin
 	w.ok(w.store.CreateOrganization(w.t.Context(), o))
 	return o
 }
 
-func (w *world) project(o *management.Organization, name string) *management.Project {
+func (w *world) project(o *storage.Organization, name string) *storage.Project {
 	w.t.Helper()
-	p := management.NewProject(o, name)
+	p := storage.NewProject(o, name)
 	p.Created, p.Updated = begin, begin
 	w.ok(w.store.CreateProject(w.t.Context(), p))
 	return p
 }
 
-func (w *world) user(name string) *management.User {
+func (w *world) user(name string) *storage.User {
 	w.t.Helper()
-	u := &management.User{
+	u := &storage.User{
 		UUID: uuid.Must(uuid.NewV7()), DistinctID: "d-" + name, Active: true, Joined: begin, Email: name + "@example.com",
 		FirstName: strings.ToUpper(name[:1]) + name[1:], PasswordHash: hashed(), ToolbarMode: new("toolbar"),
 	}
@@ -200,9 +201,9 @@ func (w *world) user(name string) *management.User {
 }
 
 // join makes a user a member and the project their current one, unless it is nil.
-func (w *world) join(u *management.User, o *management.Organization, level int, current *management.Project) {
+func (w *world) join(u *storage.User, o *storage.Organization, level int, current *storage.Project) {
 	w.t.Helper()
-	m := &management.Membership{
+	m := &storage.Membership{
 		ID: uuid.Must(uuid.NewV7()), Organization: o.ID, User: u.ID, Level: level, Joined: w.clock.Now(), Updated: w.clock.Now(),
 	}
 	w.ok(w.store.CreateMembership(w.t.Context(), m))
@@ -213,7 +214,7 @@ func (w *world) join(u *management.User, o *management.Organization, level int, 
 }
 
 // put stores users as they are.
-func (w *world) put(users ...*management.User) {
+func (w *world) put(users ...*storage.User) {
 	w.t.Helper()
 	for _, u := range users {
 		w.ok(w.store.UpdateUser(w.t.Context(), u))
@@ -221,24 +222,24 @@ func (w *world) put(users ...*management.User) {
 }
 
 // now returns what is stored of a user.
-func (w *world) now(u *management.User) *management.User {
+func (w *world) now(u *storage.User) *storage.User {
 	w.t.Helper()
 	return must(w.store.User(w.t.Context(), u.ID))(w.t)
 }
 
 // as returns a Principal for a user without a key.
-func (w *world) as(u *management.User) *management.Principal {
+func (w *world) as(u *storage.User) *management.Principal {
 	w.t.Helper()
 	return must(w.PrincipalOf(w.t.Context(), u.UUID))(w.t)
 }
 
 // key returns a Principal for a user with a new key that may do everything, or
 // what is left of it.
-func (w *world) key(u *management.User, change ...func(*management.PersonalKey)) *management.Principal {
+func (w *world) key(u *storage.User, change ...func(*storage.PersonalKey)) *management.Principal {
 	w.t.Helper()
-	value := management.NewPersonalKey()
-	k := &management.PersonalKey{
-		ID: uuid.NewString(), User: u.ID, Label: "test", Mask: "phx_...test", Hash: management.HashKey(value), Scopes: []string{"*"}, Created: begin,
+	value := storage.NewPersonalKey()
+	k := &storage.PersonalKey{
+		ID: uuid.NewString(), User: u.ID, Label: "test", Mask: "phx_...test", Hash: storage.HashKey(value), Scopes: []string{"*"}, Created: begin,
 	}
 	for _, f := range change {
 		f(k)
@@ -247,20 +248,20 @@ func (w *world) key(u *management.User, change ...func(*management.PersonalKey))
 	return must(w.Authenticate(w.t.Context(), value, "the Authorization header"))(w.t)
 }
 
-func scopes(s ...string) func(*management.PersonalKey) {
-	return func(k *management.PersonalKey) { k.Scopes = s }
+func scopes(s ...string) func(*storage.PersonalKey) {
+	return func(k *storage.PersonalKey) { k.Scopes = s }
 }
 
-func onlyProjects(list ...*management.Project) func(*management.PersonalKey) {
-	return func(k *management.PersonalKey) {
+func onlyProjects(list ...*storage.Project) func(*storage.PersonalKey) {
+	return func(k *storage.PersonalKey) {
 		for _, p := range list {
 			k.Projects = append(k.Projects, p.ID)
 		}
 	}
 }
 
-func onlyOrganizations(list ...*management.Organization) func(*management.PersonalKey) {
-	return func(k *management.PersonalKey) {
+func onlyOrganizations(list ...*storage.Organization) func(*storage.PersonalKey) {
+	return func(k *storage.PersonalKey) {
 		for _, o := range list {
 			k.Organizations = append(k.Organizations, o.ID)
 		}
@@ -277,15 +278,15 @@ func (w *world) mails() []management.Message {
 }
 
 // activities returns the activity log, newest first.
-func (w *world) activities() []management.Activity {
+func (w *world) activities() []storage.Activity {
 	w.t.Helper()
-	list, _, err := w.store.Activities(w.t.Context(), management.ActivityFilter{}, 1000, 0)
+	list, _, err := w.store.Activities(w.t.Context(), storage.ActivityFilter{}, 1000, 0)
 	w.ok(err)
 	return list
 }
 
 // view returns how somebody without a key sees a user.
-func (w *world) view(u *management.User) *management.UserView {
+func (w *world) view(u *storage.User) *management.UserView {
 	w.t.Helper()
 	return must(w.User(w.t.Context(), w.as(u), "@me"))(w.t)
 }
@@ -361,27 +362,27 @@ func hashing(f func()) int {
 
 // A state is all that a store keeps but for events.
 type state struct {
-	Users         []management.User
-	Scenes        []management.Scene
-	Keys          []management.PersonalKey
-	TOTPs         []management.TOTP
-	Pending       []management.PendingTOTP
-	Codes         []management.BackupCode
-	Tokens        []management.EmailToken
-	Organizations []management.Organization
-	Memberships   []management.Membership
-	Invitations   []management.Invitation
-	Projects      []management.Project
-	Activities    []management.Activity
-	Flags         []management.FeatureFlag
-	Versions      []management.FeatureFlag
-	Sessions      []management.Session
-	Cohorts       []management.Cohort
-	EarlyAccess   []management.EarlyAccessFeature
+	Users         []storage.User
+	Scenes        []storage.Scene
+	Keys          []storage.PersonalKey
+	TOTPs         []storage.TOTP
+	Pending       []storage.PendingTOTP
+	Codes         []storage.BackupCode
+	Tokens        []storage.EmailToken
+	Organizations []storage.Organization
+	Memberships   []storage.Membership
+	Invitations   []storage.Invitation
+	Projects      []storage.Project
+	Activities    []storage.Activity
+	Flags         []storage.Flag
+	Versions      []storage.Flag
+	Sessions      []storage.Session
+	Cohorts       []storage.Cohort
+	EarlyAccess   []storage.EarlyAccessFeature
 	Surveys       []survey.Survey
 	Archived      map[uuid.UUID][]uuid.UUID // responses by survey
-	Persons       []management.Person
-	Groups        []management.Group
+	Persons       []storage.Person
+	Groups        []storage.Group
 }
 
 // state returns what is stored. Of users, flags and cohorts that are deleted it
@@ -539,7 +540,7 @@ func (n *notebook) String() string {
 
 // tables are what a transaction changes.
 type tables interface {
-	management.Store
+	storage.Store
 	survey.Store
 }
 
@@ -547,39 +548,39 @@ type tables interface {
 // in transactions.
 type altered struct {
 	tables
-	addActivity  func(management.Store, context.Context, ...*management.Activity) error
-	throttle     func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error)
-	touchKey     func(management.Store, context.Context, string, time.Time) error
-	touchSession func(management.Store, context.Context, *management.Session) error
-	userByUUID   func(management.Store, context.Context, uuid.UUID) (*management.User, error)
-	user         func(management.Store, context.Context, int64) (*management.User, error)
+	addActivity  func(storage.Store, context.Context, ...*storage.Activity) error
+	throttle     func(storage.Store, context.Context, string, storage.Limit, time.Time) (time.Duration, error)
+	touchKey     func(storage.Store, context.Context, string, time.Time) error
+	touchSession func(storage.Store, context.Context, *storage.Session) error
+	userByUUID   func(storage.Store, context.Context, uuid.UUID) (*storage.User, error)
+	user         func(storage.Store, context.Context, int64) (*storage.User, error)
 }
 
-func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
+func (a *altered) Atomic(ctx context.Context, f func(storage.Store) error) error {
 	return a.tables.Atomic(ctx, a.within(f))
 }
 
-func (a *altered) AtOnce(ctx context.Context, f func(management.Store) error) error {
+func (a *altered) AtOnce(ctx context.Context, f func(storage.Store) error) error {
 	return a.tables.AtOnce(ctx, a.within(f))
 }
 
 // within returns f for the store of a transaction, which is altered as well.
-func (a *altered) within(f func(management.Store) error) func(management.Store) error {
-	return func(s management.Store) error {
+func (a *altered) within(f func(storage.Store) error) func(storage.Store) error {
+	return func(s storage.Store) error {
 		inner := *a
 		inner.tables = s.(tables)
 		return f(&inner)
 	}
 }
 
-func (a *altered) AddActivity(ctx context.Context, entries ...*management.Activity) error {
+func (a *altered) AddActivity(ctx context.Context, entries ...*storage.Activity) error {
 	if a.addActivity != nil {
 		return a.addActivity(a.tables, ctx, entries...)
 	}
 	return a.tables.AddActivity(ctx, entries...)
 }
 
-func (a *altered) Throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (time.Duration, error) {
+func (a *altered) Throttle(ctx context.Context, bucket string, l storage.Limit, now time.Time) (time.Duration, error) {
 	if a.throttle != nil {
 		return a.throttle(a.tables, ctx, bucket, l, now)
 	}
@@ -593,21 +594,21 @@ func (a *altered) TouchKey(ctx context.Context, id string, at time.Time) error {
 	return a.tables.TouchKey(ctx, id, at)
 }
 
-func (a *altered) TouchSession(ctx context.Context, v *management.Session) error {
+func (a *altered) TouchSession(ctx context.Context, v *storage.Session) error {
 	if a.touchSession != nil {
 		return a.touchSession(a.tables, ctx, v)
 	}
 	return a.tables.TouchSession(ctx, v)
 }
 
-func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
+func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*storage.User, error) {
 	if a.userByUUID != nil {
 		return a.userByUUID(a.tables, ctx, id)
 	}
 	return a.tables.UserByUUID(ctx, id)
 }
 
-func (a *altered) User(ctx context.Context, id int64) (*management.User, error) {
+func (a *altered) User(ctx context.Context, id int64) (*storage.User, error) {
 	if a.user != nil {
 		return a.user(a.tables, ctx, id)
 	}
@@ -695,7 +696,7 @@ type calledStore struct {
 	at *time.Time
 }
 
-func (s *calledStore) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
+func (s *calledStore) Flag(ctx context.Context, project, id int64) (*storage.Flag, error) {
 	f, err := s.tables.Flag(ctx, project, id)
 	if err == nil {
 		f.LastCalled = s.at
@@ -703,7 +704,7 @@ func (s *calledStore) Flag(ctx context.Context, project, id int64) (*management.
 	return f, err
 }
 
-func (s *calledStore) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
+func (s *calledStore) Flags(ctx context.Context, project int64) ([]storage.Flag, error) {
 	list, err := s.tables.Flags(ctx, project)
 	for i := range list {
 		list[i].LastCalled = s.at
@@ -713,13 +714,13 @@ func (s *calledStore) Flags(ctx context.Context, project int64) ([]management.Fe
 
 // A countingData calls a function before it iterates over all persons.
 type countingData struct {
-	management.DataStore
+	storage.Data
 	before func()
 }
 
-func (d *countingData) AllPersons(ctx context.Context, project int64) iter.Seq2[management.Person, error] {
+func (d *countingData) AllPersons(ctx context.Context, project int64) iter.Seq2[storage.Person, error] {
 	d.before()
-	return d.DataStore.AllPersons(ctx, project)
+	return d.Data.AllPersons(ctx, project)
 }
 
 // shown returns filters as clients see them.

@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/members/memberstest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const projectPath = "/api/projects/1"
@@ -423,7 +424,7 @@ func TestRuling64MatchMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := management.Definitions(list, nil, nil); d.Flags[0].EvaluationContextsMatchMode != "all" {
+	if d := storage.FlagDefinitions(list, nil, nil); d.Flags[0].EvaluationContextsMatchMode != "all" {
 		t.Errorf("the definition asks for %q of its contexts", d.Flags[0].EvaluationContextsMatchMode)
 	}
 }
@@ -438,7 +439,7 @@ func TestRuling68PersonsByProperty(t *testing.T) {
 	}
 	key := func(scopes ...string) string {
 		value := "phx_" + strings.Join(scopes, "-")
-		if err := a.store.CreateKey(t.Context(), &management.PersonalKey{ID: "id" + value, User: u.ID, Mask: "phx_", Hash: management.HashKey(value), Scopes: scopes, Created: apiTime}); err != nil {
+		if err := a.store.CreateKey(t.Context(), &storage.PersonalKey{ID: "id" + value, User: u.ID, Mask: "phx_", Hash: storage.HashKey(value), Scopes: scopes, Created: apiTime}); err != nil {
 			t.Fatal(err)
 		}
 		return value

@@ -19,6 +19,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -101,16 +102,16 @@ func (a *apiServer) fill() {
 	}
 	ctx := context.Background()
 	joined := time.Date(2025, 11, 4, 8, 12, 55, 0, time.UTC)
-	organization := func(id, name, slug string) *management.Organization {
-		o := management.NewOrganization(name)
+	organization := func(id, name, slug string) *storage.Organization {
+		o := storage.NewOrganization(name)
 		o.ID, o.Slug, o.Created, o.Updated = uuid.MustParse(id), slug, joined, joined
 		must(a.store.CreateOrganization(ctx, o))
 		return o
 	}
-	project := func(o *management.Organization, name, key string) int64 {
-		p := management.NewProject(o, name)
+	project := func(o *storage.Organization, name, key string) int64 {
+		p := storage.NewProject(o, name)
 		p.UUID, p.APIKey, p.Created, p.Updated = uuid.NewSHA1(o.ID, []byte(name)), key, joined, joined
-		p.SecretHash = management.HashKey("phs_" + key)
+		p.SecretHash = storage.HashKey("phs_" + key)
 		must(a.store.CreateProject(ctx, p))
 		return p.ID
 	}
@@ -119,30 +120,30 @@ func (a *apiServer) fill() {
 	foreign := organization(other, "Other", "other")
 	project(foreign, "Theirs", "phc_other")
 
-	user := func(id, email, first string, staff bool) *management.User {
-		u := &management.User{
+	user := func(id, email, first string, staff bool) *storage.User {
+		u := &storage.User{
 			UUID: uuid.MustParse(id), DistinctID: first + "-distinct", Active: true, Staff: staff, Joined: joined, Email: email, FirstName: first,
 			EmailVerified: new(true), ToolbarMode: new("toolbar"),
 		}
 		must(a.store.CreateUser(ctx, u))
 		return u
 	}
-	member := func(u *management.User, level int) {
-		must(a.store.CreateMembership(ctx, &management.Membership{
+	member := func(u *storage.User, level int) {
+		must(a.store.CreateMembership(ctx, &storage.Membership{
 			ID: uuid.NewSHA1(own.ID, u.UUID[:]), Organization: own.ID, User: u.ID, Level: level, Joined: joined, Updated: joined,
 		}))
 		u.CurrentOrganization, u.CurrentProject = &own.ID, &first
 		must(a.store.UpdateUser(ctx, u))
 	}
-	key := func(u *management.User, value, label string, scopes ...string) {
-		must(a.store.CreateKey(ctx, &management.PersonalKey{
-			ID: "id-of-" + value, User: u.ID, Label: label, Mask: "phx_..." + value[len(value)-3:], Hash: management.HashKey(value),
+	key := func(u *storage.User, value, label string, scopes ...string) {
+		must(a.store.CreateKey(ctx, &storage.PersonalKey{
+			ID: "id-of-" + value, User: u.ID, Label: label, Mask: "phx_..." + value[len(value)-3:], Hash: storage.HashKey(value),
 			Scopes: scopes, Created: joined, LastUsed: new(apiTime),
 		}))
 	}
 	adaUser, bobUser := user(ada, "ada@acme.example", "Ada", false), user(bob, "bob@acme.example", "Bob", false)
-	member(adaUser, management.LevelOwner)
-	member(bobUser, management.LevelMember)
+	member(adaUser, storage.LevelOwner)
+	member(bobUser, storage.LevelMember)
 	key(adaUser, adaKey, "all", "*")
 	key(adaUser, readerKey, "reads", "user:read")
 	key(bobUser, bobKey, "bob", "*")

@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -92,7 +93,7 @@ func TestAPIGolden(t *testing.T) {
 		{name: "members", call: api("GET", "/api/organizations/@current/members/", "")},
 		{name: "member-add", call: api("POST", "/api/organizations/@current/members/", `{"email":"stella@staff.example","level":8}`)},
 		{
-			name: "member-add-staff", before: func(a *apiServer) { a.join(stella, management.LevelAdmin) },
+			name: "member-add-staff", before: func(a *apiServer) { a.join(stella, storage.LevelAdmin) },
 			call: api("POST", "/api/organizations/"+acme+"/members/", `{"email":"fay@new.example","first_name":"Fay"}`).with(stellaKey),
 		},
 		{name: "member-patch", call: api("PATCH", "/api/organizations/@current/members/"+bob+"/", `{"level":8}`)},
@@ -347,7 +348,7 @@ func (a *apiServer) join(user string, level int) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	err = a.store.CreateMembership(a.t.Context(), &management.Membership{
+	err = a.store.CreateMembership(a.t.Context(), &storage.Membership{
 		ID: uuid.New(), Organization: uuid.MustParse(acme), User: u.ID, Level: level, Joined: apiTime, Updated: apiTime,
 	})
 	if err != nil {
@@ -381,7 +382,7 @@ type brokenStore struct {
 	err error
 }
 
-func (s brokenStore) KeyByHash(context.Context, string) (*management.PersonalKey, error) {
+func (s brokenStore) KeyByHash(context.Context, string) (*storage.PersonalKey, error) {
 	return nil, s.err
 }
 

@@ -483,7 +483,7 @@ func TestActivityLinks(t *testing.T) {
 	}
 }
 
-// manyResponses is a DataStore with a survey that was answered often, until it
+// manyResponses is a storage.Data with a survey that was answered often, until it
 // fails.
 type manyResponses struct {
 	sqlstore.Storage

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -116,7 +117,7 @@ type succeeded struct {
 
 // listUsers answers with the users that a filter selects (management.md §3.3).
 func listUsers(a *apiRequest) error {
-	var f management.UserFilter
+	var f storage.UserFilter
 	if email := a.param("email"); email != "" {
 		f.Email = &email
 	}
@@ -212,7 +213,7 @@ var requestPasswordReset = changeWith(http.StatusOK, func(a *apiRequest, request
 })
 
 func openPasswordReset(a *apiRequest) error {
-	v, err := a.service().OpenLink(a.context(), management.LinkPasswordReset, a.segment("token"))
+	v, err := a.service().OpenLink(a.context(), storage.LinkPasswordReset, a.segment("token"))
 	return a.answer(http.StatusOK, v, err)
 }
 

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestRuling50Pages(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AppURL = "https://app.example/" }})
 	for i := range 227 { // besides three
-		u := &management.User{UUID: [16]byte{15: byte(i), 14: 1}, DistinctID: fmt.Sprint(i), Active: true, Email: fmt.Sprintf("u%d@x.example", i)}
+		u := &storage.User{UUID: [16]byte{15: byte(i), 14: 1}, DistinctID: fmt.Sprint(i), Active: true, Email: fmt.Sprintf("u%d@x.example", i)}
 		if err := a.store.CreateUser(t.Context(), u); err != nil {
 			t.Fatal(err)
 		}

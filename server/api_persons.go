@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // personRoutes are the routes of what events have made: persons and groups. They
@@ -30,7 +31,7 @@ var personRoutes = []route{
 }
 
 func listPersons(a *apiRequest) error {
-	q := management.PersonFilter{DistinctID: a.param("distinct_id"), Search: a.param("search")}
+	q := storage.PersonFilter{DistinctID: a.param("distinct_id"), Search: a.param("search")}
 	if text := a.param("cohort"); text != "" {
 		if _, err := a.service().Access(a.context(), a.principal, a.segment("project"), "person:read"); err != nil {
 			return err

@@ -20,12 +20,12 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -355,7 +355,7 @@ func FuzzUploadJSON(f *testing.F) {
 	})
 }
 
-// members is a DataStore that writes down who is added.
+// members is a storage.Data that writes down who is added.
 type members struct {
 	sqlstore.Storage
 	mu    sync.Mutex
@@ -393,7 +393,7 @@ func newUploads(t *testing.T, change func(*server.Config)) (*apiServer, *members
 		},
 		server: change,
 	})
-	for _, c := range []*management.Cohort{{Project: 1, Name: "static", Static: true}, {Project: 1, Name: "dynamic"}, {Project: 2, Name: "foreign", Static: true}} {
+	for _, c := range []*storage.Cohort{{Project: 1, Name: "static", Static: true}, {Project: 1, Name: "dynamic"}, {Project: 2, Name: "foreign", Static: true}} {
 		if err := a.store.CreateCohort(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}

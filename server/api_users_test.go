@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -19,12 +19,12 @@ import (
 // (management.md §1.5).
 func TestRuling66RestrictedKeys(t *testing.T) {
 	a := newRouteServer(t)
-	a.join(stella, management.LevelMember)
+	a.join(stella, storage.LevelMember)
 	a.ok(api("GET", "/api/users/@me/", "").with(stellaKey)) // gives her a current organization
-	restrictions := map[string]func(*management.PersonalKey){
-		"a project":       func(k *management.PersonalKey) { k.Projects = []int64{1} },
-		"an organization": func(k *management.PersonalKey) { k.Organizations = []uuid.UUID{uuid.MustParse(acme)} },
-		"both": func(k *management.PersonalKey) {
+	restrictions := map[string]func(*storage.PersonalKey){
+		"a project":       func(k *storage.PersonalKey) { k.Projects = []int64{1} },
+		"an organization": func(k *storage.PersonalKey) { k.Organizations = []uuid.UUID{uuid.MustParse(acme)} },
+		"both": func(k *storage.PersonalKey) {
 			k.Projects, k.Organizations = []int64{1}, []uuid.UUID{uuid.MustParse(acme)}
 		},
 	}
@@ -35,8 +35,8 @@ func TestRuling66RestrictedKeys(t *testing.T) {
 		"POST /api/users/{user}/validate_2fa":          `{"token":"123456"}`,
 		"POST /api/users/{user}/two_factor_validate":   `{"token":"123456"}`,
 	}
-	users := func() []management.User {
-		list, _, err := a.store.Users(t.Context(), management.UserFilter{}, 100, 0)
+	users := func() []storage.User {
+		list, _, err := a.store.Users(t.Context(), storage.UserFilter{}, 100, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestRuling66RestrictedKeys(t *testing.T) {
 	for owner, id := range map[string]string{"Ada": ada, "Stella of the staff": stella} {
 		for name, restrict := range restrictions {
 			for _, scopes := range [][]string{{"*"}, nil, {"user:write"}} {
-				key := a.key(func(k *management.PersonalKey) {
+				key := a.key(func(k *storage.PersonalKey) {
 					restrict(k)
 					k.Scopes = scopes
 					if id == stella {
@@ -93,7 +93,7 @@ func TestRuling66Staff(t *testing.T) {
 	a := newAPI(t, apiSetup{})
 	promote := api("PATCH", "/api/users/"+bob+"/", `{"is_staff":true}`)
 	stellas := func(scopes ...string) string {
-		return a.key(func(k *management.PersonalKey) {
+		return a.key(func(k *storage.PersonalKey) {
 			u, err := a.store.UserByUUID(t.Context(), uuid.MustParse(stella))
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +119,7 @@ func TestRuling54TwoFactorReading(t *testing.T) {
 	a := newAPI(t, apiSetup{})
 	a.twoFactor()
 	a.ok(api("POST", "/api/users/@me/two_factor_backup_codes/", ""))
-	restricted := a.key(func(k *management.PersonalKey) { k.Projects = []int64{1} })
+	restricted := a.key(func(k *storage.PersonalKey) { k.Projects = []int64{1} })
 	for key, codes := range map[string]int{
 		adaKey: 10, a.withScopes("user:write"): 10, a.withScopes("*"): 10, readerKey: 0, a.withScopes("user:read", "project:write"): 0, restricted: 0,
 	} {

@@ -24,6 +24,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -105,7 +106,7 @@ func (a *apiServer) remoteFlag(key, filters string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	err = a.store.CreateFlag(context.Background(), &management.FeatureFlag{
+	err = a.store.CreateFlag(context.Background(), &storage.Flag{
 		Project: 1, Key: key, Active: true, Version: 1, RemoteConfig: true, Filters: decoded,
 	})
 	if err != nil {
@@ -114,16 +115,16 @@ func (a *apiServer) remoteFlag(key, filters string) {
 }
 
 // key makes a key for Ada and returns its value.
-func (a *apiServer) key(change func(*management.PersonalKey)) string {
+func (a *apiServer) key(change func(*storage.PersonalKey)) string {
 	a.t.Helper()
-	me, err := a.store.KeyByHash(context.Background(), management.HashKey(adaKey))
+	me, err := a.store.KeyByHash(context.Background(), storage.HashKey(adaKey))
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	a.keys++
 	value := fmt.Sprint("phx_made", a.keys)
-	k := &management.PersonalKey{
-		ID: "id-of-" + value, User: me.User, Label: "made", Mask: "phx_...ade", Hash: management.HashKey(value), Scopes: []string{"*"},
+	k := &storage.PersonalKey{
+		ID: "id-of-" + value, User: me.User, Label: "made", Mask: "phx_...ade", Hash: storage.HashKey(value), Scopes: []string{"*"},
 		Created: apiTime, LastUsed: new(apiTime),
 	}
 	change(k)
@@ -135,7 +136,7 @@ func (a *apiServer) key(change func(*management.PersonalKey)) string {
 
 // withScopes makes a key that may do nothing else.
 func (a *apiServer) withScopes(scopes ...string) string {
-	return a.key(func(k *management.PersonalKey) { k.Scopes = scopes })
+	return a.key(func(k *storage.PersonalKey) { k.Scopes = scopes })
 }
 
 const definitionsPath = "/flags/definitions"
@@ -319,8 +320,8 @@ func TestDefinitionsAccess(t *testing.T) {
 	a := newDefinitions(t, nil)
 	a.projects.Set("phc_other", &server.Project{ID: 2, Organization: "other", Published: definitionsOf(t, `{"flags":[]}`)})
 	reads, writes := a.withScopes("feature_flag:read"), a.withScopes("feature_flag:write")
-	elsewhere := a.key(func(k *management.PersonalKey) { k.Projects = []int64{2} })
-	here := a.key(func(k *management.PersonalKey) { k.Projects = []int64{1} })
+	elsewhere := a.key(func(k *storage.PersonalKey) { k.Projects = []int64{2} })
+	here := a.key(func(k *storage.PersonalKey) { k.Projects = []int64{1} })
 	const (
 		header  = "X-PostHog-Project-Api-Key"
 		current = "/api/projects/@current/feature_flags/local_evaluation"

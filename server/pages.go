@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // pageRoutes are the pages to which links in mails lead, unless the host application has its
@@ -91,7 +92,7 @@ var signupPage = page{
 var resetPage = page{
 	title: "Choose another password",
 	form: func(a *apiRequest) (string, error) {
-		v, err := a.service().OpenLink(a.context(), management.LinkPasswordReset, a.segment("token"))
+		v, err := a.service().OpenLink(a.context(), storage.LinkPasswordReset, a.segment("token"))
 		if err != nil {
 			return "", err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -334,7 +335,7 @@ func TestRouteScopes(t *testing.T) {
 // (management.md §1.5, §15.2).
 func TestRouteProjects(t *testing.T) {
 	a := newRouteServer(t)
-	elsewhere := a.key(func(k *management.PersonalKey) { k.Projects = []int64{2} })
+	elsewhere := a.key(func(k *storage.PersonalKey) { k.Projects = []int64{2} })
 	for _, r := range tableRows(t, a.Server) {
 		if !r.keyed() || !strings.Contains(r.pattern, "{project}") {
 			continue

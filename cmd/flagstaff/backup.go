@@ -14,9 +14,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // storeFlags are the flags of commands that copy an SQLite store with its keys.
@@ -223,7 +223,7 @@ func checkCopy(ctx context.Context, path string, keys [][]byte, withoutKeys bool
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	lost, err := management.UnreadableSecrets(ctx, store, keys)
+	lost, err := storage.UnreadableSecrets(ctx, store, keys)
 	if err == nil && lost > 0 && !withoutKeys {
 		err = fmt.Errorf("%d authenticators, backup codes and payloads in it were encrypted with none of the keys: name the right file with -secret-key-file, or give them up with -without-keys", lost)
 	}

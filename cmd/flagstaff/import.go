@@ -21,6 +21,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // importTime is how long a server may take for an import, which proves each flag.
@@ -237,7 +238,7 @@ func (t serverTarget) add(ctx context.Context, cohort int64, distinctIDs []strin
 type storeTarget struct {
 	sqlstore.Storage
 	service *management.Service
-	project *management.Project
+	project *storage.Project
 }
 
 // storeTarget opens a store that a server has made. The project is named by its ID or
@@ -268,7 +269,7 @@ func (p *program) storeTarget(ctx context.Context, store, name string) (_ target
 	}
 	i := 0
 	if name = strings.TrimSpace(name); name != "" {
-		i = slices.IndexFunc(projects, func(p management.Project) bool { return p.APIKey == name || strconv.FormatInt(p.ID, 10) == name })
+		i = slices.IndexFunc(projects, func(p storage.Project) bool { return p.APIKey == name || strconv.FormatInt(p.ID, 10) == name })
 	}
 	if i < 0 {
 		var known []string
@@ -296,7 +297,7 @@ func (t storeTarget) take(ctx context.Context, document []byte, o management.Imp
 
 func (t storeTarget) members(ctx context.Context, cohort int64, yield func(string) error) error {
 	for offset := 0; ; offset += pageOfPersons {
-		list, _, err := t.Persons(ctx, t.project.ID, management.PersonFilter{Cohort: cohort}, pageOfPersons, offset)
+		list, _, err := t.Persons(ctx, t.project.ID, storage.PersonFilter{Cohort: cohort}, pageOfPersons, offset)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // usersCommand has the commands about users.
@@ -30,7 +31,7 @@ func (p *program) usersCommand() *cli.Command {
 }
 
 // levels are the levels of members, by their names.
-var levels = map[string]int{"member": management.LevelMember, "admin": management.LevelAdmin, "owner": management.LevelOwner}
+var levels = map[string]int{"member": storage.LevelMember, "admin": storage.LevelAdmin, "owner": storage.LevelOwner}
 
 // An invited user, as -json prints it.
 type invited struct {
@@ -175,7 +176,7 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 }
 
 // firstOwner returns the first organization of a store, and its owner.
-func firstOwner(ctx context.Context, store management.Store, service *management.Service) (*management.Organization, *management.Principal, error) {
+func firstOwner(ctx context.Context, store storage.Store, service *management.Service) (*storage.Organization, *management.Principal, error) {
 	organizations, err := store.Organizations(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -188,7 +189,7 @@ func firstOwner(ctx context.Context, store management.Store, service *management
 		return nil, nil, err
 	}
 	for _, m := range members {
-		if m.Level != management.LevelOwner {
+		if m.Level != storage.LevelOwner {
 			continue
 		}
 		owner, err := store.User(ctx, m.User)

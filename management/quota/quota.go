@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // None stands for no limit.
@@ -22,7 +22,7 @@ const None = -1
 // Config configures a Quota. Every field but Store has a default.
 type Config struct {
 	// Store keeps counts and limits.
-	Store management.UsageStore
+	Store storage.Usage
 
 	// Resource names what is counted. Empty means "feature_flags".
 	Resource string

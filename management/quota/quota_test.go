@@ -15,9 +15,9 @@ import (
 	"unsafe"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // newQuota returns a Quota, and fails the test if its Config is invalid.
@@ -56,7 +56,7 @@ func granted(q *quota.Quota, organization string, n int) int {
 	return got
 }
 
-func stored(t *testing.T, s management.UsageStore, organization, period string) int64 {
+func stored(t *testing.T, s storage.Usage, organization, period string) int64 {
 	t.Helper()
 	used, _, err := s.AddUsage(t.Context(), organization, "feature_flags", period, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func checkUsage(t *testing.T, q *quota.Quota, organization string, wantUsed, wan
 
 // A flaky store fails when its function fail says so.
 type flaky struct {
-	management.UsageStore
+	storage.Usage
 	fail  func(organization string, n int64) (before, after error) // may be nil
 	calls atomic.Int64
 }
@@ -88,7 +88,7 @@ func (f *flaky) AddUsage(ctx context.Context, organization, resource, period str
 	if before != nil {
 		return 0, 0, before
 	}
-	used, limit, err = f.UsageStore.AddUsage(ctx, organization, resource, period, n)
+	used, limit, err = f.Usage.AddUsage(ctx, organization, resource, period, n)
 	if after != nil {
 		return 0, 0, after
 	}
@@ -352,7 +352,7 @@ func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		var log bytes.Buffer
-		store := &flaky{UsageStore: sqlitetest.Open(t), fail: func(string, int64) (before, after error) {
+		store := &flaky{Usage: sqlitetest.Open(t), fail: func(string, int64) (before, after error) {
 			if down.Load() {
 				return capture.ErrUnavailable, nil
 			}
@@ -408,7 +408,7 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			store := sqlitetest.Open(t)
 			faulty := true
-			q := newQuota(t, quota.Config{Store: &flaky{UsageStore: store, fail: func(_ string, n int64) (before, after error) {
+			q := newQuota(t, quota.Config{Store: &flaky{Usage: store, fail: func(_ string, n int64) (before, after error) {
 				if n > 0 && faulty {
 					return tt.before, tt.after
 				}
@@ -439,7 +439,7 @@ func TestUnknownOutcome(t *testing.T) {
 // TestOneFails checks that a failure for one organization does not keep the
 // usage of others from being written.
 func TestOneFails(t *testing.T) {
-	store := &flaky{UsageStore: sqlitetest.Open(t), fail: func(organization string, _ int64) (before, after error) {
+	store := &flaky{Usage: sqlitetest.Open(t), fail: func(organization string, _ int64) (before, after error) {
 		if organization == "bad" {
 			return errors.New("refused"), nil
 		}
@@ -463,7 +463,7 @@ func TestOneFails(t *testing.T) {
 // organizations that wait for a higher limit.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &flaky{UsageStore: sqlitetest.Open(t)}
+		store := &flaky{Usage: sqlitetest.Open(t)}
 		q := newQuota(t, quota.Config{Store: store, Limit: 10})
 		defer run(t, q)()
 		if err := q.Load(t.Context(), "idle", "exhausted"); err != nil {

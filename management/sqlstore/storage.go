@@ -5,20 +5,20 @@ import (
 	"iter"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A Storage is all that a server needs of a store. It is safe for concurrent use.
 type Storage interface {
 	capture.Sink
-	management.Store
-	management.DataStore
-	management.ChangeStore
-	management.Leader
-	management.UsageStore
-	management.ProjectPurger
-	management.SealedStore
+	storage.Store
+	storage.Data
+	storage.Changes
+	storage.Leader
+	storage.Usage
+	storage.ProjectPurger
+	storage.Sealed
 	survey.Store
 	survey.EventStore
 	survey.EventWriter

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // management.md §11.7: the activity log of surveys as it is shown, from the first
@@ -89,7 +90,7 @@ func TestSurveyActivityKnowsAllFields(t *testing.T) {
 // management.md §11.7, R: no change without its entry, by the system neither.
 func TestSurveyActivityOfSchedule(t *testing.T) {
 	broken := false
-	w := newWorld(t, alter(&altered{addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
+	w := newWorld(t, alter(&altered{addActivity: func(s storage.Store, ctx context.Context, entries ...*storage.Activity) error {
 		if broken {
 			return errBroken
 		}

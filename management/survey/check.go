@@ -9,6 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
@@ -59,10 +60,10 @@ var linkedVariant = []string{"conditions", "linkedFlagVariant"}
 
 // ordinaryFlag returns a flag that a field of a survey may refer to. It refuses a flag that was made
 // for a survey, because that flag is deleted with its survey.
-func (c *change) ordinaryFlag(ctx context.Context, field string, id int64) (*management.FeatureFlag, error) {
+func (c *change) ordinaryFlag(ctx context.Context, field string, id int64) (*storage.Flag, error) {
 	f, err := c.Store().Flag(ctx, c.at.Project.ID, id)
 	switch {
-	case errors.Is(err, management.ErrNotFound), err == nil && (f.Deleted || f.Kind != management.FlagOrdinary):
+	case errors.Is(err, management.ErrNotFound), err == nil && (f.Deleted || f.Kind != storage.FlagOrdinary):
 		return nil, invalidAt([]string{field}, "There is no feature flag with the ID %d in this project.", id)
 	}
 	return f, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // FlagUsers are the surveys that flags decide about, for Config.FlagUsers of package
@@ -28,7 +29,7 @@ func (FlagUsers) Linked(ctx context.Context, w *management.UnitOfWork, project i
 
 // CheckUnused returns a [*management.Error] if a flag targets a survey that has not ended
 // and is not archived.
-func (FlagUsers) CheckUnused(ctx context.Context, w *management.UnitOfWork, f *management.FeatureFlag) error {
+func (FlagUsers) CheckUnused(ctx context.Context, w *management.UnitOfWork, f *storage.Flag) error {
 	surveys, err := surveysOf(ctx, w, f.Project)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func (FlagUsers) CheckUnused(ctx context.Context, w *management.UnitOfWork, f *m
 }
 
 // Unlink takes a flag that is deleted from the surveys that are linked to it.
-func (FlagUsers) Unlink(ctx context.Context, w *management.UnitOfWork, f *management.FeatureFlag) error {
+func (FlagUsers) Unlink(ctx context.Context, w *management.UnitOfWork, f *storage.Flag) error {
 	store, err := storeOf(w)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
@@ -30,11 +31,11 @@ func (t targeting) fields() field.Table {
 	}
 }
 
-func targetingOf(f *management.FeatureFlag) targeting {
+func targetingOf(f *storage.Flag) targeting {
 	switch {
 	case f == nil:
 		return targeting{}
-	case f.Kind == management.FlagOrdinary:
+	case f.Kind == storage.FlagOrdinary:
 		return targeting{ID: &f.ID}
 	}
 	return targeting{Filters: new(f.Filters)}
@@ -44,7 +45,7 @@ func targetingOf(f *management.FeatureFlag) targeting {
 // what is to be logged about it. A flag that was made for the survey goes when the
 // survey does without it; an ordinary one stays as it is.
 func (c *change) target(ctx context.Context) ([]field.Change, error) {
-	var current *management.FeatureFlag
+	var current *storage.Flag
 	if c.v.TargetingFlag != nil {
 		var err error
 		if current, err = c.Store().Flag(ctx, c.at.Project.ID, *c.v.TargetingFlag); err != nil {
@@ -73,7 +74,7 @@ func (c *change) target(ctx context.Context) ([]field.Change, error) {
 }
 
 // nextTarget returns the targeting flag that the change asks for, nil for none.
-func (c *change) nextTarget(ctx context.Context, current *management.FeatureFlag) (*management.FeatureFlag, error) {
+func (c *change) nextTarget(ctx context.Context, current *storage.Flag) (*storage.Flag, error) {
 	id := &c.patch.TargetingFlagID
 	switch {
 	case c.patch.filters():
@@ -88,9 +89,9 @@ func (c *change) nextTarget(ctx context.Context, current *management.FeatureFlag
 
 // ownTarget returns a flag for the survey with the filters of the change: the
 // current one, or a new one if that is not the survey's own.
-func (c *change) ownTarget(ctx context.Context, current *management.FeatureFlag) (*management.FeatureFlag, error) {
-	f := c.newFlag(c.v, management.FlagSurveyTargeting, "")
-	if current != nil && current.Kind == management.FlagSurveyTargeting {
+func (c *change) ownTarget(ctx context.Context, current *storage.Flag) (*storage.Flag, error) {
+	f := c.newFlag(c.v, storage.FlagSurveyTargeting, "")
+	if current != nil && current.Kind == storage.FlagSurveyTargeting {
 		f = current
 	}
 	judged := *f
@@ -113,7 +114,7 @@ func (c *change) ownTarget(ctx context.Context, current *management.FeatureFlag)
 // dropFlag deletes a flag if it was made for a survey.
 func (w *work) dropFlag(ctx context.Context, project, id int64) error {
 	f, err := w.Store().Flag(ctx, project, id)
-	if err != nil || f.Kind == management.FlagOrdinary {
+	if err != nil || f.Kind == storage.FlagOrdinary {
 		return storeError(err)
 	}
 	return storeError(w.Store().DeleteFlag(ctx, project, id))
@@ -144,7 +145,7 @@ func interactionKey(v *Survey) string {
 // a flag for its targeting. Rollout is the percentage of persons to let in from now on;
 // nil leaves it as it is.
 func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (changed bool, err error) {
-	internal, err := w.ownFlag(ctx, v, v.InternalFlag, management.FlagSurveyInternal, "-custom")
+	internal, err := w.ownFlag(ctx, v, v.InternalFlag, storage.FlagSurveyInternal, "-custom")
 	if err != nil {
 		return false, err
 	}
@@ -159,7 +160,7 @@ func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (chan
 		return changed || sampled, err
 	}
 	f, err := w.Store().Flag(ctx, v.Project, *v.TargetingFlag)
-	if err != nil || f.Kind == management.FlagOrdinary {
+	if err != nil || f.Kind == storage.FlagOrdinary {
 		return changed || sampled, storeError(err)
 	}
 	targeted, err := w.putFlag(ctx, v, f, f.Filters)
@@ -176,7 +177,7 @@ func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (c
 		v.SamplingFlag = nil
 		return true, w.dropFlag(ctx, v.Project, id)
 	}
-	f, err := w.ownFlag(ctx, v, v.SamplingFlag, management.FlagSurveySampling, "-sampling")
+	f, err := w.ownFlag(ctx, v, v.SamplingFlag, storage.FlagSurveySampling, "-sampling")
 	if err != nil {
 		return false, err
 	}
@@ -193,7 +194,7 @@ func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (c
 }
 
 // ownFlag returns the flag of a survey with an ID, or a new flag if the ID is nil.
-func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind management.FlagKind, suffix string) (*management.FeatureFlag, error) {
+func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind storage.FlagKind, suffix string) (*storage.Flag, error) {
 	if id == nil {
 		return w.newFlag(v, kind, suffix), nil
 	}
@@ -202,8 +203,8 @@ func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind managemen
 }
 
 // newFlag returns a flag for a survey with a key that cannot be guessed.
-func (w *work) newFlag(v *Survey, kind management.FlagKind, suffix string) *management.FeatureFlag {
-	f := management.NewFlag(v.Project, w.now())
+func (w *work) newFlag(v *Survey, kind storage.FlagKind, suffix string) *storage.Flag {
+	f := storage.NewFlag(v.Project, w.now())
 	b := make([]byte, 5)
 	rand.Read(b) // never fails
 	f.Kind, f.Key, f.CreatedBy = kind, "survey-targeting-"+hex.EncodeToString(b)+suffix, v.CreatedBy
@@ -211,7 +212,7 @@ func (w *work) newFlag(v *Survey, kind management.FlagKind, suffix string) *mana
 }
 
 // putFlag stores a flag of a survey with filters. It reports whether that changes anything.
-func (w *work) putFlag(ctx context.Context, v *Survey, f *management.FeatureFlag, filters flags.Filters) (changed bool, err error) {
+func (w *work) putFlag(ctx context.Context, v *Survey, f *storage.Flag, filters flags.Filters) (changed bool, err error) {
 	name, on := "Targeting flag for survey "+v.Name, runsNow(v)
 	if f.ID != 0 && f.Name == name && f.Active == on && bytes.Equal(normal.Shown(&f.Filters), normal.Shown(&filters)) {
 		return false, nil

@@ -14,16 +14,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // surveyFlags returns what is stored of the flags that were made for surveys of
 // Web.
-func (w *world) surveyFlags() []management.FeatureFlag {
+func (w *world) surveyFlags() []storage.Flag {
 	w.t.Helper()
-	var made []management.FeatureFlag
+	var made []storage.Flag
 	for _, f := range must(w.store.Flags(w.t.Context(), w.web.ID))(w.t) {
-		if f.Kind != management.FlagOrdinary {
+		if f.Kind != storage.FlagOrdinary {
 			made = append(made, f)
 		}
 	}
@@ -36,12 +37,12 @@ func TestFlagsOfSurvey(t *testing.T) {
 	v := w.storedSurvey(w.survey(`{"name":"NPS","targeting_flag_filters":` + byPlan + `,` + sampling + `}`).ID)
 	for _, tt := range []struct {
 		id           *int64
-		kind         management.FlagKind
+		kind         storage.FlagKind
 		key, filters string
 	}{
-		{v.TargetingFlag, management.FlagSurveyTargeting, `^survey-targeting-[0-9a-f]{10}$`, byPlan},
-		{v.InternalFlag, management.FlagSurveyInternal, `^survey-targeting-[0-9a-f]{10}-custom$`, internalFilters(v.ID.String())},
-		{v.SamplingFlag, management.FlagSurveySampling, `^survey-targeting-[0-9a-f]{10}-sampling$`, rollout(100)},
+		{v.TargetingFlag, storage.FlagSurveyTargeting, `^survey-targeting-[0-9a-f]{10}$`, byPlan},
+		{v.InternalFlag, storage.FlagSurveyInternal, `^survey-targeting-[0-9a-f]{10}-custom$`, internalFilters(v.ID.String())},
+		{v.SamplingFlag, storage.FlagSurveySampling, `^survey-targeting-[0-9a-f]{10}-sampling$`, rollout(100)},
 	} {
 		f := w.storedFlag(tt.id)
 		if f == nil || f.Kind != tt.kind || f.Active || f.Name != "Targeting flag for survey NPS" || !regexp.MustCompile(tt.key).MatchString(f.Key) {
@@ -202,7 +203,7 @@ func TestSurveyTargeting(t *testing.T) {
 				ids["OWN"] = view.TargetingFlag.ID
 			}
 			before, entries := w.surveyState(), len(w.activities())
-			ordinaries := []*management.FeatureFlag{first, second}
+			ordinaries := []*storage.Flag{first, second}
 			after, err := w.tryChange(view.ID, fill(tt.body))
 			if strings.HasPrefix(tt.want, "invalid") {
 				checkFault(t, tt.body, err, tt.want)
@@ -217,7 +218,7 @@ func TestSurveyTargeting(t *testing.T) {
 			got := none
 			switch f := w.storedFlag(w.storedSurvey(view.ID).TargetingFlag); {
 			case f == nil:
-			case f.Kind == management.FlagOrdinary:
+			case f.Kind == storage.FlagOrdinary:
 				got = f.Key
 			default:
 				got = own
@@ -274,7 +275,7 @@ func TestSurveyFlagsEvaluate(t *testing.T) {
 	asked := func(properties map[string]any) bool {
 		t.Helper()
 		list := must(w.store.Flags(t.Context(), w.web.ID))(t)
-		snapshot := must(flags.Compile(management.Definitions(list, nil, nil), flags.CompileOptions{}))(t)
+		snapshot := must(flags.Compile(storage.FlagDefinitions(list, nil, nil), flags.CompileOptions{}))(t)
 		r := must(snapshot.Flag(key, &flags.Request{DistinctID: "d", PersonProperties: properties, Now: w.clock.Now()}))(t)
 		return r.Enabled
 	}
@@ -307,7 +308,7 @@ func TestSurveyFlagsEvaluate(t *testing.T) {
 // A change that cannot be stored in the end has made and deleted no flags either.
 func TestSurveyFlagsStayWithoutSurvey(t *testing.T) {
 	broken := false
-	w := newWorld(t, alter(&altered{addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
+	w := newWorld(t, alter(&altered{addActivity: func(s storage.Store, ctx context.Context, entries ...*storage.Activity) error {
 		if broken {
 			return errBroken
 		}
@@ -336,7 +337,7 @@ func TestSurveyFlagsStayWithoutSurvey(t *testing.T) {
 	}
 }
 
-func copyTo(projects ...*management.Project) survey.CopyRequest {
+func copyTo(projects ...*storage.Project) survey.CopyRequest {
 	var ids []int64
 	for _, p := range projects {
 		ids = append(ids, p.ID)

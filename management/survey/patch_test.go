@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -443,7 +443,7 @@ func TestSurveyStamps(t *testing.T) {
 	if again := w.storedSurvey(v.ID); !again.Updated.Equal(at(time.Hour+time.Microsecond)) || string(again.Conditions) != "{}" {
 		t.Errorf("a change is of %s, conditions are %s", again.Updated, again.Conditions)
 	}
-	if n := slices.IndexFunc(w.activities(), func(a management.Activity) bool { return a.Activity == "updated" }); n >= 0 {
+	if n := slices.IndexFunc(w.activities(), func(a storage.Activity) bool { return a.Activity == "updated" }); n >= 0 {
 		t.Errorf("a change of nothing is logged: %+v", w.activities()[n])
 	}
 }

@@ -21,11 +21,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // captured returns an event about a survey. Properties are a JSON object.
-func captured(p *management.Project, name string, survey uuid.UUID, distinctID string, at time.Time, properties string) capture.Event {
+func captured(p *storage.Project, name string, survey uuid.UUID, distinctID string, at time.Time, properties string) capture.Event {
 	all := `{"$survey_id":"` + survey.String() + `"`
 	if properties = strings.TrimSpace(properties[1 : len(properties)-1]); properties != "" {
 		all += "," + properties
@@ -45,7 +46,7 @@ func (w *world) answer(survey uuid.UUID, n int) {
 }
 
 // changesIn returns the fields that an entry of the activity log is about.
-func changesIn(t testing.TB, a *management.Activity) []string {
+func changesIn(t testing.TB, a *storage.Activity) []string {
 	t.Helper()
 	var fields []string
 	for _, c := range decode[management.ActivityDetail](t, string(a.Detail)).Changes {
@@ -254,7 +255,7 @@ func (w *world) checkSurvey(v *survey.Survey) {
 	if sampled := w.storedFlag(v.SamplingFlag); (v.SamplingDaily != nil) != (sampled != nil) || sampled != nil && sampled.Active != on {
 		w.t.Errorf("sampling flag is %+v, want it to be: %t, and on: %t", sampled, v.SamplingDaily != nil, on)
 	}
-	if f := w.storedFlag(v.TargetingFlag); f != nil && f.Kind != management.FlagOrdinary && f.Active != on {
+	if f := w.storedFlag(v.TargetingFlag); f != nil && f.Kind != storage.FlagOrdinary && f.Active != on {
 		w.t.Errorf("targeting flag is on: %t, want %t", f.Active, on)
 	}
 	planned := len(v.IterationStarts) > 0

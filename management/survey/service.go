@@ -11,6 +11,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
@@ -27,7 +28,7 @@ type Config struct {
 
 	// Leader makes sure that only one of several processes at a time keeps the schedules
 	// of surveys. Nil: this is the only process.
-	Leader management.Leader
+	Leader storage.Leader
 
 	// Summarizer puts answers into words. It is asked only for organizations that have
 	// approved that answers are processed so. Nil: [summary.Extractive], which sends

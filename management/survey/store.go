@@ -18,8 +18,8 @@ type Filter struct {
 	Search   string      // part of the name or the description, in any case
 }
 
-// A Store keeps surveys, and which of their responses are archived. What [management.Store]
-// says of its methods holds for these, too. A Store of surveys is a management.Store as
+// A Store keeps surveys, and which of their responses are archived. What [storage.Store]
+// says of its methods holds for these, too. A Store of surveys is a storage.Store as
 // well, and so are the Stores that its Atomic passes on.
 type Store interface {
 	Survey(ctx context.Context, project int64, id uuid.UUID) (*Survey, error)

@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/summary"
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
@@ -62,7 +63,7 @@ var ErrProcessingNotApproved error = &management.Error{
 
 // chosenSummarizer returns the Summarizer to use. The one of Config.Summarizer needs the
 // organization's consent.
-func (s *Service) chosenSummarizer(o *management.Organization) (summary.Summarizer, error) {
+func (s *Service) chosenSummarizer(o *storage.Organization) (summary.Summarizer, error) {
 	if s.c.Summarizer == nil {
 		return summary.Extractive{}, nil
 	}

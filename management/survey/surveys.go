@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // List returns a page of the surveys of a project, newest first. It needs
@@ -196,7 +197,7 @@ func (w *work) logSurvey(ctx context.Context, v *Survey, activity string, change
 // logEntry adds an entry about a survey to the activity log under a name, which is not
 // always the survey's.
 func logEntry(ctx context.Context, w *management.UnitOfWork, v *Survey, activity, name string, changes []field.Change) error {
-	return w.Log(ctx, management.Activity{
+	return w.Log(ctx, storage.Activity{
 		Project: &v.Project, Activity: activity, Scope: "Survey", ItemID: v.ID.String(),
 		Detail: rawjson.Must(field.Detail{Name: name, Changes: append([]field.Change{}, changes...)}),
 	})

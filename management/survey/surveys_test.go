@@ -18,10 +18,11 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func refOf(p *management.Project) string { return strconv.FormatInt(p.ID, 10) }
+func refOf(p *storage.Project) string { return strconv.FormatInt(p.ID, 10) }
 
 // survey makes a survey of Web by a JSON document; a name and a type are added
 // where they are missing.
@@ -68,7 +69,7 @@ func (w *world) storedSurvey(id uuid.UUID) *survey.Survey {
 }
 
 // storedFlag returns a flag of Web, nil if there is none.
-func (w *world) storedFlag(id *int64) *management.FeatureFlag {
+func (w *world) storedFlag(id *int64) *storage.Flag {
 	w.t.Helper()
 	if id == nil {
 		return nil
@@ -81,9 +82,9 @@ func (w *world) storedFlag(id *int64) *management.FeatureFlag {
 }
 
 // storeFlag stores an ordinary flag as it is.
-func (w *world) storeFlag(p *management.Project, key, filters string) *management.FeatureFlag {
+func (w *world) storeFlag(p *storage.Project, key, filters string) *storage.Flag {
 	w.t.Helper()
-	f := &management.FeatureFlag{
+	f := &storage.Flag{
 		Project: p.ID, Key: key, Filters: filtersOf(filters), Active: true, Version: 1, Runtime: "all", Bucketing: "distinct_id",
 		Created: begin, Updated: begin,
 	}
@@ -101,14 +102,14 @@ const (
 // A surveyState is all that a store keeps of surveys.
 type surveyState struct {
 	Surveys  []survey.Survey
-	Flags    []management.FeatureFlag
+	Flags    []storage.Flag
 	Archived map[uuid.UUID][]uuid.UUID
 }
 
 func (w *world) surveyState() *surveyState {
 	w.t.Helper()
 	s := new(surveyState)
-	for _, p := range []*management.Project{w.web, w.app, w.shop} {
+	for _, p := range []*storage.Project{w.web, w.app, w.shop} {
 		s.Surveys = append(s.Surveys, must(w.store.Surveys(w.t.Context(), p.ID))(w.t)...)
 		s.Flags = append(s.Flags, must(w.store.Flags(w.t.Context(), p.ID))(w.t)...)
 	}
@@ -333,7 +334,7 @@ func TestSurveysOfOtherProjects(t *testing.T) {
 	w.ok(w.ArchiveResponse(t.Context(), w.as(w.ada), refOf(w.web), id, response))
 	before := w.surveyState()
 	for _, who := range []struct {
-		user *management.User
+		user *storage.User
 		ref  string
 		want string
 	}{
@@ -358,7 +359,7 @@ func TestSurveysOfOtherProjects(t *testing.T) {
 }
 
 // callsOfSurveys are calls of all methods that name one survey.
-func (w *world) callsOfSurveys(u *management.User, ref, id, response string) map[string]func() error {
+func (w *world) callsOfSurveys(u *storage.User, ref, id, response string) map[string]func() error {
 	ctx, p := w.t.Context(), w.as(u)
 	return map[string]func() error{
 		"Survey": func() error { return second(w.Survey(ctx, p, ref, id)) },

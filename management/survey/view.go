@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
@@ -89,8 +90,8 @@ func (w *work) views(ctx context.Context, list []Survey) ([]*View, error) {
 
 // flagsOf returns the flags of surveys of one project by their IDs. It leaves out flags that
 // were deleted for good meanwhile.
-func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*management.FeatureFlag, error) {
-	flags := make(map[int64]*management.FeatureFlag)
+func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*storage.Flag, error) {
+	flags := make(map[int64]*storage.Flag)
 	const few = 5 // surveys, whose flags are cheaper to read one by one
 	if len(list) > few {
 		all, err := w.Store().Flags(ctx, w.at.Project.ID)
@@ -120,7 +121,7 @@ func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*managemen
 	return flags, nil
 }
 
-func newView(v *Survey, authors map[int64]*management.Author, flags map[int64]*management.FeatureFlag) *View {
+func newView(v *Survey, authors map[int64]*management.Author, flags map[int64]*storage.Flag) *View {
 	minimal := func(id *int64) *management.MinimalFlag {
 		if f := flags[orZero(id)]; f != nil {
 			return management.NewMinimalFlag(f)

@@ -22,6 +22,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -45,9 +46,9 @@ type world struct {
 
 // A cast is what a world has in the beginning.
 type cast struct {
-	acme, umbra             *management.Organization
-	web, app, shop          *management.Project
-	ada, ben, cyd, dov, sam *management.User
+	acme, umbra             *storage.Organization
+	web, app, shop          *storage.Project
+	ada, ben, cyd, dov, sam *storage.User
 }
 
 // A config configures a world.
@@ -69,8 +70,8 @@ var worlds = sqlitetest.NewTemplate(func(t testing.TB, store sqlstore.Storage) {
 	w := &world{t: t, store: store}
 	w.acme, w.umbra = w.organization("Acme"), w.organization("Umbra")
 	w.web, w.app, w.shop = w.project(w.acme, "Web"), w.project(w.acme, "App"), w.project(w.umbra, "Shop")
-	w.ada, w.ben = w.user("ada", w.acme, management.LevelOwner), w.user("ben", w.acme, management.LevelAdmin)
-	w.cyd, w.dov = w.user("cyd", w.acme, management.LevelMember), w.user("dov", w.umbra, management.LevelOwner)
+	w.ada, w.ben = w.user("ada", w.acme, storage.LevelOwner), w.user("ben", w.acme, storage.LevelAdmin)
+	w.cyd, w.dov = w.user("cyd", w.acme, storage.LevelMember), w.user("dov", w.umbra, storage.LevelOwner)
 	w.sam = w.user("sam", nil, 0)
 	first = w.cast
 })
@@ -128,32 +129,32 @@ func (w *world) ok(err error) {
 	}
 }
 
-func (w *world) organization(name string) *management.Organization {
+func (w *world) organization(name string) *storage.Organization {
 	w.t.Helper()
-	o := management.NewOrganization(name)
+	o := storage.NewOrganization(name)
 	o.Created, o.Updated = begin, begin
 	w.ok(w.store.CreateOrganization(w.t.Context(), o))
 	return o
 }
 
-func (w *world) project(o *management.Organization, name string) *management.Project {
+func (w *world) project(o *storage.Organization, name string) *storage.Project {
 	w.t.Helper()
-	p := management.NewProject(o, name)
+	p := storage.NewProject(o, name)
 	p.Created, p.Updated = begin, begin
 	w.ok(w.store.CreateProject(w.t.Context(), p))
 	return p
 }
 
 // user makes a user, who is a member of an organization or of the staff.
-func (w *world) user(name string, o *management.Organization, level int) *management.User {
+func (w *world) user(name string, o *storage.Organization, level int) *storage.User {
 	w.t.Helper()
-	u := &management.User{
+	u := &storage.User{
 		UUID: uuid.Must(uuid.NewV7()), DistinctID: "d-" + name, Active: true, Joined: begin, Email: name + "@example.com",
 		FirstName: strings.ToUpper(name[:1]) + name[1:], Staff: o == nil,
 	}
 	w.ok(w.store.CreateUser(w.t.Context(), u))
 	if o != nil {
-		w.ok(w.store.CreateMembership(w.t.Context(), &management.Membership{
+		w.ok(w.store.CreateMembership(w.t.Context(), &storage.Membership{
 			ID: uuid.Must(uuid.NewV7()), Organization: o.ID, User: u.ID, Level: level, Joined: begin, Updated: begin,
 		}))
 	}
@@ -161,30 +162,30 @@ func (w *world) user(name string, o *management.Organization, level int) *manage
 }
 
 // as returns a Principal for a user without a key.
-func (w *world) as(u *management.User) *management.Principal {
+func (w *world) as(u *storage.User) *management.Principal {
 	w.t.Helper()
 	return must(w.management.PrincipalOf(w.t.Context(), u.UUID))(w.t)
 }
 
 // key returns a Principal for a user with a new key that may do everything, or what the
 // change leaves of it.
-func (w *world) key(u *management.User, change func(*management.PersonalKey)) *management.Principal {
+func (w *world) key(u *storage.User, change func(*storage.PersonalKey)) *management.Principal {
 	w.t.Helper()
-	value := management.NewPersonalKey()
-	k := &management.PersonalKey{
-		ID: uuid.NewString(), User: u.ID, Label: "test", Mask: "phx_...test", Hash: management.HashKey(value), Scopes: []string{"*"}, Created: begin,
+	value := storage.NewPersonalKey()
+	k := &storage.PersonalKey{
+		ID: uuid.NewString(), User: u.ID, Label: "test", Mask: "phx_...test", Hash: storage.HashKey(value), Scopes: []string{"*"}, Created: begin,
 	}
 	change(k)
 	w.ok(w.store.CreateKey(w.t.Context(), k))
 	return must(w.management.Authenticate(w.t.Context(), value, "the Authorization header"))(w.t)
 }
 
-func scopes(s ...string) func(*management.PersonalKey) {
-	return func(k *management.PersonalKey) { k.Scopes = s }
+func scopes(s ...string) func(*storage.PersonalKey) {
+	return func(k *storage.PersonalKey) { k.Scopes = s }
 }
 
-func onlyProjects(list ...*management.Project) func(*management.PersonalKey) {
-	return func(k *management.PersonalKey) {
+func onlyProjects(list ...*storage.Project) func(*storage.PersonalKey) {
+	return func(k *storage.PersonalKey) {
 		for _, p := range list {
 			k.Projects = append(k.Projects, p.ID)
 		}
@@ -192,9 +193,9 @@ func onlyProjects(list ...*management.Project) func(*management.PersonalKey) {
 }
 
 // activities returns the activity log, newest first.
-func (w *world) activities() []management.Activity {
+func (w *world) activities() []storage.Activity {
 	w.t.Helper()
-	list, _, err := w.store.Activities(w.t.Context(), management.ActivityFilter{}, 1000, 0)
+	list, _, err := w.store.Activities(w.t.Context(), storage.ActivityFilter{}, 1000, 0)
 	w.ok(err)
 	return list
 }
@@ -247,7 +248,7 @@ func filtersOf(raw string) flags.Filters {
 }
 
 // filtersText returns the filters of a flag as they are stored.
-func filtersText(t testing.TB, f *management.FeatureFlag) string {
+func filtersText(t testing.TB, f *storage.Flag) string {
 	t.Helper()
 	return string(must(f.Filters.Normal())(t))
 }
@@ -327,23 +328,23 @@ func (n *notebook) String() string {
 
 // tables are what a transaction changes.
 type tables interface {
-	management.Store
+	storage.Store
 	survey.Store
 }
 
 // An altered store does something else in AddActivity, also in transactions.
 type altered struct {
 	tables
-	addActivity func(management.Store, context.Context, ...*management.Activity) error
+	addActivity func(storage.Store, context.Context, ...*storage.Activity) error
 }
 
-func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return a.tables.Atomic(ctx, func(s management.Store) error {
+func (a *altered) Atomic(ctx context.Context, f func(storage.Store) error) error {
+	return a.tables.Atomic(ctx, func(s storage.Store) error {
 		return f(&altered{s.(tables), a.addActivity})
 	})
 }
 
-func (a *altered) AddActivity(ctx context.Context, entries ...*management.Activity) error {
+func (a *altered) AddActivity(ctx context.Context, entries ...*storage.Activity) error {
 	return a.addActivity(a.tables, ctx, entries...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
@@ -44,7 +45,7 @@ func manyDefinitions() []byte {
 // A served project is one whose flags a Catalog serves while a Service changes them.
 type served struct {
 	service *management.Service
-	project *management.Project
+	project *storage.Project
 	owner   *management.Principal
 }
 
@@ -60,13 +61,13 @@ func newServed(b *testing.B) *served {
 	store, err := sqlite.Open(ctx, b.TempDir()+"/flags.db", sqlstore.Options{})
 	ok(err)
 	b.Cleanup(func() { _ = store.Close() })
-	o := management.NewOrganization("Acme")
+	o := storage.NewOrganization("Acme")
 	ok(store.CreateOrganization(ctx, o))
-	p := management.NewProject(o, "Web")
+	p := storage.NewProject(o, "Web")
 	ok(store.CreateProject(ctx, p))
-	u := &management.User{UUID: uuid.New(), DistinctID: "ada", Email: "ada@example.com", Active: true}
+	u := &storage.User{UUID: uuid.New(), DistinctID: "ada", Email: "ada@example.com", Active: true}
 	ok(store.CreateUser(ctx, u))
-	ok(store.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: management.LevelOwner}))
+	ok(store.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: storage.LevelOwner}))
 	var registry server.Registry
 	c, err := catalog.New(catalog.Config{Store: store, Registry: &registry})
 	ok(err)

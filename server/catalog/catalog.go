@@ -15,7 +15,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -23,14 +23,14 @@ import (
 // A Store has the projects and everything that is served for them. Package
 // sqlstore implements it.
 type Store interface {
-	management.ChangeStore
+	storage.Changes
 
-	Projects(ctx context.Context) ([]management.Project, error)
-	FlagDefinitions(ctx context.Context, project int64) ([]management.FeatureFlag, error)
-	Cohorts(ctx context.Context, project int64) ([]management.Cohort, error)
+	Projects(ctx context.Context) ([]storage.Project, error)
+	FlagDefinitions(ctx context.Context, project int64) ([]storage.Flag, error)
+	Cohorts(ctx context.Context, project int64) ([]storage.Cohort, error)
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
 	Surveys(ctx context.Context, project int64) ([]survey.Survey, error)
-	EarlyAccessFeatures(ctx context.Context, project int64) ([]management.EarlyAccessFeature, error)
+	EarlyAccessFeatures(ctx context.Context, project int64) ([]storage.EarlyAccessFeature, error)
 }
 
 // Config configures a [Catalog]. Store and Registry are required.
@@ -66,7 +66,7 @@ type Catalog struct {
 // A project has what is known about one project. Its Evaluator stays the same
 // for as long as the project exists, even if its keys change.
 type project struct {
-	record    management.Project
+	record    storage.Project
 	version   int64
 	loaded    bool // record and version have not changed since the last load
 	flags     *flags.Evaluator

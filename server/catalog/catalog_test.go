@@ -18,9 +18,9 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
@@ -59,15 +59,15 @@ type world struct {
 	t        *testing.T
 	store    *store
 	registry server.Registry
-	project  *management.Project
+	project  *storage.Project
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, store: &store{Storage: sqlitetest.Open(t), watched: make(chan struct{})}}
-	o := management.NewOrganization("Acme")
+	o := storage.NewOrganization("Acme")
 	w.ok(w.store.CreateOrganization(t.Context(), o))
-	w.project = management.NewProject(o, "Web")
+	w.project = storage.NewProject(o, "Web")
 	w.ok(w.store.CreateProject(t.Context(), w.project))
 	var err error
 	w.Catalog, err = catalog.New(catalog.Config{Store: w.store, Registry: &w.registry, Interval: 10 * time.Millisecond})
@@ -84,10 +84,10 @@ func (w *world) ok(err error) {
 }
 
 // put creates a flag, or changes it if f is not nil.
-func (w *world) put(f *management.FeatureFlag, key, filters string) *management.FeatureFlag {
+func (w *world) put(f *storage.Flag, key, filters string) *storage.Flag {
 	w.t.Helper()
 	if f == nil {
-		f = &management.FeatureFlag{Project: w.project.ID, Active: true, Version: 1}
+		f = &storage.Flag{Project: w.project.ID, Active: true, Version: 1}
 	}
 	f.Key = key
 	f.Filters, _ = flags.DecodeFilters([]byte(filters), key) // what cannot be understood is stored as it is
@@ -172,7 +172,7 @@ func TestProjectsComeAndGo(t *testing.T) {
 	w := newWorld(t)
 	w.put(nil, "a", everyone)
 	other := *w.project
-	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, management.NewProject(&management.Organization{}, "").UUID, "phc_other", ""
+	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, storage.NewProject(&storage.Organization{}, "").UUID, "phc_other", ""
 	w.ok(w.store.CreateProject(t.Context(), &other))
 	w.ok(w.Refresh(t.Context()))
 	w.want("phc_other", map[string]bool{})
@@ -223,11 +223,11 @@ func TestFailures(t *testing.T) {
 	w.want(w.project.APIKey, map[string]bool{"a": false, "b": false})
 
 	other := *w.project
-	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, management.NewProject(&management.Organization{}, "").UUID, "phc_other", ""
+	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, storage.NewProject(&storage.Organization{}, "").UUID, "phc_other", ""
 	w.ok(w.store.CreateProject(t.Context(), &other))
 
 	// A project with documents that cannot be encoded does not hold up the others.
-	feature := &management.EarlyAccessFeature{ID: other.UUID, Project: w.project.ID, Flag: f.ID, Stage: "beta", Payload: json.RawMessage("{")}
+	feature := &storage.EarlyAccessFeature{ID: other.UUID, Project: w.project.ID, Flag: f.ID, Stage: "beta", Payload: json.RawMessage("{")}
 	w.ok(w.store.CreateEarlyAccessFeature(t.Context(), feature))
 	own := w.project
 	w.project = &other
@@ -330,7 +330,7 @@ func TestPublished(t *testing.T) {
 		Created: time.Now(), LinkedFlag: &linked.ID,
 	}
 	w.ok(w.store.CreateSurvey(t.Context(), survey))
-	feature := &management.EarlyAccessFeature{ID: w.project.UUID, Project: w.project.ID, Flag: linked.ID, Name: "Beta", Stage: "beta"}
+	feature := &storage.EarlyAccessFeature{ID: w.project.UUID, Project: w.project.ID, Flag: linked.ID, Name: "Beta", Stage: "beta"}
 	w.ok(w.store.CreateEarlyAccessFeature(t.Context(), feature))
 	w.ok(w.Refresh(t.Context()))
 	for path, wants := range map[string][]string{
@@ -386,7 +386,7 @@ func TestConcurrentChanges(t *testing.T) {
 	for i := range 4 {
 		writers.Go(func() {
 			for n := range each {
-				f := &management.FeatureFlag{Project: w.project.ID, Active: true, Key: string(rune('a'+i)) + string(rune('a'+n)), Filters: flags.Filters{Groups: []flags.Condition{{}}}}
+				f := &storage.Flag{Project: w.project.ID, Active: true, Key: string(rune('a'+i)) + string(rune('a'+n)), Filters: flags.Filters{Groups: []flags.Condition{{}}}}
 				if err := w.store.CreateFlag(ctx, f); err != nil {
 					t.Error(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
@@ -29,7 +30,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	err = store.CreateFlag(ctx, &management.FeatureFlag{
+	err = store.CreateFlag(ctx, &storage.Flag{
 		Project: first.Project.ID, Key: "new-checkout", Active: true,
 		Filters: flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(100.0)}}},
 	})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -22,7 +22,7 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 	if p.pinned != nil {
 		definitions = new(*p.pinned.last.Load())
 	} else {
-		definitions = management.Definitions(stored.flags, stored.cohorts, stored.groupTypes)
+		definitions = storage.FlagDefinitions(stored.flags, stored.cohorts, stored.groupTypes)
 	}
 	definitions.TimeZone = p.record.Timezone
 	if p.pinned == nil {
@@ -45,11 +45,11 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 
 // stored has everything that the store has for a project.
 type stored struct {
-	flags       []management.FeatureFlag
-	cohorts     []management.Cohort
+	flags       []storage.Flag
+	cohorts     []storage.Cohort
 	groupTypes  map[int]string
 	surveys     []survey.Survey
-	earlyAccess []management.EarlyAccessFeature
+	earlyAccess []storage.EarlyAccessFeature
 }
 
 func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
@@ -117,7 +117,7 @@ func publicationOf(p *project, s *stored) (server.Publication, error) {
 	for i := range s.flags {
 		f := &s.flags[i]
 		keys[f.ID] = f.Key
-		if f.Kind != management.FlagOrdinary {
+		if f.Kind != storage.FlagOrdinary {
 			hidden[f.ID] = true
 		}
 	}

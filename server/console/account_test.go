@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func init() {
@@ -200,7 +200,7 @@ func TestSecondFactor(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	s := newSite(t)
-	s.member("bob@example.com", management.LevelOwner)
+	s.member("bob@example.com", storage.LevelOwner)
 	s.signIn("bob@example.com")
 	s.get("/me/keys").want(200, "You have no personal keys").checkPage()
 	s.signIn(address)

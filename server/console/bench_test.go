@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -46,13 +46,13 @@ func newLargeSite(b *testing.B, database string) (*site, string) {
 
 	demo, err := store.Flag(b.Context(), 1, s.flag("checkout-button").ID)
 	fatal(b, err)
-	var list []*management.FeatureFlag
+	var list []*storage.Flag
 	for i := range 10_000 / share {
-		f := management.NewFlag(1, time.Now())
+		f := storage.NewFlag(1, time.Now())
 		f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), "One of many.", demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
 		list = append(list, f)
 	}
-	fatal(b, store.Atomic(b.Context(), func(store management.Store) error { return store.CreateFlag(b.Context(), list...) }))
+	fatal(b, store.Atomic(b.Context(), func(store storage.Store) error { return store.CreateFlag(b.Context(), list...) }))
 
 	surveys, err := survey.New(survey.Config{Management: s.service})
 	fatal(b, err)
@@ -114,7 +114,7 @@ func benchmarkPages(b *testing.B, database string) {
 	s, id := newLargeSite(b, database)
 	survey := "/projects/1/surveys/" + id
 	flag := s.flagPath("flag-00007")
-	found, err := s.service.ListPersons(b.Context(), s.owner, "1", management.PersonFilter{DistinctID: "person-000042"}, 1, 0)
+	found, err := s.service.ListPersons(b.Context(), s.owner, "1", storage.PersonFilter{DistinctID: "person-000042"}, 1, 0)
 	fatal(b, err)
 	for _, page := range []struct{ name, path string }{
 		{"projects", "/projects"},
@@ -175,9 +175,9 @@ func TestFirstPage(t *testing.T) {
 	s := newSite(t)
 	demo, err := s.store.Flag(t.Context(), 1, s.flag("checkout-button").ID)
 	fatal(t, err)
-	fatal(t, s.store.Atomic(t.Context(), func(store management.Store) error {
+	fatal(t, s.store.Atomic(t.Context(), func(store storage.Store) error {
 		for i := range 60 {
-			f := management.NewFlag(1, time.Now())
+			f := storage.NewFlag(1, time.Now())
 			f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), fmt.Sprintf("The number %d of many, with a description.", i),
 				demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
 			if err := store.CreateFlag(t.Context(), f); err != nil {

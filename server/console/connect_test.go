@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
@@ -20,7 +20,7 @@ func TestConnect(t *testing.T) {
 	s := newSite(t, func(c *console.Config) {
 		c.Status = func(context.Context, int64) console.Status { return status }
 	})
-	p := management.NewProject(s.organization(), "Fresh")
+	p := storage.NewProject(s.organization(), "Fresh")
 	fatal(t, s.store.CreateProject(t.Context(), p))
 	look := func(waits bool, texts ...string) {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func init() {
@@ -219,7 +220,7 @@ func TestMembersMayEdit(t *testing.T) {
 	s := newSite(t)
 	c := s.cohort(pro)
 	feature, stored := s.feature("name", "Dark mode", "stage", "beta")
-	s.member("bob@example.com", management.LevelMember)
+	s.member("bob@example.com", storage.LevelMember)
 	s.signIn("bob@example.com")
 	s.get("/projects/1/cohorts").want(200, "Pro").checkPage()
 	s.post(cohortPath(c.ID), with(s.get(cohortPath(c.ID)).form("form"), "do", "save", "name", "Bob's")).leads(cohortPath(c.ID) +

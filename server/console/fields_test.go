@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A webForm is a form of a page that is posted.
@@ -135,7 +135,7 @@ func TestFormsKeepAndTell(t *testing.T) {
 	list, _ := s.list("user-001")
 	feature := s.enrolled()
 	person := s.personPage("user-001")
-	s.member("bob@example.com", management.LevelMember)
+	s.member("bob@example.com", storage.LevelMember)
 	pages := []string{
 		"/me", "/me/keys", "/projects/1/settings", "/projects/1/settings/members", "/projects/1/settings/delete", "/projects/1/import",
 		"/projects/1/flags/new", s.flagPath("checkout-button"), s.flagPath("new-dashboard"), "/projects/1/cohorts/new",

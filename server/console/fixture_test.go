@@ -26,6 +26,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
@@ -153,7 +154,7 @@ func (s *site) member(email string, level int) {
 	fatal(s.t, err)
 	p, err := s.store.Project(ctx, s.project)
 	fatal(s.t, err)
-	fatal(s.t, s.store.CreateMembership(ctx, &management.Membership{
+	fatal(s.t, s.store.CreateMembership(ctx, &storage.Membership{
 		Organization: p.Organization, User: u.ID, Level: level, Joined: time.Now(),
 	}))
 }
@@ -282,7 +283,7 @@ type brokenStore struct {
 	importing func() error // is called before a transaction begins, unless it is nil
 }
 
-func (b *brokenStore) Atomic(ctx context.Context, f func(management.Store) error) error {
+func (b *brokenStore) Atomic(ctx context.Context, f func(storage.Store) error) error {
 	if b.importing != nil {
 		if err := b.importing(); err != nil {
 			return err
@@ -293,7 +294,7 @@ func (b *brokenStore) Atomic(ctx context.Context, f func(management.Store) error
 
 var errBroken = fmt.Errorf("%w: the disk is gone", io.ErrUnexpectedEOF)
 
-func (b *brokenStore) Project(ctx context.Context, id int64) (*management.Project, error) {
+func (b *brokenStore) Project(ctx context.Context, id int64) (*storage.Project, error) {
 	if b.broken.Load() {
 		return nil, errBroken
 	}
@@ -302,7 +303,7 @@ func (b *brokenStore) Project(ctx context.Context, id int64) (*management.Projec
 
 func (b *brokenStore) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage,
 	unset []string,
-) (*management.Person, error) {
+) (*storage.Person, error) {
 	if b.update.Load() {
 		return nil, errBroken
 	}

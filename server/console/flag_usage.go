@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A flagUsageView is what programs have reported of a flag in the last days.
@@ -54,7 +54,7 @@ func (q *request) usage(f *management.FlagView, raw *flags.Filters) (*flagUsageV
 		if sdk := u.SDKs[i].SDK; sdk != nil {
 			name = *sdk
 		}
-		if name == management.OtherCalls {
+		if name == storage.OtherCalls {
 			name = "others"
 		}
 		v.SDKs = append(v.SDKs, callRow(name, calls[i], total, share, "hue-1"))
@@ -76,7 +76,7 @@ func reportedValue(value json.RawMessage) string {
 		return "off"
 	case json.Unmarshal(value, &key) != nil || key == "":
 		return "no value"
-	case key == management.OtherCalls:
+	case key == storage.OtherCalls:
 		return "others"
 	}
 	return key

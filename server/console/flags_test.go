@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
@@ -81,7 +82,7 @@ func TestFlagsFilter(t *testing.T) {
 func TestFlagsPages(t *testing.T) {
 	s := newSite(t)
 	for i := range 60 {
-		f := management.NewFlag(1, s.flag("new-dashboard").CreatedAt)
+		f := storage.NewFlag(1, s.flag("new-dashboard").CreatedAt)
 		f.Key = fmt.Sprintf("extra-%02d", i)
 		fatal(t, s.store.CreateFlag(t.Context(), f))
 	}
@@ -99,14 +100,14 @@ func TestFlagsPages(t *testing.T) {
 
 func TestFlagsOfEmptyProject(t *testing.T) {
 	s := newSite(t)
-	project := management.NewProject(s.organization(), "Fresh")
+	project := storage.NewProject(s.organization(), "Fresh")
 	fatal(t, s.store.CreateProject(t.Context(), project))
 	s.get(fmt.Sprintf("/projects/%d/flags", project.ID)).want(200,
 		"This project has no flags yet", "Create a flag", `curl 'https://flags.example.com/flags?v=2'`,
 		`posthog.init("`+project.APIKey+`", { api_host: "https://flags.example.com" })`).checkPage()
 }
 
-func (s *site) organization() *management.Organization {
+func (s *site) organization() *storage.Organization {
 	s.t.Helper()
 	list, err := s.store.Organizations(s.t.Context())
 	fatal(s.t, err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
@@ -321,7 +322,7 @@ func TestImportScripts(t *testing.T) {
 // A member may import and export.
 func TestImportMember(t *testing.T) {
 	s := newSite(t)
-	s.member("member@example.com", management.LevelMember)
+	s.member("member@example.com", storage.LevelMember)
 	s.signIn("member@example.com")
 	form := s.checked("shop.json", brought).want(200).form("import")
 	s.sent(form, "import").leads(importPath + "/" + form.Get("run"))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func init() {
@@ -87,7 +88,7 @@ func noticed(notice string) *memberListView {
 
 // levelOptions are the levels that a user may give.
 func levelOptions(own, chosen int) (list []option) {
-	for _, level := range []int{management.LevelMember, management.LevelAdmin, management.LevelOwner} {
+	for _, level := range []int{storage.LevelMember, storage.LevelAdmin, storage.LevelOwner} {
 		if level <= own {
 			list = append(list, option{Value: strconv.Itoa(level), Label: levelWords[level], Selected: level == chosen})
 		}
@@ -109,7 +110,7 @@ func (q *request) members(status int, v *memberListView) error {
 	v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(),
 		q.c.Service.MailAvailable()
 	if v.Levels == nil {
-		v.Levels = levelOptions(q.at.Level, management.LevelMember)
+		v.Levels = levelOptions(q.at.Level, storage.LevelMember)
 	}
 	for _, m := range found.Items {
 		row := memberListRow{

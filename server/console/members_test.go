@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func init() {
@@ -17,7 +18,7 @@ func init() {
 			tested: "TestInvite",
 		},
 		action{route: "/projects/{project}/settings/members/{user}", run: func(s *site) (string, url.Values) {
-			s.member("bob@example.com", management.LevelMember)
+			s.member("bob@example.com", storage.LevelMember)
 			return "/projects/1/settings/members/" + s.userID("bob@example.com"), url.Values{"level": {"8"}, "was": {"1"}}
 		}},
 		action{
@@ -52,11 +53,11 @@ func (s *site) level(email string) int {
 
 func TestMembers(t *testing.T) {
 	s := newSite(t)
-	s.member("bob@example.com", management.LevelMember)
+	s.member("bob@example.com", storage.LevelMember)
 	s.get(membersPath).want(200, "Members of Acme", address+" you", "bob@example.com", "2 members").checkPage()
 	bob := membersPath + "/" + s.user("bob@example.com")
 	s.post(bob, url.Values{"level": {"8"}, "was": {"1"}}).leads(membersPath + "?done=level")
-	if got := s.level("bob@example.com"); got != management.LevelAdmin {
+	if got := s.level("bob@example.com"); got != storage.LevelAdmin {
 		t.Errorf("level %d", got)
 	}
 	s.get(membersPath+"?done=level").want(200, "The level was changed.").checkPage()
@@ -83,7 +84,7 @@ func TestMembers(t *testing.T) {
 	s.post(bob+"/remove", nil).want(404)
 	s.get(membersPath + "/x/remove").want(404)
 
-	s.member("cyd@example.com", management.LevelMember)
+	s.member("cyd@example.com", storage.LevelMember)
 	s.signIn("cyd@example.com")
 	page = s.get(membersPath).want(200, "Administrators and owners may invite people", "Leave…")
 	page.checkPage()
@@ -152,7 +153,7 @@ func TestInvite(t *testing.T) {
 	a.leads("/")
 	s.token = a.cookie().Value
 	s.get("/projects/1/flags").want(200)
-	if got := s.level("eve@example.com"); got != management.LevelAdmin {
+	if got := s.level("eve@example.com"); got != storage.LevelAdmin {
 		t.Errorf("level %d", got)
 	}
 	u, err := s.store.UserByEmail(t.Context(), "eve@example.com")

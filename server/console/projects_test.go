@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func TestProjects(t *testing.T) {
 	s := newSite(t)
-	fatal(t, s.store.CreateProject(t.Context(), management.NewProject(s.organization(), "Second")))
+	fatal(t, s.store.CreateProject(t.Context(), storage.NewProject(s.organization(), "Second")))
 	a := s.get("/projects").want(200, "Acme", "Shop", "Second")
 	a.checkPage()
 	s.get("/projects/2/flags").want(200, "Second", "This project has no flags yet")

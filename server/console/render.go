@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 //go:embed templates
@@ -187,7 +188,7 @@ func span(d time.Duration) string {
 }
 
 // nameOf returns how a user is called.
-func nameOf(u *management.User) string { return fullName(u.FirstName, u.LastName, u.Email) }
+func nameOf(u *storage.User) string { return fullName(u.FirstName, u.LastName, u.Email) }
 
 func authorName(u *management.Author) string {
 	if u == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func init() {
@@ -186,7 +187,7 @@ type usageRow struct {
 }
 
 // levelWords are the levels of members in words.
-var levelWords = map[int]string{management.LevelMember: "member", management.LevelAdmin: "administrator", management.LevelOwner: "owner"}
+var levelWords = map[int]string{storage.LevelMember: "member", storage.LevelAdmin: "administrator", storage.LevelOwner: "owner"}
 
 // settingsTabs are the screens of the settings.
 func (q *request) settingsTabs() []navItem {
@@ -200,7 +201,7 @@ func (q *request) settingsTabs() []navItem {
 
 func (q *request) settingsPath() string { return q.projectPath("/settings") }
 
-func (q *request) administers() bool { return q.at.Level >= management.LevelAdmin }
+func (q *request) administers() bool { return q.at.Level >= storage.LevelAdmin }
 
 func showSettings(q *request) error {
 	project, err := q.c.Service.GetProject(q.Context(), q.by, q.ref)

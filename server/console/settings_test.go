@@ -14,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
@@ -235,7 +236,7 @@ func TestDeleteProject(t *testing.T) {
 // TestSettingsOfMembers: members see settings, and what they may not do is refused in words.
 func TestSettingsOfMembers(t *testing.T) {
 	s := newSite(t)
-	s.member("bob@example.com", management.LevelMember)
+	s.member("bob@example.com", storage.LevelMember)
 	s.signIn("bob@example.com")
 	page := s.get("/projects/1/settings").want(200, "You are a member of Acme. Administrators and owners may change what is here.")
 	page.checkPage()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func init() {
@@ -183,7 +184,7 @@ func joinPage(q *request) error {
 }
 
 func (q *request) showJoin(status int, refusal string) error {
-	offer, err := q.c.Service.OpenLink(q.Context(), management.LinkSignIn, q.PathValue("token"))
+	offer, err := q.c.Service.OpenLink(q.Context(), storage.LinkSignIn, q.PathValue("token"))
 	if isToken(err) {
 		return q.showInvitation(status, nil)
 	}
@@ -270,7 +271,7 @@ type resetView struct {
 func resetPage(q *request) error { return q.showReset(http.StatusOK, "") }
 
 func (q *request) showReset(status int, refusal string) error {
-	offer, err := q.c.Service.OpenLink(q.Context(), management.LinkPasswordReset, q.PathValue("token"))
+	offer, err := q.c.Service.OpenLink(q.Context(), storage.LinkPasswordReset, q.PathValue("token"))
 	if err != nil {
 		return linkError(err)
 	}

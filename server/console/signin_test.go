@@ -20,6 +20,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
@@ -209,11 +210,11 @@ func TestOtherOrigins(t *testing.T) {
 // TestRuling104Foreign has the same pages for a project of others and for none.
 func TestRuling104Foreign(t *testing.T) {
 	s := newSite(t)
-	other := management.NewOrganization("Other")
+	other := storage.NewOrganization("Other")
 	fatal(t, s.store.CreateOrganization(t.Context(), other))
-	project := management.NewProject(other, "Theirs")
+	project := storage.NewProject(other, "Theirs")
 	fatal(t, s.store.CreateProject(t.Context(), project))
-	f := management.NewFlag(project.ID, project.Created)
+	f := storage.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
 	for _, path := range []string{"flags", "flags/new", "persons", "why", "activity", "surveys", "settings", "export", "nothing"} {
@@ -228,11 +229,11 @@ func TestRuling104Foreign(t *testing.T) {
 
 func TestForeign(t *testing.T) {
 	s := newSite(t)
-	other := management.NewOrganization("Other")
+	other := storage.NewOrganization("Other")
 	fatal(t, s.store.CreateOrganization(t.Context(), other))
-	project := management.NewProject(other, "Theirs")
+	project := storage.NewProject(other, "Theirs")
 	fatal(t, s.store.CreateProject(t.Context(), project))
-	f := management.NewFlag(project.ID, project.Created)
+	f := storage.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
 	fatal(t, s.store.CreateFlag(t.Context(), f))
 	for _, path := range []string{
@@ -242,7 +243,7 @@ func TestForeign(t *testing.T) {
 		s.get(path).want(404).checkPage()
 	}
 	s.post("/projects/1/flags/9999", url.Values{"do": {"save"}}).want(404)
-	s.member("cyd@example.com", management.LevelMember)
+	s.member("cyd@example.com", storage.LevelMember)
 	s.signIn("cyd@example.com")
 	s.get("/projects/1/flags").want(200, "12 flags") // members work with flags
 	s.token = "wrong"

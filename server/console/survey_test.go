@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -422,12 +422,12 @@ func TestSurveyRefusals(t *testing.T) {
 	} {
 		s.get(p).want(404).checkPage()
 	}
-	other := management.NewProject(s.organization(), "Other")
+	other := storage.NewProject(s.organization(), "Other")
 	fatal(t, s.store.CreateProject(t.Context(), other))
 	s.get(fmt.Sprintf("/projects/%d/surveys/%s", other.ID, v.ID)).want(404).checkPage()
 	s.get(fmt.Sprintf("/projects/%d/surveys", other.ID)).want(200, "This project has no surveys yet", "Net promoter score").checkPage()
 	s.post(path, url.Values{"do": {"boom"}}).want(200)
-	for _, level := range []int{management.LevelMember, management.LevelAdmin} {
+	for _, level := range []int{storage.LevelMember, storage.LevelAdmin} {
 		s := newSite(t)
 		v := s.survey(`{"name":"Ours","type":"popover"}`)
 		s.member("cyd@example.com", level)

@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/mail"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
@@ -128,7 +129,7 @@ func (s *settings) secretKeys() ([][]byte, error) {
 
 // checkSecrets makes sure that the keys can read what is encrypted in the store. It
 // returns the keys, of a new file if the store is to have one.
-func (s *settings) checkSecrets(ctx context.Context, store management.SealedStore, keys [][]byte, log *slog.Logger) ([][]byte, error) {
+func (s *settings) checkSecrets(ctx context.Context, store storage.Sealed, keys [][]byte, log *slog.Logger) ([][]byte, error) {
 	text, err := s.unreadable(ctx, store, keys)
 	if err != nil {
 		return nil, err
@@ -153,8 +154,8 @@ func (s *settings) checkSecrets(ctx context.Context, store management.SealedStor
 const bringBack = "bring their keys back, or start with -without-secrets if these are lost for good"
 
 // unreadable says in words what in a store none of the keys can read, "" if there is nothing.
-func (s *settings) unreadable(ctx context.Context, store management.SealedStore, keys [][]byte) (string, error) {
-	lost, err := management.UnreadableSecrets(ctx, store, keys)
+func (s *settings) unreadable(ctx context.Context, store storage.Sealed, keys [][]byte) (string, error) {
+	lost, err := storage.UnreadableSecrets(ctx, store, keys)
 	if err != nil || lost == 0 {
 		return "", err
 	}

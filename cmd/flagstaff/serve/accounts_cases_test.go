@@ -12,7 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // caseRows are the cases of management.md §15.3 that are about users. Cases 3, 4
@@ -40,9 +40,9 @@ var caseRows = []accountRow{
 			t.Fatal(err)
 		}
 		for what, key := range map[string]string{
-			"an unknown key": "phx_wrong", "one that looks right": management.NewPersonalKey(), "a deleted key": gone.key,
+			"an unknown key": "phx_wrong", "one that looks right": storage.NewPersonalKey(), "a deleted key": gone.key,
 			"a key of an inactive user": idle.key, "a project API key": other.project.APIToken, "a project secret key": *other.project.SecretToken,
-			"the hash of a key": management.HashKey(other.key), "a key without its prefix": strings.TrimPrefix(other.key, "phx_"),
+			"the hash of a key": storage.HashKey(other.key), "a key without its prefix": strings.TrimPrefix(other.key, "phx_"),
 			"a longer key": other.key + "0", "a shorter one": other.key[:len(other.key)-1], "another case": strings.ToUpper(other.key),
 			"a very long one": "phx_" + strings.Repeat("0", 10_000), "its ID": s.keyID(t, other.key),
 		} {

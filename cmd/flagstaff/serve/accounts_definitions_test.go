@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // definitionRows are about what clients fetch to evaluate by themselves (wire.md
@@ -103,9 +104,9 @@ func definitionKeys(t *testing.T, s *site) {
 		s.stranger().get(t, call).fails(t, 401, "not_authenticated", "")
 		s.stranger().get(t, call, "Authorization", "Basic "+a.key).fails(t, 401, "not_authenticated", "")
 		for what, key := range map[string]string{
-			"an unknown personal key": management.NewPersonalKey(), "a deleted key": gone.key, "a key of an inactive user": idle.key,
+			"an unknown personal key": storage.NewPersonalKey(), "a deleted key": gone.key, "a key of an inactive user": idle.key,
 			"a project API key": a.project.APIToken, "an unknown secret key": "phs_" + strings.Repeat("0", 43), "a short one": "phs_",
-			"a secret key without its prefix": strings.TrimPrefix(secret, "phs_"), "the hash of one": management.HashKey(secret), "text": "wrong",
+			"a secret key without its prefix": strings.TrimPrefix(secret, "phs_"), "the hash of one": storage.HashKey(secret), "text": "wrong",
 		} {
 			if r := s.with(key).get(t, call); r.status != http.StatusUnauthorized {
 				t.Errorf("%s with %s = %d %s, want 401", call, what, r.status, r.body)

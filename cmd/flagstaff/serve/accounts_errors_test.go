@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // errorRows are the tables of errors of management.md, a row each. Two things are
@@ -177,12 +178,12 @@ var emailErrorRows = []accountRow{
 		old, unverified, verified, pending, idle := own.account(t), own.account(t), own.account(t), own.account(t), own.account(t)
 		for _, u := range []struct {
 			*account
-			change func(*management.User)
+			change func(*storage.User)
 		}{
-			{unverified, func(u *management.User) { u.EmailVerified = new(false) }},
-			{verified, func(u *management.User) { u.EmailVerified = new(true) }},
-			{pending, func(u *management.User) { u.EmailVerified, u.PendingEmail = new(true), "new-"+u.Email }},
-			{idle, func(u *management.User) { u.Active = false }},
+			{unverified, func(u *storage.User) { u.EmailVerified = new(false) }},
+			{verified, func(u *storage.User) { u.EmailVerified = new(true) }},
+			{pending, func(u *storage.User) { u.EmailVerified, u.PendingEmail = new(true), "new-"+u.Email }},
+			{idle, func(u *storage.User) { u.Active = false }},
 		} {
 			u.change(u.User)
 			if err := own.store.UpdateUser(t.Context(), u.User); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // An operation is a method of a path of the management API.
@@ -253,7 +254,7 @@ func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answ
 		r.key = s.keyID(t, s.issue(t, a))
 	}
 	if strings.Contains(o.call, "/members/{user}") {
-		r.user = s.member(t, a, management.LevelMember).UUID.String()
+		r.user = s.member(t, a, storage.LevelMember).UUID.String()
 	}
 	switch {
 	case strings.Contains(o.call, "/password_reset/{token}"):
@@ -496,7 +497,7 @@ type target struct {
 func (s *site) target(t *testing.T) *target {
 	t.Helper()
 	a := s.account(t)
-	v := &target{account: a, member: s.member(t, a, management.LevelMember)}
+	v := &target{account: a, member: s.member(t, a, storage.LevelMember)}
 	spare := s.issue(t, a)
 	v.foreign = s.of(t, a, spare)
 	v.foreign.invitation, v.foreign.token = s.invite(t, a)
@@ -529,7 +530,7 @@ func (s *site) define(t *testing.T, a *account) {
 	for count, deadline := 0, time.Now().Add(time.Minute); count < 2; {
 		_, err := s.store.DefineEvents(t.Context())
 		if err == nil {
-			_, count, err = s.store.Definitions(t.Context(), a.project.ID, management.DefinesEvent, "", 10, 0)
+			_, count, err = s.store.Definitions(t.Context(), a.project.ID, storage.DefinesEvent, "", 10, 0)
 		}
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("%d of the project's 2 events have definitions: %v", count, err)
@@ -705,8 +706,8 @@ func (v *target) mixed(o *operation, home references) []pair {
 // join makes an account a member of another one's organization.
 func (d *deployment) join(t *testing.T, a, of *account) {
 	t.Helper()
-	m := &management.Membership{
-		ID: uuid.Must(uuid.NewV7()), Organization: of.organization.ID, User: a.ID, Level: management.LevelMember, Joined: a.Joined, Updated: a.Joined,
+	m := &storage.Membership{
+		ID: uuid.Must(uuid.NewV7()), Organization: of.organization.ID, User: a.ID, Level: storage.LevelMember, Joined: a.Joined, Updated: a.Joined,
 	}
 	if err := d.store.CreateMembership(t.Context(), m); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestTwoServers runs two servers on one database. A change through one of them
@@ -77,7 +77,7 @@ func testAccountsOfTwo(t *testing.T, one, other *site) {
 		t.Errorf("is_2fa_enabled %v", got)
 	}
 
-	member := one.member(t, a, management.LevelMember)
+	member := one.member(t, a, storage.LevelMember)
 	path := "/api/organizations/" + a.organization.ID.String() + "/"
 	other.as(member).call(t, "GET "+path, "").ok(t)
 	one.as(a).call(t, "DELETE "+path+"members/"+member.UUID.String()+"/", "").done(t)

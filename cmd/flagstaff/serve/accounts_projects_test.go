@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // projectRows are about projects: what their keys open, and until when.
@@ -68,7 +68,7 @@ var projectRows = []accountRow{
 			return p.SecretHash, p.SecretPrevHash
 		}
 		first, _ := hashes()
-		if first != management.HashKey(*a.project.SecretToken) {
+		if first != storage.HashKey(*a.project.SecretToken) {
 			t.Errorf("the hash is not that of the key that was shown")
 		}
 		step("POST "+path+"rotate_secret_token/", true, true)
@@ -95,7 +95,7 @@ var projectRows = []accountRow{
 	}},
 	{"project 5", "goes with its organization", func(t *testing.T, s *site) {
 		a := s.account(t)
-		guest := s.member(t, a, management.LevelMember)
+		guest := s.member(t, a, storage.LevelMember)
 		created := s.as(a).call(t, "POST /api/projects/", `{"name":"Shop"}`).ok(t)
 		id, key := int64(created["id"].(float64)), created["api_token"].(string)
 		s.capture(t, key, http.StatusOK)
@@ -115,14 +115,14 @@ var projectRows = []accountRow{
 	{"project 6", "is changed by administrators only", func(t *testing.T, s *site) {
 		a := s.account(t)
 		path := fmt.Sprintf("/api/projects/%d/", a.project.ID)
-		member := s.as(s.member(t, a, management.LevelMember))
+		member := s.as(s.member(t, a, storage.LevelMember))
 		member.call(t, "GET "+path, "").ok(t)
 		for _, o := range operations {
 			if o.scope == "project:write" {
 				member.call(t, o.fill(s.of(t, a, a.key)), o.body).fails(t, 403, "permission_denied", "")
 			}
 		}
-		s.as(s.member(t, a, management.LevelAdmin)).call(t, "PATCH "+path, `{"name":"Other"}`).ok(t)
+		s.as(s.member(t, a, storage.LevelAdmin)).call(t, "PATCH "+path, `{"name":"Other"}`).ok(t)
 		askFlags(t, s, a.project.APIToken, http.StatusOK)
 	}},
 	{"project 7", "keeps no addresses if it is told so", func(t *testing.T, s *site) {

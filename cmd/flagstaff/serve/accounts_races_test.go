@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // raceRows send several requests at the same moment (management.md §15.2, rules 9
@@ -123,7 +124,7 @@ var raceRows = []accountRow{
 	{"race 7", "the last owner", func(t *testing.T, s *site) {
 		repeat(t, func(t *testing.T, _ int) {
 			a := s.account(t)
-			b := s.member(t, a, management.LevelOwner)
+			b := s.member(t, a, storage.LevelOwner)
 			var calls []func() (*answer, error)
 			for _, u := range []*account{a, b} {
 				calls = append(calls, s.racer(t, u.key, "DELETE /api/organizations/"+a.organization.ID.String()+"/members/@me/", ""))

@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // securityRows are the rules of management.md §15.2, and the modes of §1.8. [watch]
@@ -184,7 +185,7 @@ var securityRows = []accountRow{
 	{"setting 4", "-delete-users cascade", func(t *testing.T, s *site) {
 		own := s.deployment.start(t, "-delete-users", "cascade", "-delete-empty-organizations")
 		a := own.account(t)
-		guest := own.member(t, a, management.LevelMember)
+		guest := own.member(t, a, storage.LevelMember)
 		own.as(a).call(t, "DELETE /api/users/@me/", "").fails(t, 409, "conflict", "") // the only owner, with another member
 		own.as(guest).call(t, "DELETE /api/users/@me/", "").done(t)
 		own.as(guest).call(t, "GET /api/users/@me/", "").fails(t, 401, "authentication_failed", "")
@@ -385,7 +386,7 @@ func accountsAreLogged(t *testing.T, s *site) {
 
 	entries := func(scope, item string) (got []string) {
 		t.Helper()
-		list, _, err := s.store.Activities(t.Context(), management.ActivityFilter{Scope: scope, ItemID: item}, 100, 0)
+		list, _, err := s.store.Activities(t.Context(), storage.ActivityFilter{Scope: scope, ItemID: item}, 100, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -591,7 +592,7 @@ type trap struct {
 	hash string
 }
 
-func (s *trap) KeyByHash(ctx context.Context, hash string) (*management.PersonalKey, error) {
+func (s *trap) KeyByHash(ctx context.Context, hash string) (*storage.PersonalKey, error) {
 	if hash == s.hash {
 		panic("a panic about " + hash)
 	}
@@ -599,8 +600,8 @@ func (s *trap) KeyByHash(ctx context.Context, hash string) (*management.Personal
 }
 
 func panicsAreSurvived(t *testing.T, _ *site) {
-	key := management.NewPersonalKey()
-	store := &trap{sqlitetest.Open(t), management.HashKey(key)}
+	key := storage.NewPersonalKey()
+	store := &trap{sqlitetest.Open(t), storage.HashKey(key)}
 	addProjects(t, store)
 	s := deploy(t, &system{store: store.Storage, given: store}).start(t)
 	id := uuid.NewString()

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A shape lists all members of an object with their types: integer, boolean,
@@ -131,7 +132,7 @@ var shapeRows = []accountRow{
 func everything(t *testing.T, s *site) *account {
 	t.Helper()
 	a := s.accountWithPassword(t)
-	s.member(t, a, management.LevelMember)
+	s.member(t, a, storage.LevelMember)
 	me := s.as(a)
 	me.patch(t, members(
 		"first_name", "Ada", "last_name", "King", "email", "new-"+a.Email, "notification_settings", map[string]any{"plugin_disabled": false},

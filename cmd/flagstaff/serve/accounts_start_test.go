@@ -28,6 +28,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // emptyStore returns a deployment with an unused store.
@@ -69,7 +70,7 @@ func TestOwner(t *testing.T) {
 			user := owner.me(t)
 			organization, team := user["organization"].(map[string]any), user["team"].(map[string]any)
 			if user["email"] != "ada@example.com" || user["is_staff"] != true || user["has_password"] != false ||
-				organization["membership_level"] != float64(management.LevelOwner) || team["api_token"] != keys[1] {
+				organization["membership_level"] != float64(storage.LevelOwner) || team["api_token"] != keys[1] {
 				t.Errorf("owner %v", user)
 			}
 			askFlags(t, s, keys[1], http.StatusOK)
@@ -107,8 +108,8 @@ func TestOwnerOfOldStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			organization := management.NewOrganization("Old")
-			project := management.NewProject(organization, "Old")
+			organization := storage.NewOrganization("Old")
+			project := storage.NewProject(organization, "Old")
 			if err := db.CreateOrganization(t.Context(), organization); err != nil {
 				t.Fatal(err)
 			}
@@ -390,7 +391,7 @@ type raced struct {
 	once sync.Once
 }
 
-func (r *raced) Users(ctx context.Context, f management.UserFilter, limit, offset int) (list []management.User, n int, err error) {
+func (r *raced) Users(ctx context.Context, f storage.UserFilter, limit, offset int) (list []storage.User, n int, err error) {
 	list, n, err = r.Storage.Users(ctx, f, limit, offset)
 	r.once.Do(func() {
 		if _, made := management.Bootstrap(ctx, r.Storage, management.First{Owner: "admin@localhost"}); err == nil {

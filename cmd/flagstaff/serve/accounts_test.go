@@ -30,6 +30,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -190,7 +191,7 @@ var names atomic.Int64
 
 // An account is a user who owns an organization with one project.
 type account struct {
-	*management.User
+	*storage.User
 	password     string // "": none
 	key          string // for everything
 	organization *management.OrganizationView
@@ -291,7 +292,7 @@ func (d *deployment) restrict(t *testing.T, a *account, patch management.KeyPatc
 // keyID returns the ID of one of an account's keys.
 func (d *deployment) keyID(t *testing.T, key string) string {
 	t.Helper()
-	k, err := d.store.KeyByHash(t.Context(), management.HashKey(key))
+	k, err := d.store.KeyByHash(t.Context(), storage.HashKey(key))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/mail"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // maxCheckTime is how long -check waits for the server of mail, the store and the stream in
@@ -311,10 +312,10 @@ func (s *settings) checkNewStore(c *checking) {
 // sealed are the secrets of a store that was looked at.
 type sealed map[[3]byte]int
 
-// Sealed implements [management.SealedStore].
+// Sealed implements [storage.Sealed].
 func (s sealed) Sealed(context.Context) (map[[3]byte]int, error) { return s, nil }
 
-var _ management.SealedStore = sealed(nil)
+var _ storage.Sealed = sealed(nil)
 
 // checkBroker looks at the stream of -stream.
 func (s *settings) checkBroker(ctx context.Context, c *checking) {

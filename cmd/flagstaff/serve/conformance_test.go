@@ -30,6 +30,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -207,7 +208,7 @@ func addProjects(t *testing.T, store sqlstore.Storage) {
 		t.Fatal(err)
 	}
 	second := created.Project
-	second.APIKey, second.UUID, second.SecretHash = secondKey, uuid.New(), management.HashKey("phs_second")
+	second.APIKey, second.UUID, second.SecretHash = secondKey, uuid.New(), storage.HashKey("phs_second")
 	if err := store.CreateProject(t.Context(), &second); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/database"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // openExisting opens the store of -store for a command that is of no use on an
@@ -88,7 +89,7 @@ func (s *settings) createFirstKeys(ctx context.Context, store sqlstore.Storage) 
 	if s.firstKeys == "" || s.demo {
 		return nil, nil
 	}
-	if _, users, err := store.Users(ctx, management.UserFilter{}, 1, 0); err != nil || users > 0 {
+	if _, users, err := store.Users(ctx, storage.UserFilter{}, 1, 0); err != nil || users > 0 {
 		return nil, err
 	}
 	f, err := os.OpenFile(s.firstKeys, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -137,7 +138,7 @@ func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) e
 	if len(organizations) == 0 {
 		return fmt.Errorf("%s has users but no organization; make one before the demo uses it", s.storeName())
 	}
-	project := management.NewProject(&organizations[0], "Demo")
+	project := storage.NewProject(&organizations[0], "Demo")
 	project.APIKey = s.projectKey
 	return store.CreateProject(ctx, project)
 }
@@ -148,7 +149,7 @@ func (s *settings) noProject() error {
 }
 
 // project returns the project of -project-key, or the first one.
-func (s *settings) project(ctx context.Context, store management.Store) (*management.Project, error) {
+func (s *settings) project(ctx context.Context, store storage.Store) (*storage.Project, error) {
 	list, err := store.Projects(ctx)
 	if err != nil {
 		return nil, err
@@ -159,7 +160,7 @@ func (s *settings) project(ctx context.Context, store management.Store) (*manage
 	if s.projectKey == "" {
 		return &list[0], nil
 	}
-	i := slices.IndexFunc(list, func(p management.Project) bool { return p.APIKey == s.projectKey })
+	i := slices.IndexFunc(list, func(p storage.Project) bool { return p.APIKey == s.projectKey })
 	if i < 0 {
 		return nil, fmt.Errorf("%s has no project with the key of -project-key", s.storeName())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // pageSize is the number of entries on a page.
@@ -83,11 +84,11 @@ func benchPages(b *testing.B, name string, db sqlstore.Storage, err error, raw *
 	listedFlags := prepare(fmt.Sprintf(`SELECT * FROM feature_flag WHERE project_id = %d AND deleted = false AND internal_kind = 0 AND archived = false
 		ORDER BY created_at DESC, id DESC`, project))
 	benchPage(b, "users/"+name, activeUsers, users, func(offset int) (int, error) {
-		_, total, err := db.Users(b.Context(), management.UserFilter{}, pageSize, offset)
+		_, total, err := db.Users(b.Context(), storage.UserFilter{}, pageSize, offset)
 		return total, err
 	})
 	benchPage(b, "shown/"+name, activeUsers, users, func(offset int) (int, error) {
-		list, err := service.ListUsers(b.Context(), staff, management.UserFilter{}, pageSize, offset)
+		list, err := service.ListUsers(b.Context(), staff, storage.UserFilter{}, pageSize, offset)
 		if err != nil {
 			return 0, err
 		}
@@ -95,7 +96,7 @@ func benchPages(b *testing.B, name string, db sqlstore.Storage, err error, raw *
 		return list.Total, err
 	})
 	benchPage(b, "flags/"+name, listedFlags, flags, func(offset int) (int, error) {
-		_, total, err := db.FindFlags(b.Context(), project, management.FlagFilter{Archived: new(false)}, pageSize, offset)
+		_, total, err := db.FindFlags(b.Context(), project, storage.FlagFilter{Archived: new(false)}, pageSize, offset)
 		return total, err
 	})
 }
@@ -128,10 +129,10 @@ func benchPage(b *testing.B, name string, floor *sql.Stmt, n int, page func(offs
 // inParts calls add for 0 to n-1 in short transactions. In PostgreSQL, a
 // transaction gets slower the more often it changes the same row, such as a
 // counter.
-func inParts(b *testing.B, db sqlstore.Storage, n int, add func(s management.Store, i int) error) {
+func inParts(b *testing.B, db sqlstore.Storage, n int, add func(s storage.Store, i int) error) {
 	b.Helper()
 	for first := 0; first < n; first += 100 {
-		err := db.Atomic(b.Context(), func(s management.Store) error {
+		err := db.Atomic(b.Context(), func(s storage.Store) error {
 			for i := first; i < min(first+100, n); i++ {
 				if err := add(s, i); err != nil {
 					return err
@@ -153,8 +154,8 @@ func addUsers(b *testing.B, db sqlstore.Storage, n int) *management.Created {
 	if err != nil {
 		b.Fatal(err)
 	}
-	inParts(b, db, n-1, func(s management.Store, i int) error {
-		u := &management.User{
+	inParts(b, db, n-1, func(s storage.Store, i int) error {
+		u := &storage.User{
 			UUID: uuid.New(), DistinctID: fmt.Sprint("distinct-", i), Active: true, Joined: created.Owner.Joined,
 			Email: fmt.Sprintf("user-%d@acme.example", i), FirstName: "Jo", LastName: "Meier",
 			CurrentOrganization: created.Owner.CurrentOrganization, CurrentProject: created.Owner.CurrentProject,
@@ -162,8 +163,8 @@ func addUsers(b *testing.B, db sqlstore.Storage, n int) *management.Created {
 		if err := s.CreateUser(b.Context(), u); err != nil {
 			return err
 		}
-		return s.CreateMembership(b.Context(), &management.Membership{
-			ID: uuid.New(), Organization: created.Organization.ID, User: u.ID, Level: management.LevelMember,
+		return s.CreateMembership(b.Context(), &storage.Membership{
+			ID: uuid.New(), Organization: created.Organization.ID, User: u.ID, Level: storage.LevelMember,
 			Joined: created.Owner.Joined, Updated: created.Owner.Joined,
 		})
 	})
@@ -174,9 +175,9 @@ func addUsers(b *testing.B, db sqlstore.Storage, n int) *management.Created {
 func addFlags(b *testing.B, db sqlstore.Storage, project int64, n int) {
 	b.Helper()
 	made := time.Now().UTC().Truncate(time.Microsecond)
-	inParts(b, db, n, func(s management.Store, i int) error {
+	inParts(b, db, n, func(s storage.Store, i int) error {
 		created := made.Add(time.Duration(i) * time.Second)
-		return s.CreateFlag(b.Context(), &management.FeatureFlag{
+		return s.CreateFlag(b.Context(), &storage.Flag{
 			Project: project, Key: fmt.Sprintf("feature-%05d", i), Name: "New checkout", Active: i%3 > 0, Version: 1,
 			Filters: flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(50.0), Properties: []flags.Filter{
 				{Key: "plan", Type: "person", Operator: "exact", Value: fmt.Appendf(nil, `["pro","enterprise-%d"]`, i)},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Surveys has the captured events and the archived responses of all projects. The
@@ -55,7 +55,7 @@ func (s *Surveys) Write(events []capture.Event) {
 
 // AddPersons makes the persons of distinct IDs exist.
 func (s *Surveys) AddPersons(project int64, distinctIDs []string) {
-	s.apply(management.Sightings(project, distinctIDs), func(*capture.Event) bool { return true })
+	s.apply(storage.IdentifyEvents(project, distinctIDs), func(*capture.Event) bool { return true })
 }
 
 // apply does to persons what those events do that are new.

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -134,52 +134,52 @@ func alternate(v any, bit int) {
 }
 
 // newUser returns a user who is not stored.
-func (s *suite) newUser(name string) management.User {
-	return management.User{UUID: uuid.New(), DistinctID: "of " + name, Active: true, Joined: s.now, Email: name + "@example.com"}
+func (s *suite) newUser(name string) storage.User {
+	return storage.User{UUID: uuid.New(), DistinctID: "of " + name, Active: true, Joined: s.now, Email: name + "@example.com"}
 }
 
-func (s *suite) user(t *testing.T, name string) *management.User {
+func (s *suite) user(t *testing.T, name string) *storage.User {
 	t.Helper()
 	u := s.newUser(name)
 	must(t, s.CreateUser(t.Context(), &u))
 	return &u
 }
 
-func (s *suite) organization(t *testing.T, slug string) *management.Organization {
+func (s *suite) organization(t *testing.T, slug string) *storage.Organization {
 	t.Helper()
-	o := &management.Organization{ID: uuid.New(), Name: slug, Slug: slug, Created: s.now, Updated: s.now}
+	o := &storage.Organization{ID: uuid.New(), Name: slug, Slug: slug, Created: s.now, Updated: s.now}
 	must(t, s.CreateOrganization(t.Context(), o))
 	return o
 }
 
-func (s *suite) project(t *testing.T, o *management.Organization) *management.Project {
+func (s *suite) project(t *testing.T, o *storage.Organization) *storage.Project {
 	t.Helper()
-	p := management.NewProject(o, "a project")
+	p := storage.NewProject(o, "a project")
 	must(t, s.CreateProject(t.Context(), p))
 	return p
 }
 
 // furnish gives a user something of everything that a user can have.
-func (s *suite) furnish(t *testing.T, u *management.User, o *management.Organization, p *management.Project) {
+func (s *suite) furnish(t *testing.T, u *storage.User, o *storage.Organization, p *storage.Project) {
 	t.Helper()
 	ctx := t.Context()
 	name := u.Email
-	key := management.PersonalKey{ID: name, User: u.ID, Hash: "hash of " + name, Created: s.now}
-	codes := []management.BackupCode{{User: u.ID, Hash: []byte("1"), Created: s.now}, {User: u.ID, Hash: []byte("2"), Created: s.now}}
+	key := storage.PersonalKey{ID: name, User: u.ID, Hash: "hash of " + name, Created: s.now}
+	codes := []storage.BackupCode{{User: u.ID, Hash: []byte("1"), Created: s.now}, {User: u.ID, Hash: []byte("2"), Created: s.now}}
 	must(t, s.CreateKey(ctx, &key))
-	must(t, s.SetTOTP(ctx, &management.TOTP{User: u.ID, Secret: []byte(name), Created: s.now}))
-	must(t, s.SetPendingTOTP(ctx, &management.PendingTOTP{User: u.ID, Secret: []byte(name), Expires: s.now}))
+	must(t, s.SetTOTP(ctx, &storage.TOTP{User: u.ID, Secret: []byte(name), Created: s.now}))
+	must(t, s.SetPendingTOTP(ctx, &storage.PendingTOTP{User: u.ID, Secret: []byte(name), Expires: s.now}))
 	must(t, s.SetBackupCodes(ctx, u.ID, codes))
-	must(t, s.SetEmailToken(ctx, &management.EmailToken{User: u.ID, Hash: []byte(name), Target: name, Created: s.now, Expires: s.now}))
-	must(t, s.SetScene(ctx, management.Scene{User: u.ID, Project: p.ID, Scene: "Person", Dashboard: 1}))
-	must(t, s.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now}))
-	must(t, s.AddActivity(ctx, &management.Activity{
+	must(t, s.SetEmailToken(ctx, &storage.EmailToken{User: u.ID, Hash: []byte(name), Target: name, Created: s.now, Expires: s.now}))
+	must(t, s.SetScene(ctx, storage.Scene{User: u.ID, Project: p.ID, Scene: "Person", Dashboard: 1}))
+	must(t, s.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now}))
+	must(t, s.AddActivity(ctx, &storage.Activity{
 		ID: uuid.New(), Organization: &o.ID, Project: &p.ID, User: &u.ID, Activity: "created", Scope: "Thing", ItemID: name, Created: s.now,
 	}))
-	flag := management.FeatureFlag{Project: p.ID, Key: name, CreatedBy: &u.ID, ModifiedBy: &u.ID, Created: s.now, Updated: s.now}
+	flag := storage.Flag{Project: p.ID, Key: name, CreatedBy: &u.ID, ModifiedBy: &u.ID, Created: s.now, Updated: s.now}
 	must(t, s.CreateFlag(ctx, &flag))
-	must(t, s.CreateCohort(ctx, &management.Cohort{Project: p.ID, Name: name, CreatedBy: &u.ID, Created: s.now}))
-	must(t, s.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: flag.ID, Name: name, Created: s.now}))
+	must(t, s.CreateCohort(ctx, &storage.Cohort{Project: p.ID, Name: name, CreatedBy: &u.ID, Created: s.now}))
+	must(t, s.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: flag.ID, Name: name, Created: s.now}))
 	must(t, s.CreateSurvey(ctx, &survey.Survey{
 		ID: uuid.New(), Project: p.ID, Name: name, LinkedFlag: &flag.ID, CreatedBy: &u.ID, Created: s.now, Updated: s.now,
 	}))
@@ -187,24 +187,24 @@ func (s *suite) furnish(t *testing.T, u *management.User, o *management.Organiza
 
 // A world is all that a store has about some users, and about organizations.
 type world struct {
-	Users         []management.User
-	Scenes        []management.Scene
-	Keys          map[int64][]management.PersonalKey
+	Users         []storage.User
+	Scenes        []storage.Scene
+	Keys          map[int64][]storage.PersonalKey
 	WithTOTP      []int64
-	TOTPs         map[int64]*management.TOTP
-	PendingTOTPs  map[int64]*management.PendingTOTP
-	BackupCodes   map[int64][]management.BackupCode
-	EmailTokens   map[int64]*management.EmailToken
-	Organizations []management.Organization
-	Memberships   []management.Membership
-	Invitations   []management.Invitation
-	Projects      []management.Project
-	Activities    []management.Activity
+	TOTPs         map[int64]*storage.TOTP
+	PendingTOTPs  map[int64]*storage.PendingTOTP
+	BackupCodes   map[int64][]storage.BackupCode
+	EmailTokens   map[int64]*storage.EmailToken
+	Organizations []storage.Organization
+	Memberships   []storage.Membership
+	Invitations   []storage.Invitation
+	Projects      []storage.Project
+	Activities    []storage.Activity
 
 	// What projects have, and what is counted.
-	Flags       []management.FeatureFlag
-	Cohorts     []management.Cohort
-	EarlyAccess []management.EarlyAccessFeature
+	Flags       []storage.Flag
+	Cohorts     []storage.Cohort
+	EarlyAccess []storage.EarlyAccessFeature
 	Surveys     []survey.Survey
 	ActiveUsers int
 	Members     map[uuid.UUID]int
@@ -212,9 +212,9 @@ type world struct {
 }
 
 // overview returns the world of users, as a store shows it.
-func overview(ctx context.Context, s management.Store, users ...int64) (w world, err error) {
+func overview(ctx context.Context, s storage.Store, users ...int64) (w world, err error) {
 	note := func(e error) {
-		if !errors.Is(e, management.ErrNotFound) {
+		if !errors.Is(e, storage.ErrNotFound) {
 			err = errors.Join(err, e)
 		}
 	}
@@ -231,11 +231,11 @@ func overview(ctx context.Context, s management.Store, users ...int64) (w world,
 	note(e)
 	w.Projects, e = s.Projects(ctx)
 	note(e)
-	w.Activities, _, e = s.Activities(ctx, management.ActivityFilter{}, 1000, 0)
+	w.Activities, _, e = s.Activities(ctx, storage.ActivityFilter{}, 1000, 0)
 	note(e)
-	w.Keys = make(map[int64][]management.PersonalKey)
-	w.TOTPs, w.PendingTOTPs = make(map[int64]*management.TOTP), make(map[int64]*management.PendingTOTP)
-	w.BackupCodes, w.EmailTokens = make(map[int64][]management.BackupCode), make(map[int64]*management.EmailToken)
+	w.Keys = make(map[int64][]storage.PersonalKey)
+	w.TOTPs, w.PendingTOTPs = make(map[int64]*storage.TOTP), make(map[int64]*storage.PendingTOTP)
+	w.BackupCodes, w.EmailTokens = make(map[int64][]storage.BackupCode), make(map[int64]*storage.EmailToken)
 	for _, id := range users {
 		w.Keys[id], e = s.Keys(ctx, id)
 		note(e)
@@ -248,7 +248,7 @@ func overview(ctx context.Context, s management.Store, users ...int64) (w world,
 		w.EmailTokens[id], e = s.EmailToken(ctx, id)
 		note(e)
 	}
-	_, w.ActiveUsers, e = s.Users(ctx, management.UserFilter{}, 1, 0)
+	_, w.ActiveUsers, e = s.Users(ctx, storage.UserFilter{}, 1, 0)
 	note(e)
 	var ids []uuid.UUID
 	for _, o := range w.Organizations {
@@ -270,12 +270,12 @@ func overview(ctx context.Context, s management.Store, users ...int64) (w world,
 }
 
 // look adds what a project has.
-func (w *world) look(ctx context.Context, s management.Store, project int64) error {
+func (w *world) look(ctx context.Context, s storage.Store, project int64) error {
 	flags, err1 := s.Flags(ctx, project)
 	cohorts, err2 := s.Cohorts(ctx, project)
 	earlyAccess, err3 := s.EarlyAccessFeatures(ctx, project)
 	surveys, err4 := s.(survey.Store).Surveys(ctx, project)
-	_, total, err5 := s.FindFlags(ctx, project, management.FlagFilter{}, 1, 0)
+	_, total, err5 := s.FindFlags(ctx, project, storage.FlagFilter{}, 1, 0)
 	w.Flags, w.Cohorts = append(w.Flags, flags...), append(w.Cohorts, cohorts...)
 	w.EarlyAccess, w.Surveys = append(w.EarlyAccess, earlyAccess...), append(w.Surveys, surveys...)
 	w.FlagTotals[project] = total
@@ -284,9 +284,9 @@ func (w *world) look(ctx context.Context, s management.Store, project int64) err
 
 // forget removes what a project has.
 func (w *world) forget(project int64) {
-	w.Flags = keep(w.Flags, func(f management.FeatureFlag) bool { return f.Project != project })
-	w.Cohorts = keep(w.Cohorts, func(c management.Cohort) bool { return c.Project != project })
-	w.EarlyAccess = keep(w.EarlyAccess, func(f management.EarlyAccessFeature) bool { return f.Project != project })
+	w.Flags = keep(w.Flags, func(f storage.Flag) bool { return f.Project != project })
+	w.Cohorts = keep(w.Cohorts, func(c storage.Cohort) bool { return c.Project != project })
+	w.EarlyAccess = keep(w.EarlyAccess, func(f storage.EarlyAccessFeature) bool { return f.Project != project })
 	w.Surveys = keep(w.Surveys, func(v survey.Survey) bool { return v.Project != project })
 	delete(w.FlagTotals, project)
 }

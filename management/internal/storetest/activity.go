@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testActivity(t *testing.T, s *suite) {
@@ -17,29 +17,29 @@ func testActivity(t *testing.T, s *suite) {
 	o := s.organization(t, "acme")
 	p := s.project(t, o)
 	ann := s.user(t, "ann")
-	wantPage(t, "Activities before there are any", []management.Activity(nil), 0)(s.Activities(ctx, management.ActivityFilter{}, 10, 0))
-	full := management.Activity{
+	wantPage(t, "Activities before there are any", []storage.Activity(nil), 0)(s.Activities(ctx, storage.ActivityFilter{}, 10, 0))
+	full := storage.Activity{
 		ID: uuid.New(), Project: &p.ID, Organization: &o.ID, User: &ann.ID, System: true, Impersonated: true, Activity: strings.Repeat("é", 79),
 		Scope: "FeatureFlag", ItemID: "7", Detail: json.RawMessage(`{"name":"\u0000","changes":[{"after":1.50}]}`), Created: s.now,
 	}
 	wantAllSet(t, full)
 	at := func(n int) time.Time { return s.now.Add(time.Duration(n) * time.Microsecond) }
-	bare := management.Activity{ID: uuid.New(), Created: at(-2)} // of no project and no organization
-	system := management.Activity{ID: uuid.New(), Organization: &o.ID, System: true, Activity: "created", Scope: "User", ItemID: "7", Created: at(1)}
-	staff := management.Activity{
+	bare := storage.Activity{ID: uuid.New(), Created: at(-2)} // of no project and no organization
+	system := storage.Activity{ID: uuid.New(), Organization: &o.ID, System: true, Activity: "created", Scope: "User", ItemID: "7", Created: at(1)}
+	staff := storage.Activity{
 		ID: uuid.New(), Project: &p.ID, User: &ann.ID, Impersonated: true, Activity: "updated", Scope: "User", ItemID: "8",
 		Detail: json.RawMessage(`{"name":"Ann_1","changes":[{"field":"title","before":"a \"b\" \u003c%","after":null}]}`), Created: at(-1),
 	}
 	// The log outlives what it is about.
-	lost := management.Activity{ID: uuid.New(), Organization: new(uuid.New()), Project: new(int64(99)), Activity: "deleted", Scope: "Project", ItemID: "99", Created: at(2)}
-	all := []management.Activity{lost, system, full, staff, bare} // newest first
+	lost := storage.Activity{ID: uuid.New(), Organization: new(uuid.New()), Project: new(int64(99)), Activity: "deleted", Scope: "Project", ItemID: "99", Created: at(2)}
+	all := []storage.Activity{lost, system, full, staff, bare} // newest first
 	for _, i := range []int{2, 0, 4, 1, 3} {
 		must(t, s.AddActivity(ctx, &all[i]))
 	}
-	wantError(t, "AddActivity again", management.ErrConflict, s.AddActivity(ctx, &full))
-	wantError(t, "AddActivity of a user who does not exist", management.ErrNotFound,
-		s.AddActivity(ctx, &management.Activity{ID: uuid.New(), User: new(int64(99)), Created: s.now}))
-	type filter = management.ActivityFilter
+	wantError(t, "AddActivity again", storage.ErrConflict, s.AddActivity(ctx, &full))
+	wantError(t, "AddActivity of a user who does not exist", storage.ErrNotFound,
+		s.AddActivity(ctx, &storage.Activity{ID: uuid.New(), User: new(int64(99)), Created: s.now}))
+	type filter = storage.ActivityFilter
 	for _, tt := range []struct {
 		name          string
 		filter        filter
@@ -86,7 +86,7 @@ func testActivity(t *testing.T, s *suite) {
 		{"a text that cannot be stored", filter{Text: "\x00"}, 10, 0, "", 0},
 		{"filters that exclude each other", filter{Project: &p.ID, Organization: &o.ID, Scope: "User"}, 10, 0, "", 0},
 	} {
-		var list []management.Activity
+		var list []storage.Activity
 		for _, name := range tt.want {
 			list = append(list, all[strings.IndexRune("lyfsb", name)])
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testAllPersons(t *testing.T, s *suite) {
@@ -28,7 +28,7 @@ func testAllPersons(t *testing.T, s *suite) {
 	s.write(t, other)
 
 	var seen []string
-	var last management.Person
+	var last storage.Person
 	for p, err := range s.AllPersons(ctx, 1) {
 		must(t, err)
 		if len(p.DistinctIDs) != 1 || slices.Compare(last.ID[:], p.ID[:]) >= 0 {
@@ -56,7 +56,7 @@ func testAllPersons(t *testing.T, s *suite) {
 			break
 		}
 	}
-	_, total, err := s.Persons(ctx, 1, management.PersonFilter{}, 1, 0)
+	_, total, err := s.Persons(ctx, 1, storage.PersonFilter{}, 1, 0)
 	must(t, err)
 	if total != many-3 {
 		t.Errorf("%d persons are left, want %d", total, many-3)
@@ -79,13 +79,13 @@ func testCohortCounts(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
 	p := s.project(t, o)
-	var made []*management.Cohort
+	var made []*storage.Cohort
 	for i, calculated := range []*time.Time{nil, new(s.now), new(s.now.Add(time.Hour))} {
-		c := &management.Cohort{Project: p.ID, Name: fmt.Sprint(i), Calculated: calculated, Deleted: false, Created: s.now}
+		c := &storage.Cohort{Project: p.ID, Name: fmt.Sprint(i), Calculated: calculated, Deleted: false, Created: s.now}
 		must(t, s.CreateCohort(ctx, c))
 		made = append(made, c)
 	}
-	gone := &management.Cohort{Project: p.ID, Name: "gone", Deleted: true, Created: s.now}
+	gone := &storage.Cohort{Project: p.ID, Name: "gone", Deleted: true, Created: s.now}
 	must(t, s.CreateCohort(ctx, gone))
 	due := func(since time.Time) []int64 {
 		t.Helper()
@@ -119,5 +119,5 @@ func testCohortCounts(t *testing.T, s *suite) {
 	if diff := cmp.Diff(&want, got, same); diff != "" {
 		t.Errorf("Cohort (-want +got)\n%s", diff)
 	}
-	wantError(t, "SetCohortCount of another project", management.ErrNotFound, s.SetCohortCount(ctx, p.ID+1, made[0].ID, new(1), s.now))
+	wantError(t, "SetCohortCount of another project", storage.ErrNotFound, s.SetCohortCount(ctx, p.ID+1, made[0].ID, new(1), s.now))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -22,9 +22,9 @@ import (
 // project and a user each, who has everything.
 type town struct {
 	s           *suite
-	here, there *management.Organization
-	p, q        *management.Project
-	ann, bob    *management.User
+	here, there *storage.Organization
+	p, q        *storage.Project
+	ann, bob    *storage.User
 	before      world
 	inside      uuid.UUID // ID of what is new
 }
@@ -40,7 +40,7 @@ func newTown(t *testing.T, s *suite) *town {
 	return c
 }
 
-func (c *town) overview(t *testing.T, store management.Store) world {
+func (c *town) overview(t *testing.T, store storage.Store) world {
 	t.Helper()
 	w, err := overview(t.Context(), store, c.ann.ID, c.bob.ID)
 	must(t, err)
@@ -48,7 +48,7 @@ func (c *town) overview(t *testing.T, store management.Store) world {
 }
 
 // overturn changes, adds and deletes something of every kind.
-func (c *town) overturn(ctx context.Context, store management.Store) error {
+func (c *town) overturn(ctx context.Context, store storage.Store) error {
 	surveys := store.(survey.Store)
 	var all error
 	do := func(err error) { all = errors.Join(all, err) }
@@ -60,39 +60,39 @@ func (c *town) overturn(ctx context.Context, store management.Store) error {
 	do(store.UpdateOrganization(ctx, &here))
 	p.Name = "P"
 	do(store.UpdateProject(ctx, &p))
-	do(store.UpdateMembership(ctx, &management.Membership{
-		ID: c.before.Memberships[0].ID, Organization: c.here.ID, User: c.ann.ID, Level: management.LevelOwner, Joined: now, Updated: now,
+	do(store.UpdateMembership(ctx, &storage.Membership{
+		ID: c.before.Memberships[0].ID, Organization: c.here.ID, User: c.ann.ID, Level: storage.LevelOwner, Joined: now, Updated: now,
 	}))
-	do(store.CreateMembership(ctx, &management.Membership{ID: c.inside, Organization: c.there.ID, User: c.ann.ID, Level: 1, Joined: now, Updated: now}))
-	do(store.CreateInvitation(ctx, &management.Invitation{
+	do(store.CreateMembership(ctx, &storage.Membership{ID: c.inside, Organization: c.there.ID, User: c.ann.ID, Level: 1, Joined: now, Updated: now}))
+	do(store.CreateInvitation(ctx, &storage.Invitation{
 		ID: c.inside, Organization: c.there.ID, Email: "inside@example.com", Hash: []byte("inside"), CreatedBy: c.ann.ID, Created: now, Expires: now,
 	}))
-	do(store.CreateOrganization(ctx, &management.Organization{ID: c.inside, Slug: "inside", Created: now, Updated: now}))
-	do(store.CreateProject(ctx, &management.Project{UUID: c.inside, Organization: c.inside, APIKey: "phc_inside", Created: now, Updated: now}))
-	do(store.CreateUser(ctx, &management.User{UUID: c.inside, DistinctID: "inside", Email: "inside@example.com", Joined: now}))
-	do(store.UpdateKey(ctx, &management.PersonalKey{ID: c.ann.Email, User: c.ann.ID, Hash: "another", Created: now}))
+	do(store.CreateOrganization(ctx, &storage.Organization{ID: c.inside, Slug: "inside", Created: now, Updated: now}))
+	do(store.CreateProject(ctx, &storage.Project{UUID: c.inside, Organization: c.inside, APIKey: "phc_inside", Created: now, Updated: now}))
+	do(store.CreateUser(ctx, &storage.User{UUID: c.inside, DistinctID: "inside", Email: "inside@example.com", Joined: now}))
+	do(store.UpdateKey(ctx, &storage.PersonalKey{ID: c.ann.Email, User: c.ann.ID, Hash: "another", Created: now}))
 	do(store.TouchKey(ctx, c.ann.Email, now))
-	do(store.CreateKey(ctx, &management.PersonalKey{ID: "inside", User: c.ann.ID, Hash: "inside", Created: c.s.now}))
-	do(store.SetTOTP(ctx, &management.TOTP{User: c.ann.ID, Secret: []byte("inside"), Created: now}))
+	do(store.CreateKey(ctx, &storage.PersonalKey{ID: "inside", User: c.ann.ID, Hash: "inside", Created: c.s.now}))
+	do(store.SetTOTP(ctx, &storage.TOTP{User: c.ann.ID, Secret: []byte("inside"), Created: now}))
 	do(store.DeletePendingTOTP(ctx, c.ann.ID))
-	do(store.SetEmailToken(ctx, &management.EmailToken{User: c.ann.ID, Hash: []byte("inside"), Target: "x", Created: now, Expires: now}))
+	do(store.SetEmailToken(ctx, &storage.EmailToken{User: c.ann.ID, Hash: []byte("inside"), Target: "x", Created: now, Expires: now}))
 	if used, err := store.UseBackupCode(ctx, c.ann.ID, []byte("1")); !used {
 		do(fmt.Errorf("no backup code: %w", err))
 	}
-	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
-	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
-	do(store.AddActivity(ctx, &management.Activity{ID: c.inside, User: &c.bob.ID, Activity: "updated", Created: now}))
+	do(store.SetScene(ctx, storage.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
+	do(store.SetScene(ctx, storage.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
+	do(store.AddActivity(ctx, &storage.Activity{ID: c.inside, User: &c.bob.ID, Activity: "updated", Created: now}))
 	flag, cohort, asked, feature := c.before.Flags[0], c.before.Cohorts[0], c.before.Surveys[0], c.before.EarlyAccess[0]
 	flag.Archived, cohort.Static, asked.Archived, feature.Stage = true, true, true, "beta"
 	do(store.UpdateFlag(ctx, &flag))
 	do(store.UpdateCohort(ctx, &cohort))
 	do(surveys.UpdateSurvey(ctx, &asked))
 	do(store.UpdateEarlyAccessFeature(ctx, &feature))
-	fresh := management.FeatureFlag{Project: c.p.ID, Key: "inside", Created: now, Updated: now}
+	fresh := storage.Flag{Project: c.p.ID, Key: "inside", Created: now, Updated: now}
 	do(store.CreateFlag(ctx, &fresh))
-	do(store.CreateCohort(ctx, &management.Cohort{Project: c.p.ID, Created: now}))
+	do(store.CreateCohort(ctx, &storage.Cohort{Project: c.p.ID, Created: now}))
 	do(surveys.CreateSurvey(ctx, &survey.Survey{ID: c.inside, Project: c.p.ID, LinkedFlag: &fresh.ID, Created: now, Updated: now}))
-	do(store.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: c.inside, Project: c.p.ID, Flag: fresh.ID, Created: now}))
+	do(store.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: c.inside, Project: c.p.ID, Flag: fresh.ID, Created: now}))
 	do(surveys.DeleteSurvey(ctx, c.q.ID, c.before.Surveys[1].ID))
 	do(store.DeleteFlag(ctx, c.q.ID, c.before.Flags[1].ID))
 	do(store.DeleteUser(ctx, c.bob.ID))
@@ -104,7 +104,7 @@ func testAtomic(t *testing.T, s *suite) {
 	c := newTown(t, s)
 	other := s.another(t)
 	var inside world
-	err := s.Atomic(ctx, func(store management.Store) error {
+	err := s.Atomic(ctx, func(store storage.Store) error {
 		if err := c.overturn(ctx, store); err != nil {
 			return err
 		}
@@ -122,19 +122,19 @@ func testAtomic(t *testing.T, s *suite) {
 	}
 
 	// A transaction within one is the same.
-	create := func(store management.Store, slug string) error {
-		return store.CreateOrganization(ctx, &management.Organization{ID: uuid.New(), Slug: slug, Created: s.now, Updated: s.now})
+	create := func(store storage.Store, slug string) error {
+		return store.CreateOrganization(ctx, &storage.Organization{ID: uuid.New(), Slug: slug, Created: s.now, Updated: s.now})
 	}
-	err = s.Atomic(ctx, func(store management.Store) error {
+	err = s.Atomic(ctx, func(store storage.Store) error {
 		if err := create(store, "outer"); err != nil {
 			return err
 		}
-		err := store.Atomic(ctx, func(inner management.Store) error {
+		err := store.Atomic(ctx, func(inner storage.Store) error {
 			if err := create(inner, "inner"); err != nil {
 				return err
 			}
-			wantError(t, "CreateOrganization of the outer transaction", management.ErrConflict, create(inner, "outer"))
-			return inner.Atomic(ctx, func(innermost management.Store) error { return create(innermost, "innermost") })
+			wantError(t, "CreateOrganization of the outer transaction", storage.ErrConflict, create(inner, "outer"))
+			return inner.Atomic(ctx, func(innermost storage.Store) error { return create(innermost, "innermost") })
 		})
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func testAtomic(t *testing.T, s *suite) {
 	})
 	must(t, err)
 	for _, slug := range []string{"outer", "inner", "innermost", "last"} {
-		wantError(t, "CreateOrganization of "+slug, management.ErrConflict, create(s, slug))
+		wantError(t, "CreateOrganization of "+slug, storage.ErrConflict, create(s, slug))
 	}
 }
 
@@ -163,23 +163,23 @@ func testAtomicFails(t *testing.T, s *suite) {
 		run  func() error
 	}{
 		{"an error", func() error {
-			return s.Atomic(ctx, func(store management.Store) error {
+			return s.Atomic(ctx, func(store storage.Store) error {
 				return errors.Join(c.overturn(ctx, store), errStop)
 			})
 		}},
 		{"an error of the store", func() error {
-			err := s.Atomic(ctx, func(store management.Store) error {
+			err := s.Atomic(ctx, func(store storage.Store) error {
 				if err := c.overturn(ctx, store); err != nil {
 					return err
 				}
 				return store.DeleteUser(ctx, c.bob.ID)
 			})
-			wantError(t, "Atomic", management.ErrNotFound, err)
+			wantError(t, "Atomic", storage.ErrNotFound, err)
 			return errStop
 		}},
 		{"a panic", func() error {
 			reason := catch(func() {
-				err := s.Atomic(ctx, func(store management.Store) error {
+				err := s.Atomic(ctx, func(store storage.Store) error {
 					if err := c.overturn(ctx, store); err != nil {
 						return err
 					}
@@ -191,23 +191,23 @@ func testAtomicFails(t *testing.T, s *suite) {
 			return err
 		}},
 		{"an error after a transaction within", func() error {
-			return s.Atomic(ctx, func(store management.Store) error {
-				err := store.Atomic(ctx, func(inner management.Store) error { return c.overturn(ctx, inner) })
+			return s.Atomic(ctx, func(store storage.Store) error {
+				err := store.Atomic(ctx, func(inner storage.Store) error { return c.overturn(ctx, inner) })
 				return errors.Join(err, errStop)
 			})
 		}},
 		{"an error of a transaction within", func() error {
-			return s.Atomic(ctx, func(store management.Store) error {
+			return s.Atomic(ctx, func(store storage.Store) error {
 				if err := c.overturn(ctx, store); err != nil {
 					return err
 				}
-				return store.Atomic(ctx, func(management.Store) error { return errStop })
+				return store.Atomic(ctx, func(storage.Store) error { return errStop })
 			})
 		}},
 		{"a panic of a transaction within", func() error {
 			reason := catch(func() {
-				_ = s.Atomic(ctx, func(store management.Store) error {
-					return store.Atomic(ctx, func(inner management.Store) error {
+				_ = s.Atomic(ctx, func(store storage.Store) error {
+					return store.Atomic(ctx, func(inner storage.Store) error {
 						if err := c.overturn(ctx, inner); err != nil {
 							return err
 						}
@@ -223,11 +223,11 @@ func testAtomicFails(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "what was there before "+tt.name, c.before)(c.overview(t, store), nil)
 		}
-		wantErr(t, "a user of "+tt.name, management.ErrNotFound)(s.UserByEmail(ctx, "inside@example.com"))
-		wantErr(t, "a project of "+tt.name, management.ErrNotFound)(s.ProjectByKey(ctx, "phc_inside"))
+		wantErr(t, "a user of "+tt.name, storage.ErrNotFound)(s.UserByEmail(ctx, "inside@example.com"))
+		wantErr(t, "a project of "+tt.name, storage.ErrNotFound)(s.ProjectByKey(ctx, "phc_inside"))
 	}
 	// It would have worked, and does after all that.
-	must(t, s.Atomic(ctx, func(store management.Store) error { return c.overturn(ctx, store) }))
+	must(t, s.Atomic(ctx, func(store storage.Store) error { return c.overturn(ctx, store) }))
 	if w := c.overview(t, s.another(t)); cmp.Equal(w, c.before, same) {
 		t.Error("a transaction has no effect")
 	}
@@ -238,7 +238,7 @@ func testAtomicFails(t *testing.T, s *suite) {
 func testAtomicGoesOn(t *testing.T, s *suite) {
 	ctx := t.Context()
 	c := newTown(t, s)
-	err := s.Atomic(ctx, func(store management.Store) error {
+	err := s.Atomic(ctx, func(store storage.Store) error {
 		taken := s.newUser("x")
 		taken.Email = c.ann.Email
 		renamed, moved, key := *c.bob, *c.q, c.before.Keys[c.ann.ID][0]
@@ -252,22 +252,22 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 			err  error
 			want error
 		}{
-			{"CreateUser", store.CreateUser(ctx, &taken), management.ErrConflict},
-			{"UpdateUser", store.UpdateUser(ctx, &renamed), management.ErrConflict},
-			{"UpdateProject", store.UpdateProject(ctx, &moved), management.ErrConflict},
-			{"UpdateKey", store.UpdateKey(ctx, &key), management.ErrConflict},
-			{"CreateOrganization", store.CreateOrganization(ctx, c.here), management.ErrConflict},
-			{"CreateMembership", store.CreateMembership(ctx, &c.before.Memberships[0]), management.ErrConflict},
-			{"SetTOTP", store.SetTOTP(ctx, &management.TOTP{User: 99, Secret: binary, Created: s.now}), management.ErrNotFound},
-			{"SetBackupCodes", store.SetBackupCodes(ctx, 99, []management.BackupCode{{User: 99, Hash: binary, Created: s.now}}), management.ErrNotFound},
-			{"CreateProject", store.CreateProject(ctx, management.NewProject(&management.Organization{ID: uuid.New()}, "x")), management.ErrNotFound},
-			{"DeleteUser", store.DeleteUser(ctx, 99), management.ErrNotFound},
-			{"CreateFlag", store.CreateFlag(ctx, &flag), management.ErrConflict},
-			{"UpdateFlag", store.UpdateFlag(ctx, &flag), management.ErrNotFound},
-			{"UpdateEarlyAccessFeature", store.UpdateEarlyAccessFeature(ctx, &feature), management.ErrNotFound},
-			{"CreateSurvey", store.(survey.Store).CreateSurvey(ctx, &c.before.Surveys[0]), management.ErrConflict},
-			{"DeleteSurvey", store.(survey.Store).DeleteSurvey(ctx, c.p.ID, uuid.New()), management.ErrNotFound},
-			{"CreateCohort", store.CreateCohort(ctx, &management.Cohort{Project: 99, Created: s.now}), management.ErrNotFound},
+			{"CreateUser", store.CreateUser(ctx, &taken), storage.ErrConflict},
+			{"UpdateUser", store.UpdateUser(ctx, &renamed), storage.ErrConflict},
+			{"UpdateProject", store.UpdateProject(ctx, &moved), storage.ErrConflict},
+			{"UpdateKey", store.UpdateKey(ctx, &key), storage.ErrConflict},
+			{"CreateOrganization", store.CreateOrganization(ctx, c.here), storage.ErrConflict},
+			{"CreateMembership", store.CreateMembership(ctx, &c.before.Memberships[0]), storage.ErrConflict},
+			{"SetTOTP", store.SetTOTP(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}), storage.ErrNotFound},
+			{"SetBackupCodes", store.SetBackupCodes(ctx, 99, []storage.BackupCode{{User: 99, Hash: binary, Created: s.now}}), storage.ErrNotFound},
+			{"CreateProject", store.CreateProject(ctx, storage.NewProject(&storage.Organization{ID: uuid.New()}, "x")), storage.ErrNotFound},
+			{"DeleteUser", store.DeleteUser(ctx, 99), storage.ErrNotFound},
+			{"CreateFlag", store.CreateFlag(ctx, &flag), storage.ErrConflict},
+			{"UpdateFlag", store.UpdateFlag(ctx, &flag), storage.ErrNotFound},
+			{"UpdateEarlyAccessFeature", store.UpdateEarlyAccessFeature(ctx, &feature), storage.ErrNotFound},
+			{"CreateSurvey", store.(survey.Store).CreateSurvey(ctx, &c.before.Surveys[0]), storage.ErrConflict},
+			{"DeleteSurvey", store.(survey.Store).DeleteSurvey(ctx, c.p.ID, uuid.New()), storage.ErrNotFound},
+			{"CreateCohort", store.CreateCohort(ctx, &storage.Cohort{Project: 99, Created: s.now}), storage.ErrNotFound},
 		} {
 			if !errors.Is(tt.err, tt.want) {
 				return fmt.Errorf("%s: error %w, want %w", tt.call, tt.err, tt.want)
@@ -283,7 +283,7 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 func testConcurrentAtomic(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	must(t, s.SetPendingTOTP(ctx, &management.PendingTOTP{User: ann.ID, Secret: binary, Expires: s.now}))
+	must(t, s.SetPendingTOTP(ctx, &storage.PendingTOTP{User: ann.ID, Secret: binary, Expires: s.now}))
 	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const writers, times = 8, 10
 	done := make(chan struct{})
@@ -307,7 +307,7 @@ func testConcurrentAtomic(t *testing.T, s *suite) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range times {
-				err := stores[w%2].Atomic(ctx, func(store management.Store) error {
+				err := stores[w%2].Atomic(ctx, func(store storage.Store) error {
 					p, err := store.PendingTOTP(ctx, ann.ID)
 					if err != nil {
 						return err
@@ -347,13 +347,13 @@ func testRaces(t *testing.T, s *suite) {
 	ann := s.user(t, "ann")
 	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const runners, rounds = 8, 5
-	users := make([]management.User, runners)
+	users := make([]storage.User, runners)
 	for i := range users {
 		users[i] = *s.user(t, fmt.Sprint("runner ", i))
 	}
 	// free turns ErrConflict into defeat.
 	free := func(err error) (bool, error) {
-		if errors.Is(err, management.ErrConflict) {
+		if errors.Is(err, storage.ErrConflict) {
 			return false, nil
 		}
 		return err == nil, err
@@ -361,20 +361,20 @@ func testRaces(t *testing.T, s *suite) {
 	for _, race := range []struct {
 		name    string
 		prepare func(round string) error
-		run     func(store management.Store, round string, i int) (won bool, err error)
+		run     func(store storage.Store, round string, i int) (won bool, err error)
 	}{
-		{"a new user's address", nil, func(store management.Store, round string, _ int) (bool, error) {
+		{"a new user's address", nil, func(store storage.Store, round string, _ int) (bool, error) {
 			u := s.newUser("one")
 			u.Email, u.DistinctID = round+"@new.example", uuid.NewString()
 			return free(store.CreateUser(ctx, &u))
 		}},
-		{"another address", nil, func(store management.Store, round string, i int) (bool, error) {
+		{"another address", nil, func(store storage.Store, round string, i int) (bool, error) {
 			u := users[i]
 			u.Email = round + "@another.example"
 			return free(store.UpdateUser(ctx, &u))
 		}},
-		{"another address, in transactions", nil, func(store management.Store, round string, i int) (bool, error) {
-			return free(store.Atomic(ctx, func(store management.Store) error {
+		{"another address, in transactions", nil, func(store storage.Store, round string, i int) (bool, error) {
+			return free(store.Atomic(ctx, func(store storage.Store) error {
 				u, err := store.User(ctx, users[i].ID)
 				if err != nil {
 					return err
@@ -383,42 +383,42 @@ func testRaces(t *testing.T, s *suite) {
 				return store.UpdateUser(ctx, u)
 			}))
 		}},
-		{"a slug", nil, func(store management.Store, round string, _ int) (bool, error) {
-			return free(store.CreateOrganization(ctx, &management.Organization{ID: uuid.New(), Slug: round, Created: s.now, Updated: s.now}))
+		{"a slug", nil, func(store storage.Store, round string, _ int) (bool, error) {
+			return free(store.CreateOrganization(ctx, &storage.Organization{ID: uuid.New(), Slug: round, Created: s.now, Updated: s.now}))
 		}},
 		{"a membership", func(string) error {
-			if err := s.DeleteMembership(ctx, o.ID, ann.ID); !errors.Is(err, management.ErrNotFound) {
+			if err := s.DeleteMembership(ctx, o.ID, ann.ID); !errors.Is(err, storage.ErrNotFound) {
 				return err
 			}
 			return nil
-		}, func(store management.Store, _ string, _ int) (bool, error) {
-			return free(store.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: ann.ID, Level: 1, Joined: s.now, Updated: s.now}))
+		}, func(store storage.Store, _ string, _ int) (bool, error) {
+			return free(store.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: ann.ID, Level: 1, Joined: s.now, Updated: s.now}))
 		}},
 		{"an invitation", func(round string) error {
-			return s.CreateInvitation(ctx, &management.Invitation{
+			return s.CreateInvitation(ctx, &storage.Invitation{
 				ID: uuid.NewSHA1(o.ID, []byte(round)), Organization: o.ID, Email: round, Hash: []byte(round), CreatedBy: ann.ID, Created: s.now, Expires: s.now,
 			})
-		}, func(store management.Store, round string, _ int) (bool, error) {
+		}, func(store storage.Store, round string, _ int) (bool, error) {
 			err := store.DeleteInvitation(ctx, o.ID, uuid.NewSHA1(o.ID, []byte(round)))
-			if errors.Is(err, management.ErrNotFound) {
+			if errors.Is(err, storage.ErrNotFound) {
 				return false, nil
 			}
 			return err == nil, err
 		}},
 		{"a backup code", func(round string) error {
-			return s.SetBackupCodes(ctx, ann.ID, []management.BackupCode{{User: ann.ID, Hash: []byte(round), Created: s.now}})
-		}, func(store management.Store, round string, _ int) (bool, error) {
+			return s.SetBackupCodes(ctx, ann.ID, []storage.BackupCode{{User: ann.ID, Hash: []byte(round), Created: s.now}})
+		}, func(store storage.Store, round string, _ int) (bool, error) {
 			return store.UseBackupCode(ctx, ann.ID, []byte(round))
 		}},
 		{"an e-mail token", func(round string) error {
-			return s.SetEmailToken(ctx, &management.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
-		}, func(store management.Store, _ string, _ int) (bool, error) {
+			return s.SetEmailToken(ctx, &storage.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
+		}, func(store storage.Store, _ string, _ int) (bool, error) {
 			return store.DeleteEmailToken(ctx, ann.ID)
 		}},
 		{"an e-mail token, in transactions", func(round string) error {
-			return s.SetEmailToken(ctx, &management.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
-		}, func(store management.Store, _ string, _ int) (won bool, err error) {
-			err = store.Atomic(ctx, func(store management.Store) (err error) {
+			return s.SetEmailToken(ctx, &storage.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
+		}, func(store storage.Store, _ string, _ int) (won bool, err error) {
+			err = store.Atomic(ctx, func(store storage.Store) (err error) {
 				won, err = store.DeleteEmailToken(ctx, ann.ID)
 				return err
 			})

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -25,12 +25,12 @@ func testVersions(t *testing.T, s *suite) {
 	ctx := t.Context()
 	want(t, "Versions before there is anything", map[int64]int64(nil))(s.Versions(ctx))
 	var (
-		o, other *management.Organization
-		p        *management.Project
-		u        *management.User
-		flag     *management.FeatureFlag
-		cohort   = &management.Cohort{Created: s.now}
-		feature  = &management.EarlyAccessFeature{ID: uuid.New(), Created: s.now}
+		o, other *storage.Organization
+		p        *storage.Project
+		u        *storage.User
+		flag     *storage.Flag
+		cohort   = &storage.Cohort{Created: s.now}
+		feature  = &storage.EarlyAccessFeature{ID: uuid.New(), Created: s.now}
 		asked    = &survey.Survey{ID: uuid.New(), Created: s.now, Updated: s.now}
 	)
 	const themselves, of, none = 0, 1, -1 // projects themselves, those of p, and nothing
@@ -89,11 +89,11 @@ func testVersions(t *testing.T, s *suite) {
 	grows(none, "a new group", func() error { s.write(t, e); return nil })
 	grows(none, "DeleteUser", func() error { return s.DeleteUser(ctx, u.ID) })
 	grows(none, "what fails", func() error {
-		wantError(t, "CreateFlag", management.ErrConflict, s.CreateFlag(ctx, &management.FeatureFlag{Project: p.ID, Key: "beta", Created: s.now, Updated: s.now}))
-		wantError(t, "UpdateSurvey", management.ErrNotFound, s.UpdateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: p.ID, Name: "x", Created: s.now, Updated: s.now}))
-		wantError(t, "DeleteFlag", management.ErrNotFound, s.DeleteFlag(ctx, p.ID, 99))
-		wantError(t, "DeleteProject", management.ErrNotFound, s.DeleteProject(ctx, 99))
-		wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
+		wantError(t, "CreateFlag", storage.ErrConflict, s.CreateFlag(ctx, &storage.Flag{Project: p.ID, Key: "beta", Created: s.now, Updated: s.now}))
+		wantError(t, "UpdateSurvey", storage.ErrNotFound, s.UpdateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: p.ID, Name: "x", Created: s.now, Updated: s.now}))
+		wantError(t, "DeleteFlag", storage.ErrNotFound, s.DeleteFlag(ctx, p.ID, 99))
+		wantError(t, "DeleteProject", storage.ErrNotFound, s.DeleteProject(ctx, 99))
+		wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 			must(t, store.UpdateFlag(ctx, flag))
 			must(t, store.UpdateProject(ctx, p))
 			return errStop
@@ -101,8 +101,8 @@ func testVersions(t *testing.T, s *suite) {
 		return nil
 	})
 	grows(of, "a transaction", func() error {
-		return s.Atomic(ctx, func(store management.Store) error {
-			wantError(t, "UpdateProject", management.ErrNotFound, store.UpdateProject(ctx, &management.Project{ID: 99, UUID: uuid.New(), Organization: o.ID, APIKey: "x", Created: s.now, Updated: s.now}))
+		return s.Atomic(ctx, func(store storage.Store) error {
+			wantError(t, "UpdateProject", storage.ErrNotFound, store.UpdateProject(ctx, &storage.Project{ID: 99, UUID: uuid.New(), Organization: o.ID, APIKey: "x", Created: s.now, Updated: s.now}))
 			return errors.Join(store.UpdateFlag(ctx, flag), store.UpdateFlag(ctx, flag))
 		})
 	})
@@ -158,12 +158,12 @@ func testWatch(t *testing.T, s *suite) {
 	}
 	see("to begin with")
 	for _, store := range []sqlstore.Storage{s.Storage, other} {
-		f := &management.FeatureFlag{Project: p.ID, Key: uuid.NewString(), Created: s.now, Updated: s.now}
+		f := &storage.Flag{Project: p.ID, Key: uuid.NewString(), Created: s.now, Updated: s.now}
 		must(t, store.CreateFlag(ctx, f))
 		see("a flag")
 		must(t, store.UpdateProject(ctx, p))
 		see("a project")
-		must(t, store.Atomic(ctx, func(store management.Store) error { return store.DeleteFlag(ctx, p.ID, f.ID) }))
+		must(t, store.Atomic(ctx, func(store storage.Store) error { return store.DeleteFlag(ctx, p.ID, f.ID) }))
 		see("a transaction")
 		e := s.event("$groupidentify", "u", `{"$group_type":"`+f.Key+`","$group_key":"acme"}`)
 		e.Project = p.ID
@@ -187,7 +187,7 @@ func testLead(t *testing.T, s *suite) {
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	stores := []sqlstore.Storage{s.Storage, s.another(t)}
-	lead := func(store management.Leader, name string, wanted bool) {
+	lead := func(store storage.Leader, name string, wanted bool) {
 		t.Helper()
 		ran := false
 		led, err := store.Lead(ctx, name, func(context.Context) error { ran = true; return nil })

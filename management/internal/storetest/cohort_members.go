@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testCohortPersons(t *testing.T, s *suite) {
@@ -32,7 +32,7 @@ func testCohortPersons(t *testing.T, s *suite) {
 		}
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "CountCohort", n)(store.CountCohort(ctx, 1, 7))
-			list, total, err := store.Persons(ctx, 1, management.PersonFilter{Cohort: 7}, 100, 0)
+			list, total, err := store.Persons(ctx, 1, storage.PersonFilter{Cohort: 7}, 100, 0)
 			if len(list) != n || total != n || err != nil {
 				t.Errorf("Persons of the cohort: %d, %d, %v; want %d", len(list), total, err, n)
 			}
@@ -87,7 +87,7 @@ func testCohortPersons(t *testing.T, s *suite) {
 	}
 	want(t, "AddCohortMembers", [2]int{len(names), len(names)})(both(s.AddCohortMembers(ctx, 1, 9, uuid.Nil, names)))
 	want(t, "AddCohortMembers of known and unknown ones", [2]int{4, 2})(both(s.AddCohortMembers(ctx, 1, 11, uuid.Nil, []string{"w", "x", names[0], "x", "y", names[0]})))
-	list, total, err := s.Persons(ctx, 1, management.PersonFilter{Cohort: 9}, 5000, 0)
+	list, total, err := s.Persons(ctx, 1, storage.PersonFilter{Cohort: 9}, 5000, 0)
 	must(t, err)
 	var ids []uuid.UUID
 	for _, p := range list {
@@ -99,8 +99,8 @@ func testCohortPersons(t *testing.T, s *suite) {
 	want(t, "AddCohortPersons", len(ids))(s.AddCohortPersons(ctx, 1, 10, ids))
 	want(t, "RemoveCohortPersons", len(ids)-1)(s.RemoveCohortPersons(ctx, 1, 10, ids[1:]))
 	want(t, "CountCohort", 1)(s.CountCohort(ctx, 1, 10))
-	wantPage(t, "Persons", list[:1], 1)(s.Persons(ctx, 1, management.PersonFilter{Cohort: 10}, 10, 0))
-	wantPage(t, "Persons by ID", list[:2], len(list))(s.Persons(ctx, 1, management.PersonFilter{IDs: ids}, 2, 0))
+	wantPage(t, "Persons", list[:1], 1)(s.Persons(ctx, 1, storage.PersonFilter{Cohort: 10}, 10, 0))
+	wantPage(t, "Persons by ID", list[:2], len(list))(s.Persons(ctx, 1, storage.PersonFilter{IDs: ids}, 2, 0))
 }
 
 // both makes one value of two numbers.

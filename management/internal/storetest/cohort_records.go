@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // criteriaOf reads the filters of a cohort, of which what cannot be understood is
@@ -21,14 +21,14 @@ func testCohortRecords(t *testing.T, s *suite) {
 	o := s.organization(t, "acme")
 	p, q := s.project(t, o), s.project(t, o)
 	ann := s.user(t, "ann")
-	full := management.Cohort{
+	full := storage.Cohort{
 		Project: p.ID, Name: "Zoë 💥", Description: "it's \"quoted\" \\ ; --", Criteria: criteriaOf(`{"properties":{"type":"OR","values":[{"key":"\u0000","type":"person","value":[1.50,12345678901234567890],"label":"x"}],"name":null}}`),
 		Static: true, Deleted: true, Count: new(1<<31 - 1), Calculated: new(s.now.Add(time.Hour)), CreatedBy: &ann.ID, Created: s.now.Add(-time.Hour),
 	}
 	wantAllSet(t, full, "ID")
-	bare, other := management.Cohort{Project: p.ID, Created: s.now}, management.Cohort{Project: q.ID, Created: s.now}
-	unreadable := management.Cohort{Project: p.ID, Criteria: criteriaOf(`{"properties":{"type":"OR","values":[1.50]}}`), Created: s.now}
-	all := []*management.Cohort{&full, &bare, &other, &unreadable}
+	bare, other := storage.Cohort{Project: p.ID, Created: s.now}, storage.Cohort{Project: q.ID, Created: s.now}
+	unreadable := storage.Cohort{Project: p.ID, Criteria: criteriaOf(`{"properties":{"type":"OR","values":[1.50]}}`), Created: s.now}
+	all := []*storage.Cohort{&full, &bare, &other, &unreadable}
 	for _, c := range all {
 		given := *c
 		must(t, s.CreateCohort(ctx, &given))
@@ -41,7 +41,7 @@ func testCohortRecords(t *testing.T, s *suite) {
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			lists := make(map[int64][]management.Cohort)
+			lists := make(map[int64][]storage.Cohort)
 			for _, c := range all {
 				want(t, "Cohort", c)(store.Cohort(ctx, c.Project, c.ID))
 				if !c.Deleted {
@@ -54,22 +54,22 @@ func testCohortRecords(t *testing.T, s *suite) {
 		}
 	}
 	check()
-	wantErr(t, "Cohort of another project", management.ErrNotFound)(s.Cohort(ctx, q.ID, full.ID))
-	wantErr(t, "Cohort that is unknown", management.ErrNotFound)(s.Cohort(ctx, p.ID, 99))
+	wantErr(t, "Cohort of another project", storage.ErrNotFound)(s.Cohort(ctx, q.ID, full.ID))
+	wantErr(t, "Cohort that is unknown", storage.ErrNotFound)(s.Cohort(ctx, p.ID, 99))
 	moved := other
 	moved.Project = p.ID
 	for call, err := range map[string]error{
-		"CreateCohort of no project":      s.CreateCohort(ctx, &management.Cohort{Project: 99, Created: s.now}),
-		"CreateCohort by nobody":          s.CreateCohort(ctx, &management.Cohort{Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
-		"UpdateCohort by nobody":          s.UpdateCohort(ctx, &management.Cohort{ID: bare.ID, Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"CreateCohort of no project":      s.CreateCohort(ctx, &storage.Cohort{Project: 99, Created: s.now}),
+		"CreateCohort by nobody":          s.CreateCohort(ctx, &storage.Cohort{Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"UpdateCohort by nobody":          s.UpdateCohort(ctx, &storage.Cohort{ID: bare.ID, Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
 		"UpdateCohort of another project": s.UpdateCohort(ctx, &moved),
-		"UpdateCohort of none":            s.UpdateCohort(ctx, &management.Cohort{ID: 99, Project: p.ID, Created: s.now}),
+		"UpdateCohort of none":            s.UpdateCohort(ctx, &storage.Cohort{ID: 99, Project: p.ID, Created: s.now}),
 	} {
-		wantError(t, call, management.ErrNotFound, err)
+		wantError(t, call, storage.ErrNotFound, err)
 	}
 	check()
 	before := full
-	full = management.Cohort{ID: full.ID, Project: p.ID, Created: s.now}
+	full = storage.Cohort{ID: full.ID, Project: p.ID, Created: s.now}
 	must(t, s.UpdateCohort(ctx, &full))
 	before.ID = bare.ID
 	bare = before

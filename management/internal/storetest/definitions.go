@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // define calls DefineEvents until the names have an event: on PostgreSQL, it has to wait for
@@ -20,9 +20,9 @@ func (s *suite) define(t *testing.T, store sqlstore.Storage, e capture.Event) {
 	for deadline := time.Now().Add(time.Minute); ; {
 		_, err := store.DefineEvents(t.Context())
 		must(t, err)
-		list, _, err := store.Definitions(t.Context(), e.Project, management.DefinesEvent, e.Name, 10, 0)
+		list, _, err := store.Definitions(t.Context(), e.Project, storage.DefinesEvent, e.Name, 10, 0)
 		must(t, err)
-		if slices.ContainsFunc(list, func(d management.Definition) bool { return d.Name == e.Name && !d.Last.Before(e.Time) }) {
+		if slices.ContainsFunc(list, func(d storage.Definition) bool { return d.Name == e.Name && !d.Last.Before(e.Time) }) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -45,7 +45,7 @@ func testDefinitions(t *testing.T, s *suite) {
 	other := s.event("elsewhere", "u", `{}`)
 	other.Project = 2
 	s.write(t, other)
-	list := func(store sqlstore.Storage, project int64, kind management.DefinitionKind, search string, limit, offset int) []string {
+	list := func(store sqlstore.Storage, project int64, kind storage.DefinitionKind, search string, limit, offset int) []string {
 		t.Helper()
 		found, total, err := store.Definitions(t.Context(), project, kind, search, limit, offset)
 		must(t, err)
@@ -61,27 +61,27 @@ func testDefinitions(t *testing.T, s *suite) {
 			t.Errorf("%s (-want +got)\n%s", what, diff)
 		}
 	}
-	check("before DefineEvents", []string{"0"}, list(s.Storage, 1, management.DefinesEvent, "", 10, 0))
+	check("before DefineEvents", []string{"0"}, list(s.Storage, 1, storage.DefinesEvent, "", 10, 0))
 	s.define(t, s.Storage, other)
 	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 		check("events", []string{"3", "$groupidentify  1m0s 1m0s", "Page view  9m0s 9m0s", "page  3m0s 5m0s"},
-			list(store, 1, management.DefinesEvent, "", 10, 0))
-		check("search", []string{"2", "page  3m0s 5m0s"}, list(store, 1, management.DefinesEvent, "PAGE", 10, 1))
-		check("a pattern is text", []string{"0"}, list(store, 1, management.DefinesEvent, "p%e", 10, 0))
+			list(store, 1, storage.DefinesEvent, "", 10, 0))
+		check("search", []string{"2", "page  3m0s 5m0s"}, list(store, 1, storage.DefinesEvent, "PAGE", 10, 1))
+		check("a pattern is text", []string{"0"}, list(store, 1, storage.DefinesEvent, "p%e", 10, 0))
 		check("properties", []string{
 			"10", "$group_key String 1m0s 1m0s", "$group_type String 1m0s 1m0s", "at DateTime 5m0s 5m0s", "day DateTime 5m0s 5m0s",
 			"list  5m0s 5m0s", "mixed String 3m0s 5m0s", "n Numeric 5m0s 9m0s", "odd Numeric 3m0s 5m0s", "on Boolean 5m0s 5m0s", "path String 5m0s 5m0s",
-		}, list(store, 1, management.DefinesEventProperty, "", 100, 0))
-		check("persons", []string{"2", "first DateTime 3m0s 3m0s", "plan String 3m0s 9m0s"}, list(store, 1, management.DefinesPerson, "", 10, 0))
-		check("groups", []string{"1", "seats Numeric 1m0s 1m0s"}, list(store, 1, management.DefinesGroup(0), "", 10, 0))
-		check("another project", []string{"1", "elsewhere  0s 0s"}, list(store, 2, management.DefinesEvent, "", 10, 0))
+		}, list(store, 1, storage.DefinesEventProperty, "", 100, 0))
+		check("persons", []string{"2", "first DateTime 3m0s 3m0s", "plan String 3m0s 9m0s"}, list(store, 1, storage.DefinesPerson, "", 10, 0))
+		check("groups", []string{"1", "seats Numeric 1m0s 1m0s"}, list(store, 1, storage.DefinesGroup(0), "", 10, 0))
+		check("another project", []string{"1", "elsewhere  0s 0s"}, list(store, 2, storage.DefinesEvent, "", 10, 0))
 	}
 
 	again := at(s.event("page", "u", `{"on":"perhaps"}`), 90)
 	s.write(t, again)
 	s.define(t, s.another(t), again)
-	check("another time", []string{"3", "page  3m0s 1h30m0s"}, list(s.Storage, 1, management.DefinesEvent, "", 1, 2))
-	check("another type", []string{"1", "on String 5m0s 1h30m0s"}, list(s.Storage, 1, management.DefinesEventProperty, "on", 1, 0))
+	check("another time", []string{"3", "page  3m0s 1h30m0s"}, list(s.Storage, 1, storage.DefinesEvent, "", 1, 2))
+	check("another type", []string{"1", "on String 5m0s 1h30m0s"}, list(s.Storage, 1, storage.DefinesEventProperty, "on", 1, 0))
 
 	// Names that programs compute do not fill a store, and what is known stays current.
 	var many []capture.Event
@@ -91,6 +91,6 @@ func testDefinitions(t *testing.T, s *suite) {
 	known := at(s.event("page", "u", `{}`), 100)
 	s.write(t, append(many, known)...)
 	s.define(t, s.Storage, known)
-	check("many names", []string{"10000"}, list(s.Storage, 1, management.DefinesEvent, "", 0, 0))
-	check("a known name", []string{"2", "page  3m0s 1h40m0s"}, list(s.Storage, 1, management.DefinesEvent, "page", 1, 1))
+	check("many names", []string{"10000"}, list(s.Storage, 1, storage.DefinesEvent, "", 0, 0))
+	check("a known name", []string{"2", "page  3m0s 1h40m0s"}, list(s.Storage, 1, storage.DefinesEvent, "page", 1, 1))
 }

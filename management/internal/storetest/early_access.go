@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testEarlyAccess(t *testing.T, s *suite) {
@@ -16,21 +16,21 @@ func testEarlyAccess(t *testing.T, s *suite) {
 	o := s.organization(t, "acme")
 	p, q := s.project(t, o), s.project(t, o)
 	one, two, three, free, strange := s.flag(t, p, "one"), s.flag(t, p, "two"), s.flag(t, p, "three"), s.flag(t, p, "free"), s.flag(t, q, "strange")
-	full := management.EarlyAccessFeature{
+	full := storage.EarlyAccessFeature{
 		ID: uuid.New(), Project: p.ID, Flag: one.ID, Name: "Zoë 💥", Description: "it's \"quoted\" \\ ; --", Stage: "beta",
 		DocumentationURL: "https://docs.example/?a=b&c", Payload: json.RawMessage(`{"n":1.50,"\u0000":"\u0000"}`), Created: s.now,
 	}
 	wantAllSet(t, full)
-	newest := management.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: two.ID, Created: s.now.Add(time.Microsecond)}
-	oldest := management.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: three.ID, Created: s.now.Add(-time.Microsecond)}
-	for _, f := range []*management.EarlyAccessFeature{&full, &newest, &oldest} {
+	newest := storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: two.ID, Created: s.now.Add(time.Microsecond)}
+	oldest := storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: three.ID, Created: s.now.Add(-time.Microsecond)}
+	for _, f := range []*storage.EarlyAccessFeature{&full, &newest, &oldest} {
 		must(t, s.CreateEarlyAccessFeature(ctx, f))
 	}
-	type list = []management.EarlyAccessFeature
+	type list = []storage.EarlyAccessFeature
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, f := range []*management.EarlyAccessFeature{&full, &newest, &oldest} {
+			for _, f := range []*storage.EarlyAccessFeature{&full, &newest, &oldest} {
 				want(t, "EarlyAccessFeature", f)(store.EarlyAccessFeature(ctx, p.ID, f.ID))
 			}
 			want(t, "EarlyAccessFeatures", list{newest, full, oldest})(store.EarlyAccessFeatures(ctx, p.ID))
@@ -38,20 +38,20 @@ func testEarlyAccess(t *testing.T, s *suite) {
 		}
 	}
 	check()
-	wantErr(t, "EarlyAccessFeature of another project", management.ErrNotFound)(s.EarlyAccessFeature(ctx, q.ID, full.ID))
-	wantErr(t, "EarlyAccessFeature that is unknown", management.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, uuid.New()))
+	wantErr(t, "EarlyAccessFeature of another project", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, q.ID, full.ID))
+	wantErr(t, "EarlyAccessFeature that is unknown", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, uuid.New()))
 	for _, tt := range []struct {
 		name string
-		set  func(*management.EarlyAccessFeature)
+		set  func(*storage.EarlyAccessFeature)
 		want error
 	}{
-		{"flag that has one", func(f *management.EarlyAccessFeature) { f.Flag = two.ID }, management.ErrConflict},
-		{"flag that is unknown", func(f *management.EarlyAccessFeature) { f.Flag = 99 }, management.ErrNotFound},
-		{"flag of another project", func(f *management.EarlyAccessFeature) { f.Flag = strange.ID }, management.ErrNotFound},
-		{"project that is unknown", func(f *management.EarlyAccessFeature) { f.Project = 99 }, management.ErrNotFound},
-		{"project that is another", func(f *management.EarlyAccessFeature) { f.Project, f.Flag = q.ID, free.ID }, management.ErrNotFound},
+		{"flag that has one", func(f *storage.EarlyAccessFeature) { f.Flag = two.ID }, storage.ErrConflict},
+		{"flag that is unknown", func(f *storage.EarlyAccessFeature) { f.Flag = 99 }, storage.ErrNotFound},
+		{"flag of another project", func(f *storage.EarlyAccessFeature) { f.Flag = strange.ID }, storage.ErrNotFound},
+		{"project that is unknown", func(f *storage.EarlyAccessFeature) { f.Project = 99 }, storage.ErrNotFound},
+		{"project that is another", func(f *storage.EarlyAccessFeature) { f.Project, f.Flag = q.ID, free.ID }, storage.ErrNotFound},
 	} {
-		fresh, changed := management.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: free.ID, Created: s.now}, full
+		fresh, changed := storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: free.ID, Created: s.now}, full
 		tt.set(&fresh)
 		wantError(t, "CreateEarlyAccessFeature of a "+tt.name, tt.want, s.CreateEarlyAccessFeature(ctx, &fresh))
 		changed.Name = "never"
@@ -63,16 +63,16 @@ func testEarlyAccess(t *testing.T, s *suite) {
 	moved := full
 	moved.Project, moved.Flag = q.ID, strange.ID
 	for call, tt := range map[string]struct{ err, want error }{
-		"CreateEarlyAccessFeature with an ID that is taken": {s.CreateEarlyAccessFeature(ctx, &again), management.ErrConflict},
-		"UpdateEarlyAccessFeature of another project":       {s.UpdateEarlyAccessFeature(ctx, &moved), management.ErrNotFound},
-		"DeleteEarlyAccessFeature of another project":       {s.DeleteEarlyAccessFeature(ctx, q.ID, full.ID), management.ErrNotFound},
-		"DeleteEarlyAccessFeature that is unknown":          {s.DeleteEarlyAccessFeature(ctx, p.ID, uuid.New()), management.ErrNotFound},
+		"CreateEarlyAccessFeature with an ID that is taken": {s.CreateEarlyAccessFeature(ctx, &again), storage.ErrConflict},
+		"UpdateEarlyAccessFeature of another project":       {s.UpdateEarlyAccessFeature(ctx, &moved), storage.ErrNotFound},
+		"DeleteEarlyAccessFeature of another project":       {s.DeleteEarlyAccessFeature(ctx, q.ID, full.ID), storage.ErrNotFound},
+		"DeleteEarlyAccessFeature that is unknown":          {s.DeleteEarlyAccessFeature(ctx, p.ID, uuid.New()), storage.ErrNotFound},
 	} {
 		wantError(t, call, tt.want, tt.err)
 	}
 	check()
 	before := full
-	full = management.EarlyAccessFeature{ID: full.ID, Project: p.ID, Flag: free.ID, Created: s.now}
+	full = storage.EarlyAccessFeature{ID: full.ID, Project: p.ID, Flag: free.ID, Created: s.now}
 	must(t, s.UpdateEarlyAccessFeature(ctx, &full))
 	before.ID, before.Created = oldest.ID, oldest.Created // and the flag that is free now
 	oldest = before
@@ -80,13 +80,13 @@ func testEarlyAccess(t *testing.T, s *suite) {
 	check()
 
 	must(t, s.DeleteEarlyAccessFeature(ctx, p.ID, newest.ID))
-	wantErr(t, "EarlyAccessFeature that is deleted", management.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, newest.ID))
+	wantErr(t, "EarlyAccessFeature that is deleted", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, newest.ID))
 	want(t, "the flag of what is deleted", two)(s.Flag(ctx, p.ID, two.ID))
 	must(t, s.DeleteFlag(ctx, p.ID, full.Flag))
-	wantErr(t, "EarlyAccessFeature whose flag is deleted", management.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, full.ID))
+	wantErr(t, "EarlyAccessFeature whose flag is deleted", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, full.ID))
 	want(t, "EarlyAccessFeatures", list{oldest})(s.EarlyAccessFeatures(ctx, p.ID))
 	newest.Flag = one.ID // which has one
-	wantError(t, "CreateEarlyAccessFeature", management.ErrConflict, s.CreateEarlyAccessFeature(ctx, &newest))
+	wantError(t, "CreateEarlyAccessFeature", storage.ErrConflict, s.CreateEarlyAccessFeature(ctx, &newest))
 	newest.Flag = two.ID
 	must(t, s.CreateEarlyAccessFeature(ctx, &newest))
 	want(t, "EarlyAccessFeatures", list{newest, oldest})(s.EarlyAccessFeatures(ctx, p.ID))

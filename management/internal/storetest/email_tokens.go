@@ -4,21 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testEmailTokens(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	full := management.EmailToken{
+	full := storage.EmailToken{
 		User: ann.ID, Hash: binary, CodeHash: append([]byte("code"), binary...), Target: "zoë@example.com", Attempts: 5,
 		Created: s.now, Expires: s.now.Add(time.Hour),
 	}
 	wantAllSet(t, full)
-	bare := management.EmailToken{User: bob.ID, Hash: []byte("b"), Created: s.now, Expires: s.now}
-	for _, token := range []*management.EmailToken{&full, &bare} {
-		wantErr(t, "EmailToken before there is one", management.ErrNotFound)(s.EmailToken(ctx, token.User))
+	bare := storage.EmailToken{User: bob.ID, Hash: []byte("b"), Created: s.now, Expires: s.now}
+	for _, token := range []*storage.EmailToken{&full, &bare} {
+		wantErr(t, "EmailToken before there is one", storage.ErrNotFound)(s.EmailToken(ctx, token.User))
 		must(t, s.SetEmailToken(ctx, token))
 	}
 	check := func() {
@@ -33,12 +33,12 @@ func testEmailTokens(t *testing.T, s *suite) {
 	must(t, s.SetEmailToken(ctx, &bare))
 	must(t, s.SetEmailToken(ctx, &full))
 	check()
-	wantError(t, "SetEmailToken of nobody", management.ErrNotFound,
-		s.SetEmailToken(ctx, &management.EmailToken{User: 99, Hash: []byte("c"), Created: s.now, Expires: s.now}))
+	wantError(t, "SetEmailToken of nobody", storage.ErrNotFound,
+		s.SetEmailToken(ctx, &storage.EmailToken{User: 99, Hash: []byte("c"), Created: s.now, Expires: s.now}))
 	for _, ok := range []bool{true, false} {
 		want(t, "DeleteEmailToken", ok)(s.DeleteEmailToken(ctx, ann.ID))
 	}
 	want(t, "DeleteEmailToken of nobody", false)(s.DeleteEmailToken(ctx, 99))
-	wantErr(t, "EmailToken that is deleted", management.ErrNotFound)(s.EmailToken(ctx, ann.ID))
+	wantErr(t, "EmailToken that is deleted", storage.ErrNotFound)(s.EmailToken(ctx, ann.ID))
 	want(t, "EmailToken of another", &full)(s.EmailToken(ctx, bob.ID))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // index calls IndexEvents until there is no more. On PostgreSQL, the first call may only
@@ -39,7 +39,7 @@ type searched struct {
 }
 
 // selected returns what a filter selects, where person names the person of the filter.
-func (w *searched) selected(f management.EventFilter, person string) (list []capture.Event) {
+func (w *searched) selected(f storage.EventFilter, person string) (list []capture.Event) {
 	for _, e := range w.stored {
 		switch {
 		case e.Project != 1, f.Name != "" && e.Name != f.Name, f.DistinctID != "" && e.DistinctID != f.DistinctID,
@@ -52,7 +52,7 @@ func (w *searched) selected(f management.EventFilter, person string) (list []cap
 	return list
 }
 
-func (w *searched) check(t *testing.T, f management.EventFilter, person string, limit int) {
+func (w *searched) check(t *testing.T, f storage.EventFilter, person string, limit int) {
 	t.Helper()
 	ctx := t.Context()
 	want := w.selected(f, person)
@@ -70,14 +70,14 @@ func (w *searched) check(t *testing.T, f management.EventFilter, person string, 
 	slices.Reverse(want)
 	slices.SortStableFunc(want, func(a, b capture.Event) int { return b.Time.Compare(a.Time) })
 	var pages []capture.Event
-	for from := (management.EventPlace{}); ; {
+	for from := (storage.EventPlace{}); ; {
 		list, next, err := w.store.FindEvents(ctx, 1, f, from, limit)
 		must(t, err)
 		pages = append(pages, list...)
-		if left := len(pages) < len(want); left != (next != management.EventPlace{}) || left && len(list) != limit {
+		if left := len(pages) < len(want); left != (next != storage.EventPlace{}) || left && len(list) != limit {
 			t.Fatalf("FindEvents(%+v) = %d events and then %+v after %d of %d", f, len(list), next, len(pages), len(want))
 		}
-		if from = next; from == (management.EventPlace{}) {
+		if from = next; from == (storage.EventPlace{}) {
 			break
 		}
 	}
@@ -133,24 +133,24 @@ func testFindEvents(t *testing.T, s *suite) {
 		rare := w.stored[0]
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			w.store = store
-			w.check(t, management.EventFilter{}, "", 200)
-			w.check(t, management.EventFilter{Name: "page"}, "", 90)
-			w.check(t, management.EventFilter{Name: "rare"}, "", 1)
-			w.check(t, management.EventFilter{Name: "nothing"}, "", 1)
-			w.check(t, management.EventFilter{DistinctID: "u7"}, "", 20)
-			w.check(t, management.EventFilter{DistinctID: "u7", Name: "page"}, "", 3)
-			w.check(t, management.EventFilter{}, "u1", 50)
-			w.check(t, management.EventFilter{DistinctID: "u2"}, "u1", 50)
-			w.check(t, management.EventFilter{DistinctID: "u7"}, "u1", 50)
-			w.check(t, management.EventFilter{After: rare.Time, Before: rare.Time.Add(10 * time.Minute)}, "", 60)
+			w.check(t, storage.EventFilter{}, "", 200)
+			w.check(t, storage.EventFilter{Name: "page"}, "", 90)
+			w.check(t, storage.EventFilter{Name: "rare"}, "", 1)
+			w.check(t, storage.EventFilter{Name: "nothing"}, "", 1)
+			w.check(t, storage.EventFilter{DistinctID: "u7"}, "", 20)
+			w.check(t, storage.EventFilter{DistinctID: "u7", Name: "page"}, "", 3)
+			w.check(t, storage.EventFilter{}, "u1", 50)
+			w.check(t, storage.EventFilter{DistinctID: "u2"}, "u1", 50)
+			w.check(t, storage.EventFilter{DistinctID: "u7"}, "u1", 50)
+			w.check(t, storage.EventFilter{After: rare.Time, Before: rare.Time.Add(10 * time.Minute)}, "", 60)
 			e, err := store.EventByUUID(t.Context(), 1, rare.UUID)
 			if diff := cmp.Diff(&rare, e); err != nil || diff != "" {
 				t.Errorf("EventByUUID: %v (-want +got)\n%s", err, diff)
 			}
-			if e, err := store.EventByUUID(t.Context(), 2, rare.UUID); !errors.Is(err, management.ErrNotFound) {
+			if e, err := store.EventByUUID(t.Context(), 2, rare.UUID); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("EventByUUID of another project = %v, %v", e, err)
 			}
-			list, _, err := store.FindEvents(t.Context(), 2, management.EventFilter{Person: w.ids["u1"]}, management.EventPlace{}, 10)
+			list, _, err := store.FindEvents(t.Context(), 2, storage.EventFilter{Person: w.ids["u1"]}, storage.EventPlace{}, 10)
 			if len(list) > 0 || err != nil {
 				t.Errorf("FindEvents of a person of another project = %v, %v", list, err)
 			}
@@ -202,13 +202,13 @@ func testLargeEvents(t *testing.T, s *suite) {
 	}
 	var got []string
 	pages := 0
-	for from := (management.EventPlace{}); ; pages++ {
-		list, next, err := s.FindEvents(t.Context(), 1, management.EventFilter{Name: "large"}, from, 10)
+	for from := (storage.EventPlace{}); ; pages++ {
+		list, next, err := s.FindEvents(t.Context(), 1, storage.EventFilter{Name: "large"}, from, 10)
 		must(t, err)
 		for _, e := range list {
 			got = append(got, e.DistinctID)
 		}
-		if from = next; from == (management.EventPlace{}) {
+		if from = next; from == (storage.EventPlace{}) {
 			break
 		}
 	}
@@ -216,7 +216,7 @@ func testLargeEvents(t *testing.T, s *suite) {
 		t.Errorf("%d pages before the last one, want 1 (-want +got)\n%s", pages, diff)
 	}
 	got = nil
-	for e, err := range s.AllEvents(t.Context(), 1, management.EventFilter{}) {
+	for e, err := range s.AllEvents(t.Context(), 1, storage.EventFilter{}) {
 		must(t, err)
 		if len(e.Properties) < size {
 			t.Errorf("properties of %d bytes", len(e.Properties))

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // testFlagDefinitions changes flags at random, by several stores and in transactions of
@@ -31,12 +31,12 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 	undo := errors.New("undone")
 
 	n := 0
-	step := func(store management.Store) error {
+	step := func(store storage.Store) error {
 		n++
-		var f *management.FeatureFlag
+		var f *storage.Flag
 		if len(ids) > 0 {
 			var err error
-			if f, err = store.Flag(ctx, p.ID, ids[random.IntN(len(ids))]); errors.Is(err, management.ErrNotFound) {
+			if f, err = store.Flag(ctx, p.ID, ids[random.IntN(len(ids))]); errors.Is(err, storage.ErrNotFound) {
 				f = nil
 			} else if err != nil {
 				return err
@@ -44,7 +44,7 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 		}
 		kind := random.IntN(10)
 		if f == nil || kind < 3 {
-			f = &management.FeatureFlag{Project: p.ID, Key: fmt.Sprint("flag-", n), Created: s.now, Updated: s.now}
+			f = &storage.Flag{Project: p.ID, Key: fmt.Sprint("flag-", n), Created: s.now, Updated: s.now}
 			err := store.CreateFlag(ctx, f)
 			ids = append(ids, f.ID)
 			return err
@@ -63,7 +63,7 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 	}
 	for at := range steps {
 		store := stores[random.IntN(len(stores))]
-		many := func(tx management.Store) error {
+		many := func(tx storage.Store) error {
 			for range 1 + random.IntN(3) {
 				if err := step(tx); err != nil {
 					return err
@@ -86,7 +86,7 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 		case 1:
 			err = store.AtOnce(ctx, many)
 		case 2:
-			err = store.Atomic(ctx, func(tx management.Store) error {
+			err = store.Atomic(ctx, func(tx storage.Store) error {
 				if err := tx.Atomic(ctx, many); err != nil && !errors.Is(err, undo) {
 					return err
 				}
@@ -132,12 +132,12 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 }
 
 // compareFlags compares lists of the flags of a project with the flags read one by one.
-func (s *suite) compareFlags(ctx context.Context, store management.Store, project int64, ids []int64) error {
-	var want []management.FeatureFlag
+func (s *suite) compareFlags(ctx context.Context, store storage.Store, project int64, ids []int64) error {
+	var want []storage.Flag
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	for _, id := range ids {
 		switch f, err := store.Flag(ctx, project, id); {
-		case errors.Is(err, management.ErrNotFound) || err == nil && f.Deleted:
+		case errors.Is(err, storage.ErrNotFound) || err == nil && f.Deleted:
 		case err != nil:
 			return err
 		default:

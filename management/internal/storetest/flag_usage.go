@@ -12,27 +12,27 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // callsOf counts the calls of a flag among the events of a project.
-func callsOf(events []capture.Event, key string, since time.Time) []management.FlagCount {
+func callsOf(events []capture.Event, key string, since time.Time) []storage.FlagCount {
 	type of struct {
 		day        time.Time
 		value, sdk string
 	}
 	counts := make(map[of]int64)
-	for _, call := range management.FlagCalls(events) {
+	for _, call := range storage.FlagCalls(events) {
 		if day := call.At.Truncate(24 * time.Hour); call.Key == key && !day.Before(since) {
 			counts[of{day, call.Value, call.SDK}]++
 		}
 	}
-	list := []management.FlagCount{}
+	list := []storage.FlagCount{}
 	for o, n := range counts {
-		list = append(list, management.FlagCount{Day: o.day, Value: json.RawMessage(o.value), SDK: o.sdk, Count: n})
+		list = append(list, storage.FlagCount{Day: o.day, Value: json.RawMessage(o.value), SDK: o.sdk, Count: n})
 	}
-	slices.SortFunc(list, func(a, b management.FlagCount) int {
+	slices.SortFunc(list, func(a, b storage.FlagCount) int {
 		return cmp.Or(a.Day.Compare(b.Day), strings.Compare(string(a.Value), string(b.Value)), strings.Compare(a.SDK, b.SDK))
 	})
 	return list
@@ -172,8 +172,8 @@ func testFlagUsageBounds(t *testing.T, s *suite) {
 	later.UUID = capture.NewUUID(later.Time)
 	must(t, fresh.Write(ctx, []capture.Event{later}))
 	if s.again != nil {
-		count := management.FlagCount{Day: later.Time.Truncate(days), Value: json.RawMessage(`"new"`), SDK: "web", Count: 2}
-		want(t, "FlagUsage after 500 days", []management.FlagCount{count})(s.FlagUsage(ctx, p.ID, "many", time.Time{}))
+		count := storage.FlagCount{Day: later.Time.Truncate(days), Value: json.RawMessage(`"new"`), SDK: "web", Count: 2}
+		want(t, "FlagUsage after 500 days", []storage.FlagCount{count})(s.FlagUsage(ctx, p.ID, "many", time.Time{}))
 	}
-	want(t, "FlagUsage of a key that no flag has", []management.FlagCount{})(s.another(t).FlagUsage(ctx, p.ID, "unknown", time.Time{}))
+	want(t, "FlagUsage of a key that no flag has", []storage.FlagCount{})(s.another(t).FlagUsage(ctx, p.ID, "unknown", time.Time{}))
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // flag creates an ordinary flag.
-func (s *suite) flag(t *testing.T, p *management.Project, key string) *management.FeatureFlag {
+func (s *suite) flag(t *testing.T, p *storage.Project, key string) *storage.Flag {
 	t.Helper()
-	f := &management.FeatureFlag{Project: p.ID, Key: key, Created: s.now, Updated: s.now}
+	f := &storage.Flag{Project: p.ID, Key: key, Created: s.now, Updated: s.now}
 	must(t, s.CreateFlag(t.Context(), f))
 	return f
 }
@@ -29,18 +29,18 @@ func testFlags(t *testing.T, s *suite) {
 	o := s.organization(t, "acme")
 	p, q := s.project(t, o), s.project(t, o)
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	full := management.FeatureFlag{
-		Project: p.ID, Kind: management.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
+	full := storage.Flag{
+		Project: p.ID, Kind: storage.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
 		Filters: filtersOf(`{"groups":[{"rollout_percentage":12.50,"label":"\u0000 é","properties":[{"key":"\u0000","value":12345678901234567890,"label":null}]}],"payloads":{"true":{"a":1}}}`),
 		Active:  true, Deleted: true, Archived: true, Version: 7, RevertedTo: new(3), Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
 		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, ContextMatch: "all", Tags: []string{"b", "a", ""},
 		CreatedBy: &ann.ID, ModifiedBy: &bob.ID, Created: s.now.Add(time.Hour), Updated: s.now.Add(time.Microsecond),
 	}
 	wantAllSet(t, full, "ID", "LastCalled")
-	bare := management.FeatureFlag{Project: p.ID, Key: "bare", Created: s.now, Updated: s.now}
-	other := management.FeatureFlag{Project: q.ID, Key: "bare", Created: s.now, Updated: s.now} // a key is one of its project
-	unreadable := management.FeatureFlag{Project: p.ID, Key: "unreadable", Filters: filtersOf(`{"groups": [7]}`), Created: s.now, Updated: s.now}
-	all := []*management.FeatureFlag{&full, &bare, &other, &unreadable}
+	bare := storage.Flag{Project: p.ID, Key: "bare", Created: s.now, Updated: s.now}
+	other := storage.Flag{Project: q.ID, Key: "bare", Created: s.now, Updated: s.now} // a key is one of its project
+	unreadable := storage.Flag{Project: p.ID, Key: "unreadable", Filters: filtersOf(`{"groups": [7]}`), Created: s.now, Updated: s.now}
+	all := []*storage.Flag{&full, &bare, &other, &unreadable}
 	for _, f := range all {
 		given := *f
 		given.LastCalled = &s.now // which is not for the caller to say
@@ -54,7 +54,7 @@ func testFlags(t *testing.T, s *suite) {
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			lists := make(map[int64][]management.FeatureFlag)
+			lists := make(map[int64][]storage.Flag)
 			for _, f := range all {
 				want(t, "Flag", f)(store.Flag(ctx, f.Project, f.ID))
 				if !f.Deleted {
@@ -73,26 +73,26 @@ func testFlags(t *testing.T, s *suite) {
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	wantErr(t, "Flag of another project", management.ErrNotFound)(s.Flag(ctx, q.ID, full.ID))
-	wantErr(t, "Flag that is unknown", management.ErrNotFound)(s.Flag(ctx, p.ID, 99))
-	wantErr(t, "FlagByKey of a deleted flag", management.ErrNotFound)(s.FlagByKey(ctx, p.ID, full.Key))
-	wantErr(t, "FlagByKey in other letters", management.ErrNotFound)(s.FlagByKey(ctx, p.ID, "Bare"))
-	wantErr(t, "FlagByKey of no project", management.ErrNotFound)(s.FlagByKey(ctx, 99, "bare"))
+	wantErr(t, "Flag of another project", storage.ErrNotFound)(s.Flag(ctx, q.ID, full.ID))
+	wantErr(t, "Flag that is unknown", storage.ErrNotFound)(s.Flag(ctx, p.ID, 99))
+	wantErr(t, "FlagByKey of a deleted flag", storage.ErrNotFound)(s.FlagByKey(ctx, p.ID, full.Key))
+	wantErr(t, "FlagByKey in other letters", storage.ErrNotFound)(s.FlagByKey(ctx, p.ID, "Bare"))
+	wantErr(t, "FlagByKey of no project", storage.ErrNotFound)(s.FlagByKey(ctx, 99, "bare"))
 
 	taken := s.flag(t, p, "taken")
 	all = append(all, taken)
 	for _, tt := range []struct {
 		name string
-		set  func(*management.FeatureFlag)
+		set  func(*storage.Flag)
 		want error
 	}{
-		{"key", func(f *management.FeatureFlag) { f.Key = taken.Key }, management.ErrConflict},
-		{"key of another kind", func(f *management.FeatureFlag) { f.Key, f.Kind = taken.Key, management.FlagSurveyInternal }, management.ErrConflict},
-		{"project", func(f *management.FeatureFlag) { f.Project = 99 }, management.ErrNotFound},
-		{"creator", func(f *management.FeatureFlag) { f.CreatedBy = new(int64(99)) }, management.ErrNotFound},
-		{"last author", func(f *management.FeatureFlag) { f.ModifiedBy = new(int64(99)) }, management.ErrNotFound},
+		{"key", func(f *storage.Flag) { f.Key = taken.Key }, storage.ErrConflict},
+		{"key of another kind", func(f *storage.Flag) { f.Key, f.Kind = taken.Key, storage.FlagSurveyInternal }, storage.ErrConflict},
+		{"project", func(f *storage.Flag) { f.Project = 99 }, storage.ErrNotFound},
+		{"creator", func(f *storage.Flag) { f.CreatedBy = new(int64(99)) }, storage.ErrNotFound},
+		{"last author", func(f *storage.Flag) { f.ModifiedBy = new(int64(99)) }, storage.ErrNotFound},
 	} {
-		fresh, changed := management.FeatureFlag{Project: p.ID, Key: "fresh", Created: s.now, Updated: s.now}, bare
+		fresh, changed := storage.Flag{Project: p.ID, Key: "fresh", Created: s.now, Updated: s.now}, bare
 		tt.set(&fresh)
 		wantError(t, "CreateFlag with a wrong "+tt.name, tt.want, s.CreateFlag(ctx, &fresh))
 		changed.Name = "never"
@@ -103,11 +103,11 @@ func testFlags(t *testing.T, s *suite) {
 	moved.Project, moved.Key = p.ID, "moved"
 	for call, err := range map[string]error{
 		"UpdateFlag of another project": s.UpdateFlag(ctx, &moved),
-		"UpdateFlag of none":            s.UpdateFlag(ctx, &management.FeatureFlag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}),
+		"UpdateFlag of none":            s.UpdateFlag(ctx, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}),
 		"DeleteFlag of another project": s.DeleteFlag(ctx, q.ID, bare.ID),
 		"DeleteFlag of none":            s.DeleteFlag(ctx, p.ID, 99),
 	} {
-		wantError(t, call, management.ErrNotFound, err)
+		wantError(t, call, storage.ErrNotFound, err)
 	}
 	check()
 
@@ -117,7 +117,7 @@ func testFlags(t *testing.T, s *suite) {
 	check()
 	restored := bare
 	restored.Deleted = false
-	wantError(t, "UpdateFlag that restores a flag whose key is taken", management.ErrConflict, s.UpdateFlag(ctx, &restored))
+	wantError(t, "UpdateFlag that restores a flag whose key is taken", storage.ErrConflict, s.UpdateFlag(ctx, &restored))
 	taken.Key = "other"
 	must(t, s.UpdateFlag(ctx, taken))
 	bare = restored
@@ -126,7 +126,7 @@ func testFlags(t *testing.T, s *suite) {
 
 	// Everything can be taken away, and be set later.
 	before := full
-	full = management.FeatureFlag{ID: full.ID, Project: p.ID, Key: "full", Created: s.now, Updated: s.now}
+	full = storage.Flag{ID: full.ID, Project: p.ID, Key: "full", Created: s.now, Updated: s.now}
 	must(t, s.UpdateFlag(ctx, &full))
 	before.ID = bare.ID
 	bare = before
@@ -143,8 +143,8 @@ func testFlags(t *testing.T, s *suite) {
 	all = append(all, one, two)
 	wrong := *two
 	one.Name, one.Active, two.Name, wrong.Key = "1", true, "2", one.Key
-	wantError(t, "UpdateFlag of several, one with a key that is taken", management.ErrConflict, s.UpdateFlag(ctx, one, &wrong))
-	wantError(t, "UpdateFlag of several, one of which is unknown", management.ErrNotFound, s.UpdateFlag(ctx, one, &management.FeatureFlag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}))
+	wantError(t, "UpdateFlag of several, one with a key that is taken", storage.ErrConflict, s.UpdateFlag(ctx, one, &wrong))
+	wantError(t, "UpdateFlag of several, one of which is unknown", storage.ErrNotFound, s.UpdateFlag(ctx, one, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}))
 	if f, err := s.Flag(ctx, p.ID, one.ID); err != nil || f.Name != "" {
 		t.Errorf("after a change that failed the flag is %+v, %v", f, err)
 	}
@@ -154,8 +154,8 @@ func testFlags(t *testing.T, s *suite) {
 
 	last := s.flag(t, p, "last")
 	must(t, s.DeleteFlag(ctx, p.ID, last.ID))
-	wantErr(t, "Flag that is deleted for good", management.ErrNotFound)(s.Flag(ctx, p.ID, last.ID))
-	wantError(t, "DeleteFlag again", management.ErrNotFound, s.DeleteFlag(ctx, p.ID, last.ID))
+	wantErr(t, "Flag that is deleted for good", storage.ErrNotFound)(s.Flag(ctx, p.ID, last.ID))
+	wantError(t, "DeleteFlag again", storage.ErrNotFound, s.DeleteFlag(ctx, p.ID, last.ID))
 	if next := s.flag(t, p, "last"); next.ID <= last.ID {
 		t.Errorf("flag %d comes after flag %d, which is deleted", next.ID, last.ID)
 	}
@@ -167,27 +167,27 @@ func testFlagLists(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
 	p, q := s.project(t, o), s.project(t, o)
-	flags := make(map[rune]*management.FeatureFlag)
-	add := func(name rune, at int, set func(*management.FeatureFlag)) {
+	flags := make(map[rune]*storage.Flag)
+	add := func(name rune, at int, set func(*storage.Flag)) {
 		t.Helper()
 		created := s.now.Add(time.Duration(at) * time.Microsecond)
-		f := &management.FeatureFlag{Project: p.ID, Key: "key-" + string(name), Created: created, Updated: s.now, Active: true}
+		f := &storage.Flag{Project: p.ID, Key: "key-" + string(name), Created: created, Updated: s.now, Active: true}
 		set(f)
 		must(t, s.CreateFlag(ctx, f))
 		flags[name] = f
 	}
-	add('b', 2, func(*management.FeatureFlag) {})
-	add('a', 5, func(f *management.FeatureFlag) { f.Key = "Key-B" })
-	add('e', 0, func(f *management.FeatureFlag) { f.Active, f.Archived = false, true })
-	add('c', 1, func(f *management.FeatureFlag) { f.Active = false })
-	add('d', 1, func(f *management.FeatureFlag) { f.Active = false }) // of the same time as c, but newer
-	add('x', 3, func(f *management.FeatureFlag) { f.Deleted = true })
-	add('y', 3, func(f *management.FeatureFlag) { f.Kind = management.FlagSurveyTargeting })
-	add('z', 3, func(f *management.FeatureFlag) { f.Project = q.ID })
-	type filter = management.FlagFilter
+	add('b', 2, func(*storage.Flag) {})
+	add('a', 5, func(f *storage.Flag) { f.Key = "Key-B" })
+	add('e', 0, func(f *storage.Flag) { f.Active, f.Archived = false, true })
+	add('c', 1, func(f *storage.Flag) { f.Active = false })
+	add('d', 1, func(f *storage.Flag) { f.Active = false }) // of the same time as c, but newer
+	add('x', 3, func(f *storage.Flag) { f.Deleted = true })
+	add('y', 3, func(f *storage.Flag) { f.Kind = storage.FlagSurveyTargeting })
+	add('z', 3, func(f *storage.Flag) { f.Project = q.ID })
+	type filter = storage.FlagFilter
 	check := func(name string, f filter, limit, offset int, list string, total int) {
 		t.Helper()
-		var page []management.FeatureFlag
+		var page []storage.Flag
 		for _, name := range list {
 			page = append(page, *flags[name])
 		}
@@ -218,7 +218,7 @@ func testFlagLists(t *testing.T, s *suite) {
 	check("a deleted one", filter{Key: "key-x"}, 10, 0, "", 0)
 	check("one of a survey", filter{Key: "key-y"}, 10, 0, "", 0)
 	check("one of another project", filter{Key: "key-z"}, 10, 0, "", 0)
-	wantPage(t, "FindFlags of no project", []management.FeatureFlag(nil), 0)(s.FindFlags(ctx, 99, filter{}, 10, 0))
+	wantPage(t, "FindFlags of no project", []storage.Flag(nil), 0)(s.FindFlags(ctx, 99, filter{}, 10, 0))
 
 	totals := func(when string, all, active, archived, both int) {
 		t.Helper()
@@ -241,27 +241,27 @@ func testFlagLists(t *testing.T, s *suite) {
 			}
 		}
 	}
-	change := func(name rune, set func(*management.FeatureFlag)) {
+	change := func(name rune, set func(*storage.Flag)) {
 		t.Helper()
 		set(flags[name])
 		must(t, s.UpdateFlag(ctx, flags[name]))
 	}
 	totals("at first", 5, 2, 1, 0)
-	change('e', func(f *management.FeatureFlag) { f.Active = true })
+	change('e', func(f *storage.Flag) { f.Active = true })
 	totals("after one is active again", 5, 3, 1, 1)
-	change('b', func(f *management.FeatureFlag) { f.Archived = true })
+	change('b', func(f *storage.Flag) { f.Archived = true })
 	totals("after another is archived", 5, 3, 2, 2)
-	change('b', func(f *management.FeatureFlag) { f.Active, f.Archived, f.Name = false, false, "changed" })
+	change('b', func(f *storage.Flag) { f.Active, f.Archived, f.Name = false, false, "changed" })
 	totals("after it is neither", 5, 2, 1, 1)
-	change('a', func(f *management.FeatureFlag) { f.Deleted = true })
+	change('a', func(f *storage.Flag) { f.Deleted = true })
 	totals("after one is deleted", 4, 1, 1, 1)
-	change('a', func(f *management.FeatureFlag) { f.Name = "still deleted" })
+	change('a', func(f *storage.Flag) { f.Name = "still deleted" })
 	totals("after that is changed", 4, 1, 1, 1)
-	change('a', func(f *management.FeatureFlag) { f.Deleted, f.Active = false, false })
+	change('a', func(f *storage.Flag) { f.Deleted, f.Active = false, false })
 	totals("after it is restored", 5, 1, 1, 1)
-	change('y', func(f *management.FeatureFlag) { f.Kind = management.FlagOrdinary })
+	change('y', func(f *storage.Flag) { f.Kind = storage.FlagOrdinary })
 	totals("after one no longer belongs to a survey", 6, 2, 1, 1)
-	change('y', func(f *management.FeatureFlag) { f.Kind = management.FlagSurveyInternal })
+	change('y', func(f *storage.Flag) { f.Kind = storage.FlagSurveyInternal })
 	totals("after it does again", 5, 1, 1, 1)
 	for _, name := range "cxy" {
 		must(t, s.DeleteFlag(ctx, p.ID, flags[name].ID))
@@ -269,27 +269,27 @@ func testFlagLists(t *testing.T, s *suite) {
 	totals("after some are deleted for good", 4, 1, 1, 1)
 	taken := *flags['d']
 	taken.Key, taken.Active = flags['e'].Key, true
-	wantError(t, "UpdateFlag with a key that is taken", management.ErrConflict, s.UpdateFlag(ctx, &taken))
+	wantError(t, "UpdateFlag with a key that is taken", storage.ErrConflict, s.UpdateFlag(ctx, &taken))
 	taken.ID = 0
-	wantError(t, "CreateFlag with a key that is taken", management.ErrConflict, s.CreateFlag(ctx, &taken))
-	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
+	wantError(t, "CreateFlag with a key that is taken", storage.ErrConflict, s.CreateFlag(ctx, &taken))
+	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		must(t, store.DeleteFlag(ctx, p.ID, flags['e'].ID))
 		must(t, store.CreateFlag(ctx, &taken))
 		return errStop
 	}))
 	totals("after what failed", 4, 1, 1, 1)
-	must(t, s.Atomic(ctx, func(store management.Store) error {
-		wantError(t, "CreateFlag in a transaction", management.ErrNotFound, store.CreateFlag(ctx, &management.FeatureFlag{Project: 99, Key: "x", Created: s.now, Updated: s.now}))
-		return store.CreateFlag(ctx, &management.FeatureFlag{Project: p.ID, Key: "new", Created: s.now, Updated: s.now})
+	must(t, s.Atomic(ctx, func(store storage.Store) error {
+		wantError(t, "CreateFlag in a transaction", storage.ErrNotFound, store.CreateFlag(ctx, &storage.Flag{Project: 99, Key: "x", Created: s.now, Updated: s.now}))
+		return store.CreateFlag(ctx, &storage.Flag{Project: p.ID, Key: "new", Created: s.now, Updated: s.now})
 	}))
 	totals("after a transaction", 5, 1, 1, 1)
 	want(t, "FindFlags of the other project", 1)(len(s.list(t, q)), nil)
 }
 
 // list returns the flags of a project that FindFlags finds.
-func (s *suite) list(t *testing.T, p *management.Project) []management.FeatureFlag {
+func (s *suite) list(t *testing.T, p *storage.Project) []storage.Flag {
 	t.Helper()
-	list, total, err := s.FindFlags(t.Context(), p.ID, management.FlagFilter{}, 1000, 0)
+	list, total, err := s.FindFlags(t.Context(), p.ID, storage.FlagFilter{}, 1000, 0)
 	if err != nil || total != len(list) {
 		t.Errorf("FindFlags = %d flags of %d, %v", len(list), total, err)
 	}
@@ -302,18 +302,18 @@ func testFlagVersions(t *testing.T, s *suite) {
 	o := s.organization(t, "acme")
 	p, q := s.project(t, o), s.project(t, o)
 	ann := s.user(t, "ann")
-	f := management.FeatureFlag{
+	f := storage.Flag{
 		Project: p.ID, Version: 1, Key: "first", Filters: filtersOf(`{"groups":[{"rollout_percentage":10}]}`),
 		CreatedBy: &ann.ID, Created: s.now, Updated: s.now,
 	}
 	must(t, s.CreateFlag(ctx, &f))
-	foreign := management.FeatureFlag{Project: q.ID, Version: 1, Key: "first", Created: s.now, Updated: s.now}
+	foreign := storage.Flag{Project: q.ID, Version: 1, Key: "first", Created: s.now, Updated: s.now}
 	must(t, s.CreateFlag(ctx, &foreign))
-	var versions []management.FeatureFlag // newest first
+	var versions []storage.Flag // newest first
 	keep := func() {
 		v := f
 		v.LastCalled, v.CreatedBy, v.Created = nil, nil, time.Time{}
-		versions = append([]management.FeatureFlag{v}, versions...)
+		versions = append([]storage.Flag{v}, versions...)
 	}
 	keep()
 	for i, change := range []func(){
@@ -323,7 +323,7 @@ func testFlagVersions(t *testing.T, s *suite) {
 		},
 		func() {
 			f.Deleted, f.Archived, f.RemoteConfig, f.EncryptedPayloads, f.HasExperiment, f.Tags = true, true, true, true, true, []string{""}
-			f.Filters, f.RevertedTo, f.Kind, f.Name = filtersOf(`{"payloads":{"true":"{\"b\": 1}"},"x":"\u0000"}`), new(1), management.FlagSurveyInternal, "é"
+			f.Filters, f.RevertedTo, f.Kind, f.Name = filtersOf(`{"payloads":{"true":"{\"b\": 1}"},"x":"\u0000"}`), new(1), storage.FlagSurveyInternal, "é"
 		},
 		func() { f.Deleted = false },
 	} {
@@ -340,10 +340,10 @@ func testFlagVersions(t *testing.T, s *suite) {
 			}
 			wantPage(t, "FlagVersions", versions, len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 100, 0))
 			wantPage(t, "FlagVersions: a page", versions[1:3], len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 2, 1))
-			wantPage(t, "FlagVersions: behind the end", []management.FeatureFlag(nil), len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 2, len(versions)))
-			wantPage(t, "FlagVersions of another project", []management.FeatureFlag(nil), 0)(store.FlagVersions(ctx, q.ID, f.ID, 2, 0))
-			wantErr(t, "FlagVersion of another project", management.ErrNotFound)(store.FlagVersion(ctx, q.ID, f.ID, 1))
-			wantErr(t, "FlagVersion that there never was", management.ErrNotFound)(store.FlagVersion(ctx, p.ID, f.ID, 5))
+			wantPage(t, "FlagVersions: behind the end", []storage.Flag(nil), len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 2, len(versions)))
+			wantPage(t, "FlagVersions of another project", []storage.Flag(nil), 0)(store.FlagVersions(ctx, q.ID, f.ID, 2, 0))
+			wantErr(t, "FlagVersion of another project", storage.ErrNotFound)(store.FlagVersion(ctx, q.ID, f.ID, 1))
+			wantErr(t, "FlagVersion that there never was", storage.ErrNotFound)(store.FlagVersion(ctx, p.ID, f.ID, 5))
 		}
 	}
 	check()
@@ -356,11 +356,11 @@ func testFlagVersions(t *testing.T, s *suite) {
 
 	taken := f
 	taken.Project, taken.Version = q.ID, 9
-	wantError(t, "UpdateFlag of another project", management.ErrNotFound, s.UpdateFlag(ctx, &taken))
+	wantError(t, "UpdateFlag of another project", storage.ErrNotFound, s.UpdateFlag(ctx, &taken))
 	taken.ID, taken.Key = foreign.ID, "taken"
-	must(t, s.CreateFlag(ctx, &management.FeatureFlag{Project: q.ID, Key: "taken", Created: s.now, Updated: s.now}))
-	wantError(t, "UpdateFlag with a key that is taken", management.ErrConflict, s.UpdateFlag(ctx, &taken))
-	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
+	must(t, s.CreateFlag(ctx, &storage.Flag{Project: q.ID, Key: "taken", Created: s.now, Updated: s.now}))
+	wantError(t, "UpdateFlag with a key that is taken", storage.ErrConflict, s.UpdateFlag(ctx, &taken))
+	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		undone := f
 		undone.Version++
 		must(t, store.UpdateFlag(ctx, &undone))
@@ -370,7 +370,7 @@ func testFlagVersions(t *testing.T, s *suite) {
 		return errStop
 	}))
 	check()
-	wantErr(t, "FlagVersion of a change that failed", management.ErrNotFound)(s.FlagVersion(ctx, q.ID, foreign.ID, 9))
+	wantErr(t, "FlagVersion of a change that failed", storage.ErrNotFound)(s.FlagVersion(ctx, q.ID, foreign.ID, 9))
 
 	must(t, s.DeleteUser(ctx, ann.ID)) // whose changes stay
 	for i := range versions {
@@ -378,7 +378,7 @@ func testFlagVersions(t *testing.T, s *suite) {
 	}
 	check()
 	must(t, s.DeleteFlag(ctx, p.ID, f.ID))
-	wantPage(t, "FlagVersions of a flag that is deleted for good", []management.FeatureFlag(nil), 0)(s.FlagVersions(ctx, p.ID, f.ID, 2, 0))
+	wantPage(t, "FlagVersions of a flag that is deleted for good", []storage.Flag(nil), 0)(s.FlagVersions(ctx, p.ID, f.ID, 2, 0))
 	if _, total, err := s.FlagVersions(ctx, q.ID, foreign.ID, 2, 0); total != 1 || err != nil {
 		t.Errorf("FlagVersions of the other flag: total %d, %v; want 1", total, err)
 	}

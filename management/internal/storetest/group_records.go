@@ -12,8 +12,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // group is an event that sets properties of a group.
@@ -30,19 +30,19 @@ func testGroupRecords(t *testing.T, s *suite) {
 	s.write(t, s.group("company", "acme", `{"tier":"free"}`), s.event("page", "u", `{"$groups":{"team":"red"}}`))
 	s.write(t, elsewhere(s.group("team", "acme", `{"other":true}`), 2))
 	s.write(t, later)
-	g := management.Group{TypeIndex: 0, Key: "acme", Properties: json.RawMessage(`{"tier":"free","n":1}`), Created: s.now}
+	g := storage.Group{TypeIndex: 0, Key: "acme", Properties: json.RawMessage(`{"tier":"free","n":1}`), Created: s.now}
 	wantAllSet(t, g, "TypeIndex")
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "GroupTypes", map[int]string{0: "company", 1: "team"})(store.GroupTypes(ctx, 1))
 			want(t, "Group", &g)(store.Group(ctx, 1, 0, "acme"))
-			wantPage(t, "Groups", []management.Group{g}, 1)(store.Groups(ctx, 1, 0, "", 10, 0))
+			wantPage(t, "Groups", []storage.Group{g}, 1)(store.Groups(ctx, 1, 0, "", 10, 0))
 		}
 		if got, err := s.AppendGroup(ctx, nil, 1, "company", "acme"); err != nil || !equalJSON(got, string(g.Properties)) {
 			t.Errorf("the group is %s, %v; want %s", got, err, g.Properties)
 		}
-		err := s.Atomic(ctx, func(store management.Store) error {
+		err := s.Atomic(ctx, func(store storage.Store) error {
 			want(t, "GroupTypes in a transaction", map[int]string{0: "company", 1: "team"})(store.GroupTypes(ctx, 1))
 			return nil
 		})
@@ -50,14 +50,14 @@ func testGroupRecords(t *testing.T, s *suite) {
 			t.Error(err)
 		}
 		undo := errors.New("undone")
-		err = s.AtOnce(ctx, func(tx management.Store) error {
+		err = s.AtOnce(ctx, func(tx storage.Store) error {
 			must(t, tx.AddGroupTypes(ctx, 2, []string{"team", "site"}))
 			want(t, "GroupTypes within the transaction", map[int]string{0: "team", 1: "site"})(tx.GroupTypes(ctx, 2))
 			return undo
 		})
 		wantError(t, "AddGroupTypes that is undone", undo, err)
 		want(t, "GroupTypes of another project", map[int]string{0: "team"})(s.GroupTypes(ctx, 2))
-		want(t, "Group of another project", &management.Group{Key: "acme", Properties: json.RawMessage(`{"other":true}`), Created: s.now})(s.Group(ctx, 2, 0, "acme"))
+		want(t, "Group of another project", &storage.Group{Key: "acme", Properties: json.RawMessage(`{"other":true}`), Created: s.now})(s.Group(ctx, 2, 0, "acme"))
 	}
 	check()
 
@@ -77,11 +77,11 @@ func testGroupRecords(t *testing.T, s *suite) {
 		{"an impossible key", 1, 0, "acme\x00"},
 		{"no text", 1, 0, "\xff"},
 	} {
-		wantErr(t, "Group with "+tt.name, management.ErrNotFound)(s.Group(ctx, tt.project, tt.index, tt.key))
-		wantErr(t, "UpdateGroup with "+tt.name, management.ErrNotFound)(s.UpdateGroup(ctx, tt.project, tt.index, tt.key, value("x", "1"), nil))
-		wantErr(t, "UpdateGroup with much and "+tt.name, management.ErrNotFound)(s.UpdateGroup(ctx, tt.project, tt.index, tt.key, large, nil))
-		wantError(t, "DeleteGroup with "+tt.name, management.ErrNotFound, s.DeleteGroup(ctx, tt.project, tt.index, tt.key))
-		wantPage(t, "Groups with "+tt.name, []management.Group(nil), 0)(s.Groups(ctx, tt.project, tt.index, tt.key, 10, 0))
+		wantErr(t, "Group with "+tt.name, storage.ErrNotFound)(s.Group(ctx, tt.project, tt.index, tt.key))
+		wantErr(t, "UpdateGroup with "+tt.name, storage.ErrNotFound)(s.UpdateGroup(ctx, tt.project, tt.index, tt.key, value("x", "1"), nil))
+		wantErr(t, "UpdateGroup with much and "+tt.name, storage.ErrNotFound)(s.UpdateGroup(ctx, tt.project, tt.index, tt.key, large, nil))
+		wantError(t, "DeleteGroup with "+tt.name, storage.ErrNotFound, s.DeleteGroup(ctx, tt.project, tt.index, tt.key))
+		wantPage(t, "Groups with "+tt.name, []storage.Group(nil), 0)(s.Groups(ctx, tt.project, tt.index, tt.key, 10, 0))
 	}
 	check()
 
@@ -90,14 +90,14 @@ func testGroupRecords(t *testing.T, s *suite) {
 	set["new"] = json.RawMessage("[null]")
 	want(t, "UpdateGroup", &g)(s.UpdateGroup(ctx, 1, 0, "acme", set, []string{"tier"}))
 	check()
-	wantErr(t, "UpdateGroup with much", management.ErrTooLarge)(s.UpdateGroup(ctx, 1, 0, "acme", large, []string{"n"}))
+	wantErr(t, "UpdateGroup with much", storage.ErrTooLarge)(s.UpdateGroup(ctx, 1, 0, "acme", large, []string{"n"}))
 	check()
 	must(t, s.DeleteGroup(ctx, 1, 0, "acme"))
 	if got, err := s.AppendGroup(ctx, nil, 1, "company", "acme"); err != nil || len(got) > 0 {
 		t.Errorf("the group is %s, %v after it was deleted", got, err)
 	}
-	wantErr(t, "Group", management.ErrNotFound)(s.another(t).Group(ctx, 1, 0, "acme"))
-	wantError(t, "DeleteGroup again", management.ErrNotFound, s.DeleteGroup(ctx, 1, 0, "acme"))
+	wantErr(t, "Group", storage.ErrNotFound)(s.another(t).Group(ctx, 1, 0, "acme"))
+	wantError(t, "DeleteGroup again", storage.ErrNotFound, s.DeleteGroup(ctx, 1, 0, "acme"))
 	g.Properties, g.Created = json.RawMessage(`{"n":1}`), later.Received // it comes back as another
 	again := s.group("company", "acme", `{"n":1}`)
 	again.Received = later.Received

@@ -6,21 +6,21 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testInvitations(t *testing.T, s *suite) {
 	ctx := t.Context()
 	acme, other, empty := s.organization(t, "acme"), s.organization(t, "other"), s.organization(t, "empty")
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	invitation := func(o *management.Organization, by *management.User, email, hash string, at int) *management.Invitation {
-		return &management.Invitation{
-			ID: uuid.New(), Organization: o.ID, Email: email, Level: management.LevelMember, Hash: append([]byte(hash), binary...), CreatedBy: by.ID,
+	invitation := func(o *storage.Organization, by *storage.User, email, hash string, at int) *storage.Invitation {
+		return &storage.Invitation{
+			ID: uuid.New(), Organization: o.ID, Email: email, Level: storage.LevelMember, Hash: append([]byte(hash), binary...), CreatedBy: by.ID,
 			Created: s.now.Add(time.Duration(at) * time.Microsecond), Expires: s.now.Add(time.Hour),
 		}
 	}
-	create := func(o *management.Organization, by *management.User, email, hash string, at int) *management.Invitation {
+	create := func(o *storage.Organization, by *storage.User, email, hash string, at int) *storage.Invitation {
 		t.Helper()
 		v := invitation(o, by, email, hash, at)
 		v.FirstName = "Zoë"
@@ -30,11 +30,11 @@ func testInvitations(t *testing.T, s *suite) {
 	first, last := create(acme, ann, "zoë@example.com", "1", 1), create(acme, bob, "fay@example.com", "2", 3)
 	middle, elsewhere := create(acme, ann, "bob@example.com", "3", 2), create(other, ann, "zoë@example.com", "4", 0)
 	wantAllSet(t, *first)
-	type list = []management.Invitation
+	type list = []storage.Invitation
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, v := range []*management.Invitation{first, last, middle, elsewhere} {
+			for _, v := range []*storage.Invitation{first, last, middle, elsewhere} {
 				want(t, "Invitation", v)(store.Invitation(ctx, v.Organization, v.ID))
 				want(t, "InvitationByToken", v)(store.InvitationByToken(ctx, v.Hash))
 			}
@@ -45,10 +45,10 @@ func testInvitations(t *testing.T, s *suite) {
 	check()
 	want(t, "Invitations of none", list(nil))(s.Invitations(ctx, empty.ID))
 	want(t, "Invitations of no organization", list(nil))(s.Invitations(ctx, uuid.New()))
-	wantErr(t, "Invitation of another organization", management.ErrNotFound)(s.Invitation(ctx, other.ID, first.ID))
-	wantErr(t, "Invitation that does not exist", management.ErrNotFound)(s.Invitation(ctx, acme.ID, uuid.New()))
-	wantErr(t, "InvitationByToken of none", management.ErrNotFound)(s.InvitationByToken(ctx, []byte("1")))
-	wantErr(t, "InvitationByToken of nothing", management.ErrNotFound)(s.InvitationByToken(ctx, nil))
+	wantErr(t, "Invitation of another organization", storage.ErrNotFound)(s.Invitation(ctx, other.ID, first.ID))
+	wantErr(t, "Invitation that does not exist", storage.ErrNotFound)(s.Invitation(ctx, acme.ID, uuid.New()))
+	wantErr(t, "InvitationByToken of none", storage.ErrNotFound)(s.InvitationByToken(ctx, []byte("1")))
+	wantErr(t, "InvitationByToken of nothing", storage.ErrNotFound)(s.InvitationByToken(ctx, nil))
 
 	again, taken := invitation(acme, bob, "new@example.com", "5", 9), invitation(acme, bob, "new@example.com", "5", 9)
 	again.ID, taken.Hash = first.ID, first.Hash
@@ -59,22 +59,22 @@ func testInvitations(t *testing.T, s *suite) {
 		err  error
 		want error
 	}{
-		{"CreateInvitation of an address that has one", s.CreateInvitation(ctx, invitation(acme, bob, first.Email, "8", 9)), management.ErrConflict},
-		{"CreateInvitation with an ID that is taken", s.CreateInvitation(ctx, again), management.ErrConflict},
-		{"CreateInvitation with a token that is taken", s.CreateInvitation(ctx, taken), management.ErrConflict},
-		{"CreateInvitation by nobody", s.CreateInvitation(ctx, nobody), management.ErrNotFound},
-		{"CreateInvitation to no organization", s.CreateInvitation(ctx, nowhere), management.ErrNotFound},
-		{"DeleteInvitation of another organization", s.DeleteInvitation(ctx, other.ID, first.ID), management.ErrNotFound},
-		{"DeleteInvitation that does not exist", s.DeleteInvitation(ctx, acme.ID, uuid.New()), management.ErrNotFound},
+		{"CreateInvitation of an address that has one", s.CreateInvitation(ctx, invitation(acme, bob, first.Email, "8", 9)), storage.ErrConflict},
+		{"CreateInvitation with an ID that is taken", s.CreateInvitation(ctx, again), storage.ErrConflict},
+		{"CreateInvitation with a token that is taken", s.CreateInvitation(ctx, taken), storage.ErrConflict},
+		{"CreateInvitation by nobody", s.CreateInvitation(ctx, nobody), storage.ErrNotFound},
+		{"CreateInvitation to no organization", s.CreateInvitation(ctx, nowhere), storage.ErrNotFound},
+		{"DeleteInvitation of another organization", s.DeleteInvitation(ctx, other.ID, first.ID), storage.ErrNotFound},
+		{"DeleteInvitation that does not exist", s.DeleteInvitation(ctx, acme.ID, uuid.New()), storage.ErrNotFound},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
 	}
 	check()
 
 	must(t, s.DeleteInvitation(ctx, acme.ID, middle.ID))
-	wantErr(t, "Invitation that is deleted", management.ErrNotFound)(s.Invitation(ctx, acme.ID, middle.ID))
-	wantErr(t, "InvitationByToken that is deleted", management.ErrNotFound)(s.InvitationByToken(ctx, middle.Hash))
-	wantError(t, "DeleteInvitation again", management.ErrNotFound, s.DeleteInvitation(ctx, acme.ID, middle.ID))
+	wantErr(t, "Invitation that is deleted", storage.ErrNotFound)(s.Invitation(ctx, acme.ID, middle.ID))
+	wantErr(t, "InvitationByToken that is deleted", storage.ErrNotFound)(s.InvitationByToken(ctx, middle.Hash))
+	wantError(t, "DeleteInvitation again", storage.ErrNotFound, s.DeleteInvitation(ctx, acme.ID, middle.ID))
 	middle = create(acme, ann, middle.Email, "9", 2)
 	check()
 
@@ -83,6 +83,6 @@ func testInvitations(t *testing.T, s *suite) {
 	want(t, "Invitations without a user", list{*middle, *first})(s.Invitations(ctx, acme.ID))
 	must(t, s.DeleteOrganization(ctx, acme.ID))
 	want(t, "Invitations of a deleted organization", list(nil))(s.Invitations(ctx, acme.ID))
-	wantErr(t, "InvitationByToken of a deleted organization", management.ErrNotFound)(s.InvitationByToken(ctx, first.Hash))
+	wantErr(t, "InvitationByToken of a deleted organization", storage.ErrNotFound)(s.InvitationByToken(ctx, first.Hash))
 	want(t, "Invitations elsewhere", list{*elsewhere})(s.Invitations(ctx, other.ID))
 }

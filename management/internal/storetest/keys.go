@@ -7,54 +7,54 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testKeys(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	full := management.PersonalKey{
-		ID: "full", User: ann.ID, Label: strings.Repeat("é", 40), Mask: "phx_...abcd", Hash: management.HashKey("phx_full"),
+	full := storage.PersonalKey{
+		ID: "full", User: ann.ID, Label: strings.Repeat("é", 40), Mask: "phx_...abcd", Hash: storage.HashKey("phx_full"),
 		Scopes: []string{"user:read", "feature_flag:write"}, Projects: []int64{7, 1<<53 + 1}, Organizations: []uuid.UUID{uuid.New(), uuid.New()},
 		Created: s.now, LastUsed: new(s.now.Add(time.Hour)), LastRolled: new(s.now.Add(time.Minute)),
 	}
 	wantAllSet(t, full)
-	newest := management.PersonalKey{ID: "newest", User: ann.ID, Hash: management.HashKey("phx_newest"), Created: s.now.Add(time.Microsecond)}
-	oldest := management.PersonalKey{ID: "oldest", User: ann.ID, Hash: management.HashKey("phx_oldest"), Created: s.now.Add(-time.Microsecond)}
-	other := management.PersonalKey{ID: "other", User: bob.ID, Hash: management.HashKey("phx_other"), Created: s.now}
-	for _, k := range []*management.PersonalKey{&full, &newest, &oldest, &other} {
+	newest := storage.PersonalKey{ID: "newest", User: ann.ID, Hash: storage.HashKey("phx_newest"), Created: s.now.Add(time.Microsecond)}
+	oldest := storage.PersonalKey{ID: "oldest", User: ann.ID, Hash: storage.HashKey("phx_oldest"), Created: s.now.Add(-time.Microsecond)}
+	other := storage.PersonalKey{ID: "other", User: bob.ID, Hash: storage.HashKey("phx_other"), Created: s.now}
+	for _, k := range []*storage.PersonalKey{&full, &newest, &oldest, &other} {
 		must(t, s.CreateKey(ctx, k))
 	}
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, k := range []*management.PersonalKey{&full, &newest, &oldest, &other} {
+			for _, k := range []*storage.PersonalKey{&full, &newest, &oldest, &other} {
 				want(t, "Key", k)(store.Key(ctx, k.ID))
 				want(t, "KeyByHash", k)(store.KeyByHash(ctx, k.Hash))
 			}
-			want(t, "Keys", []management.PersonalKey{newest, full, oldest})(store.Keys(ctx, ann.ID))
+			want(t, "Keys", []storage.PersonalKey{newest, full, oldest})(store.Keys(ctx, ann.ID))
 		}
 	}
 	check()
-	want(t, "Keys of nobody", []management.PersonalKey(nil))(s.Keys(ctx, 99))
-	wantErr(t, "Key", management.ErrNotFound)(s.Key(ctx, "nobody's"))
-	wantErr(t, "KeyByHash", management.ErrNotFound)(s.KeyByHash(ctx, management.HashKey("phx_nobody")))
+	want(t, "Keys of nobody", []storage.PersonalKey(nil))(s.Keys(ctx, 99))
+	wantErr(t, "Key", storage.ErrNotFound)(s.Key(ctx, "nobody's"))
+	wantErr(t, "KeyByHash", storage.ErrNotFound)(s.KeyByHash(ctx, storage.HashKey("phx_nobody")))
 
-	key := func(id, hash string, user int64) *management.PersonalKey {
-		return &management.PersonalKey{ID: id, User: user, Label: "never", Hash: hash, Created: s.now}
+	key := func(id, hash string, user int64) *storage.PersonalKey {
+		return &storage.PersonalKey{ID: id, User: user, Label: "never", Hash: hash, Created: s.now}
 	}
 	for _, tt := range []struct {
 		call string
 		err  error
 		want error
 	}{
-		{"CreateKey with an ID that is taken", s.CreateKey(ctx, key("full", "free", ann.ID)), management.ErrConflict},
-		{"CreateKey with a hash that is taken", s.CreateKey(ctx, key("free", other.Hash, ann.ID)), management.ErrConflict},
-		{"CreateKey of nobody", s.CreateKey(ctx, key("free", "free", 99)), management.ErrNotFound},
-		{"UpdateKey with a hash that is taken", s.UpdateKey(ctx, key("full", other.Hash, ann.ID)), management.ErrConflict},
-		{"UpdateKey of an unknown key", s.UpdateKey(ctx, key("free", "free", ann.ID)), management.ErrNotFound},
-		{"DeleteKey of an unknown key", s.DeleteKey(ctx, "free"), management.ErrNotFound},
+		{"CreateKey with an ID that is taken", s.CreateKey(ctx, key("full", "free", ann.ID)), storage.ErrConflict},
+		{"CreateKey with a hash that is taken", s.CreateKey(ctx, key("free", other.Hash, ann.ID)), storage.ErrConflict},
+		{"CreateKey of nobody", s.CreateKey(ctx, key("free", "free", 99)), storage.ErrNotFound},
+		{"UpdateKey with a hash that is taken", s.UpdateKey(ctx, key("full", other.Hash, ann.ID)), storage.ErrConflict},
+		{"UpdateKey of an unknown key", s.UpdateKey(ctx, key("free", "free", ann.ID)), storage.ErrNotFound},
+		{"DeleteKey of an unknown key", s.DeleteKey(ctx, "free"), storage.ErrNotFound},
 		{"TouchKey of an unknown key", s.TouchKey(ctx, "free", s.now), nil},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
@@ -63,13 +63,13 @@ func testKeys(t *testing.T, s *suite) {
 
 	// A key that gets another secret no longer has the old one.
 	before := full.Hash
-	full.Hash, full.Mask, full.LastRolled = management.HashKey("phx_rolled"), "phx_...lled", new(s.now.Add(2*time.Hour))
+	full.Hash, full.Mask, full.LastRolled = storage.HashKey("phx_rolled"), "phx_...lled", new(s.now.Add(2*time.Hour))
 	must(t, s.UpdateKey(ctx, &full))
 	check()
-	wantErr(t, "KeyByHash of a hash that was replaced", management.ErrNotFound)(s.KeyByHash(ctx, before))
+	wantErr(t, "KeyByHash of a hash that was replaced", storage.ErrNotFound)(s.KeyByHash(ctx, before))
 
 	// Everything can be taken away but LastUsed, which TouchKey alone sets.
-	full = management.PersonalKey{ID: "full", User: ann.ID, Hash: full.Hash, Created: s.now}
+	full = storage.PersonalKey{ID: "full", User: ann.ID, Hash: full.Hash, Created: s.now}
 	must(t, s.UpdateKey(ctx, &full))
 	full.LastUsed = new(s.now.Add(time.Hour))
 	check()
@@ -86,8 +86,8 @@ func testKeys(t *testing.T, s *suite) {
 	check()
 
 	must(t, s.DeleteKey(ctx, full.ID))
-	wantErr(t, "Key that is deleted", management.ErrNotFound)(s.Key(ctx, full.ID))
-	wantErr(t, "KeyByHash that is deleted", management.ErrNotFound)(s.KeyByHash(ctx, full.Hash))
-	want(t, "Keys", []management.PersonalKey{newest, oldest})(s.Keys(ctx, ann.ID))
-	wantError(t, "DeleteKey again", management.ErrNotFound, s.DeleteKey(ctx, full.ID))
+	wantErr(t, "Key that is deleted", storage.ErrNotFound)(s.Key(ctx, full.ID))
+	wantErr(t, "KeyByHash that is deleted", storage.ErrNotFound)(s.KeyByHash(ctx, full.Hash))
+	want(t, "Keys", []storage.PersonalKey{newest, oldest})(s.Keys(ctx, ann.ID))
+	wantError(t, "DeleteKey again", storage.ErrNotFound, s.DeleteKey(ctx, full.ID))
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // testLastCalled checks when events move LastCalled (management.md §13.4).
@@ -18,7 +18,7 @@ func testLastCalled(t *testing.T, s *suite) {
 	gone := s.flag(t, p, "gone")
 	gone.Deleted = true
 	must(t, s.UpdateFlag(ctx, gone))
-	sampling := &management.FeatureFlag{Project: p.ID, Kind: management.FlagSurveySampling, Key: "sampling", Created: s.now, Updated: s.now}
+	sampling := &storage.Flag{Project: p.ID, Kind: storage.FlagSurveySampling, Key: "sampling", Created: s.now, Updated: s.now}
 	must(t, s.CreateFlag(ctx, sampling))
 	received := s.now.Add(24 * time.Hour)
 	call := func(project int64, at time.Duration, properties string) capture.Event {
@@ -26,8 +26,8 @@ func testLastCalled(t *testing.T, s *suite) {
 		e.Project, e.Time, e.Received = project, s.now.Add(at), received
 		return e
 	}
-	const step = management.LastCalledStep
-	moved := func(f *management.FeatureFlag, at time.Duration) { f.LastCalled = new(s.now.Add(at)) }
+	const step = storage.LastCalledStep
+	moved := func(f *storage.Flag, at time.Duration) { f.LastCalled = new(s.now.Add(at)) }
 	for _, tt := range []struct {
 		name   string
 		events []capture.Event
@@ -63,7 +63,7 @@ func testLastCalled(t *testing.T, s *suite) {
 		s.write(t, tt.events...)
 		tt.change()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, f := range []*management.FeatureFlag{beta, other, strange, gone, sampling} {
+			for _, f := range []*storage.Flag{beta, other, strange, gone, sampling} {
 				want(t, "Flag after "+tt.name, f)(store.Flag(ctx, f.Project, f.ID))
 			}
 		}

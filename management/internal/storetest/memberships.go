@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testMemberships(t *testing.T, s *suite) {
@@ -18,22 +18,22 @@ func testMemberships(t *testing.T, s *suite) {
 	ann.CurrentOrganization = &acme.ID
 	must(t, s.UpdateUser(ctx, eve))
 	must(t, s.UpdateUser(ctx, ann))
-	join := func(o *management.Organization, u *management.User, level, at int) *management.Membership {
+	join := func(o *storage.Organization, u *storage.User, level, at int) *storage.Membership {
 		t.Helper()
-		m := &management.Membership{
+		m := &storage.Membership{
 			ID: uuid.New(), Organization: o.ID, User: u.ID, Level: level, Joined: s.now.Add(time.Duration(at) * time.Microsecond), Updated: s.now,
 		}
 		must(t, s.CreateMembership(ctx, m))
 		return m
 	}
-	bobs, anns, eves := join(acme, bob, management.LevelMember, 2), join(acme, ann, management.LevelOwner, 3), join(acme, eve, management.LevelAdmin, 1)
-	others := join(other, ann, management.LevelAdmin, 0)
+	bobs, anns, eves := join(acme, bob, storage.LevelMember, 2), join(acme, ann, storage.LevelOwner, 3), join(acme, eve, storage.LevelAdmin, 1)
+	others := join(other, ann, storage.LevelAdmin, 0)
 	wantAllSet(t, *anns)
-	type list = []management.Membership
+	type list = []storage.Membership
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, m := range []*management.Membership{bobs, anns, eves, others} {
+			for _, m := range []*storage.Membership{bobs, anns, eves, others} {
 				want(t, "Membership", m)(store.Membership(ctx, m.Organization, m.User))
 			}
 			want(t, "Members", list{*eves, *bobs, *anns})(store.Members(ctx, acme.ID))
@@ -59,35 +59,35 @@ func testMemberships(t *testing.T, s *suite) {
 	count(map[uuid.UUID]int{acme.ID: 2}, acme.ID)
 	count(nil)
 
-	membership := func(id, organization uuid.UUID, user int64) *management.Membership {
-		return &management.Membership{ID: id, Organization: organization, User: user, Level: 1, Joined: s.now, Updated: s.now}
+	membership := func(id, organization uuid.UUID, user int64) *storage.Membership {
+		return &storage.Membership{ID: id, Organization: organization, User: user, Level: 1, Joined: s.now, Updated: s.now}
 	}
 	for _, tt := range []struct {
 		call string
 		err  error
 		want error
 	}{
-		{"CreateMembership that exists", s.CreateMembership(ctx, membership(uuid.New(), acme.ID, ann.ID)), management.ErrConflict},
-		{"CreateMembership with an ID that is taken", s.CreateMembership(ctx, membership(anns.ID, empty.ID, ann.ID)), management.ErrConflict},
-		{"CreateMembership of nobody", s.CreateMembership(ctx, membership(uuid.New(), acme.ID, 99)), management.ErrNotFound},
-		{"CreateMembership of no organization", s.CreateMembership(ctx, membership(uuid.New(), uuid.New(), ann.ID)), management.ErrNotFound},
-		{"UpdateMembership that does not exist", s.UpdateMembership(ctx, membership(uuid.New(), empty.ID, ann.ID)), management.ErrNotFound},
-		{"DeleteMembership that does not exist", s.DeleteMembership(ctx, empty.ID, ann.ID), management.ErrNotFound},
-		{"DeleteMembership of nobody", s.DeleteMembership(ctx, acme.ID, 99), management.ErrNotFound},
+		{"CreateMembership that exists", s.CreateMembership(ctx, membership(uuid.New(), acme.ID, ann.ID)), storage.ErrConflict},
+		{"CreateMembership with an ID that is taken", s.CreateMembership(ctx, membership(anns.ID, empty.ID, ann.ID)), storage.ErrConflict},
+		{"CreateMembership of nobody", s.CreateMembership(ctx, membership(uuid.New(), acme.ID, 99)), storage.ErrNotFound},
+		{"CreateMembership of no organization", s.CreateMembership(ctx, membership(uuid.New(), uuid.New(), ann.ID)), storage.ErrNotFound},
+		{"UpdateMembership that does not exist", s.UpdateMembership(ctx, membership(uuid.New(), empty.ID, ann.ID)), storage.ErrNotFound},
+		{"DeleteMembership that does not exist", s.DeleteMembership(ctx, empty.ID, ann.ID), storage.ErrNotFound},
+		{"DeleteMembership of nobody", s.DeleteMembership(ctx, acme.ID, 99), storage.ErrNotFound},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
 	}
 	check()
 
-	anns.Level, anns.Updated = management.LevelMember, s.now.Add(time.Hour)
+	anns.Level, anns.Updated = storage.LevelMember, s.now.Add(time.Hour)
 	must(t, s.UpdateMembership(ctx, anns))
 	check()
 	must(t, s.DeleteMembership(ctx, acme.ID, ann.ID))
-	wantErr(t, "Membership that is deleted", management.ErrNotFound)(s.Membership(ctx, acme.ID, ann.ID))
+	wantErr(t, "Membership that is deleted", storage.ErrNotFound)(s.Membership(ctx, acme.ID, ann.ID))
 	want(t, "Members", list{*eves, *bobs})(s.Members(ctx, acme.ID))
 	want(t, "MembershipsOf", list{*others})(s.MembershipsOf(ctx, []int64{ann.ID}))
 	want(t, "User who has left", ann)(s.User(ctx, ann.ID)) // the current organization is the caller's business
-	wantError(t, "DeleteMembership again", management.ErrNotFound, s.DeleteMembership(ctx, acme.ID, ann.ID))
+	wantError(t, "DeleteMembership again", storage.ErrNotFound, s.DeleteMembership(ctx, acme.ID, ann.ID))
 	count(map[uuid.UUID]int{acme.ID: 1, other.ID: 1}, other.ID, acme.ID)
-	join(acme, ann, management.LevelMember, 4)
+	join(acme, ann, storage.LevelMember, 4)
 }

@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testOrganizations(t *testing.T, s *suite) {
 	ctx := t.Context()
-	want(t, "Organizations before there are any", []management.Organization(nil))(s.Organizations(ctx))
-	full := management.Organization{
+	want(t, "Organizations before there are any", []storage.Organization(nil))(s.Organizations(ctx))
+	full := storage.Organization{
 		ID: uuid.New(), Name: strings.Repeat("é", 64), Slug: "full", LogoMediaID: new(uuid.New()), PluginsAccessLevel: 9,
 		MemberJoinEmail: true, Enforce2FA: new(true), MembersCanInvite: new(true), MembersCanUseKeys: true, PublicSharing: true,
 		AIProcessingApproved: new(true), ExperimentStatsMethod: new("bayesian"), AnonymizeIPs: true, DefaultRoleID: new(uuid.New()),
@@ -23,9 +23,9 @@ func testOrganizations(t *testing.T, s *suite) {
 		Created: s.now, Updated: s.now.Add(time.Hour),
 	}
 	wantAllSet(t, full)
-	bare := management.Organization{ID: uuid.New(), Slug: "bare", Created: s.now.Add(time.Microsecond), Updated: s.now}
-	oldest := management.Organization{ID: uuid.New(), Slug: "oldest", Created: s.now.Add(-time.Microsecond), Updated: s.now}
-	for _, o := range []*management.Organization{&full, &bare, &oldest} {
+	bare := storage.Organization{ID: uuid.New(), Slug: "bare", Created: s.now.Add(time.Microsecond), Updated: s.now}
+	oldest := storage.Organization{ID: uuid.New(), Slug: "oldest", Created: s.now.Add(-time.Microsecond), Updated: s.now}
+	for _, o := range []*storage.Organization{&full, &bare, &oldest} {
 		given := *o
 		must(t, s.CreateOrganization(ctx, &given))
 		given.Name = "the caller's copy"
@@ -33,10 +33,10 @@ func testOrganizations(t *testing.T, s *suite) {
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, o := range []*management.Organization{&full, &bare, &oldest} {
+			for _, o := range []*storage.Organization{&full, &bare, &oldest} {
 				want(t, "Organization", o)(store.Organization(ctx, o.ID))
 			}
-			want(t, "Organizations", []management.Organization{oldest, full, bare})(store.Organizations(ctx))
+			want(t, "Organizations", []storage.Organization{oldest, full, bare})(store.Organizations(ctx))
 		}
 	}
 	check()
@@ -44,32 +44,32 @@ func testOrganizations(t *testing.T, s *suite) {
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	want(t, "OrganizationsByID", []management.Organization{oldest, bare})(
+	want(t, "OrganizationsByID", []storage.Organization{oldest, bare})(
 		s.OrganizationsByID(ctx, []uuid.UUID{bare.ID, uuid.New(), oldest.ID, bare.ID}))
-	want(t, "OrganizationsByID of none", []management.Organization(nil))(s.OrganizationsByID(ctx, nil))
-	want(t, "OrganizationsByID of one unknown", []management.Organization(nil))(s.OrganizationsByID(ctx, []uuid.UUID{uuid.New()}))
+	want(t, "OrganizationsByID of none", []storage.Organization(nil))(s.OrganizationsByID(ctx, nil))
+	want(t, "OrganizationsByID of one unknown", []storage.Organization(nil))(s.OrganizationsByID(ctx, []uuid.UUID{uuid.New()}))
 
-	organization := func(id uuid.UUID, slug string) *management.Organization {
-		return &management.Organization{ID: id, Name: "never", Slug: slug, Created: s.now, Updated: s.now}
+	organization := func(id uuid.UUID, slug string) *storage.Organization {
+		return &storage.Organization{ID: id, Name: "never", Slug: slug, Created: s.now, Updated: s.now}
 	}
 	for _, tt := range []struct {
 		call string
 		err  error
 		want error
 	}{
-		{"CreateOrganization with an ID that is taken", s.CreateOrganization(ctx, organization(bare.ID, "free")), management.ErrConflict},
-		{"CreateOrganization with a slug that is taken", s.CreateOrganization(ctx, organization(uuid.New(), "full")), management.ErrConflict},
-		{"UpdateOrganization with a slug that is taken", s.UpdateOrganization(ctx, organization(bare.ID, "full")), management.ErrConflict},
-		{"UpdateOrganization of none", s.UpdateOrganization(ctx, organization(uuid.New(), "free")), management.ErrNotFound},
-		{"DeleteOrganization of none", s.DeleteOrganization(ctx, uuid.New()), management.ErrNotFound},
+		{"CreateOrganization with an ID that is taken", s.CreateOrganization(ctx, organization(bare.ID, "free")), storage.ErrConflict},
+		{"CreateOrganization with a slug that is taken", s.CreateOrganization(ctx, organization(uuid.New(), "full")), storage.ErrConflict},
+		{"UpdateOrganization with a slug that is taken", s.UpdateOrganization(ctx, organization(bare.ID, "full")), storage.ErrConflict},
+		{"UpdateOrganization of none", s.UpdateOrganization(ctx, organization(uuid.New(), "free")), storage.ErrNotFound},
+		{"DeleteOrganization of none", s.DeleteOrganization(ctx, uuid.New()), storage.ErrNotFound},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
 	}
-	wantErr(t, "Organization that is unknown", management.ErrNotFound)(s.Organization(ctx, uuid.New()))
+	wantErr(t, "Organization that is unknown", storage.ErrNotFound)(s.Organization(ctx, uuid.New()))
 	check()
 
 	before := full
-	full = management.Organization{ID: full.ID, Slug: "other", Created: full.Created, Updated: s.now}
+	full = storage.Organization{ID: full.ID, Slug: "other", Created: full.Created, Updated: s.now}
 	must(t, s.UpdateOrganization(ctx, &full))
 	before.ID, before.Created = bare.ID, bare.Created // and the slug that is free now
 	bare = before
@@ -91,35 +91,35 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 	ann.CurrentOrganization, ann.CurrentProject = &gone.ID, &r.ID
 	bob.CurrentOrganization, bob.CurrentProject = &kept.ID, &p.ID
 	eve.CurrentOrganization, eve.CurrentProject = &kept.ID, &q.ID // by another's mistake
-	for _, u := range []*management.User{ann, bob, eve} {
+	for _, u := range []*storage.User{ann, bob, eve} {
 		must(t, s.UpdateUser(ctx, u))
 	}
 	s.furnish(t, bob, kept, p)
 	s.furnish(t, ann, gone, q)
-	must(t, s.SetScene(ctx, management.Scene{User: ann.ID, Project: p.ID, Scene: "kept", Dashboard: 1}))
+	must(t, s.SetScene(ctx, storage.Scene{User: ann.ID, Project: p.ID, Scene: "kept", Dashboard: 1}))
 	before, err := overview(ctx, s, ann.ID, bob.ID, eve.ID)
 	must(t, err)
 
 	must(t, s.DeleteOrganization(ctx, gone.ID))
 	before.Users[0].CurrentOrganization, before.Users[0].CurrentProject = nil, nil
 	before.Users[2].CurrentProject = nil
-	before.Organizations, before.Projects = []management.Organization{*kept}, []management.Project{*p}
-	before.Memberships, before.Scenes = keep(before.Memberships, func(m management.Membership) bool { return m.User == bob.ID }),
-		keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
+	before.Organizations, before.Projects = []storage.Organization{*kept}, []storage.Project{*p}
+	before.Memberships, before.Scenes = keep(before.Memberships, func(m storage.Membership) bool { return m.User == bob.ID }),
+		keep(before.Scenes, func(sc storage.Scene) bool { return sc.Project == p.ID })
 	before.forget(q.ID)
 	before.forget(r.ID)
 	delete(before.Members, gone.ID)
 	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 		after, err := overview(ctx, store, ann.ID, bob.ID, eve.ID)
 		want(t, "what is left", before)(after, err)
-		for _, project := range []*management.Project{q, r} {
-			wantErr(t, "Project", management.ErrNotFound)(store.Project(ctx, project.ID))
-			wantErr(t, "ProjectByKey", management.ErrNotFound)(store.ProjectByKey(ctx, project.APIKey))
+		for _, project := range []*storage.Project{q, r} {
+			wantErr(t, "Project", storage.ErrNotFound)(store.Project(ctx, project.ID))
+			wantErr(t, "ProjectByKey", storage.ErrNotFound)(store.ProjectByKey(ctx, project.APIKey))
 		}
-		wantErr(t, "Organization", management.ErrNotFound)(store.Organization(ctx, gone.ID))
-		want(t, "Members", []management.Membership(nil))(store.Members(ctx, gone.ID))
+		wantErr(t, "Organization", storage.ErrNotFound)(store.Organization(ctx, gone.ID))
+		want(t, "Members", []storage.Membership(nil))(store.Members(ctx, gone.ID))
 	}
-	wantError(t, "DeleteOrganization again", management.ErrNotFound, s.DeleteOrganization(ctx, gone.ID))
+	wantError(t, "DeleteOrganization again", storage.ErrNotFound, s.DeleteOrganization(ctx, gone.ID))
 	s.organization(t, "gone")
 }
 

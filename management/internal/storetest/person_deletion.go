@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // purgeEvents calls PurgeEvents until there is no more.
@@ -78,7 +78,7 @@ func testDeletePerson(t *testing.T, s *suite) {
 		if there && (len(properties) == 0 || len(cohorts) != 2 || len(keys) != 1 || created.IsZero() || err != nil) {
 			t.Errorf("of %q in project %d is there: %s, cohorts %v, hash keys %v, %v; want everything", id, project, properties, cohorts, keys, err)
 		}
-		if !there && (len(properties) > 0 || len(cohorts) > 0 || len(keys) > 0 || !created.IsZero() || !errors.Is(err, management.ErrNotFound)) {
+		if !there && (len(properties) > 0 || len(cohorts) > 0 || len(keys) > 0 || !created.IsZero() || !errors.Is(err, storage.ErrNotFound)) {
 			t.Errorf("of %q in project %d is left: %s, cohorts %v, hash keys %v, %v", id, project, properties, cohorts, keys, err)
 		}
 	}
@@ -91,17 +91,17 @@ func testDeletePerson(t *testing.T, s *suite) {
 		there(s, 1, "v", true)
 	}
 	check(s, false) // and all of that is read
-	wantError(t, "DeletePerson of another project", management.ErrNotFound, s.DeletePerson(ctx, 2, u.ID, true))
-	wantError(t, "DeletePerson of nobody", management.ErrNotFound, s.DeletePerson(ctx, 1, uuid.New(), true))
+	wantError(t, "DeletePerson of another project", storage.ErrNotFound, s.DeletePerson(ctx, 2, u.ID, true))
+	wantError(t, "DeletePerson of nobody", storage.ErrNotFound, s.DeletePerson(ctx, 1, uuid.New(), true))
 	purgeEvents(t, s)
 	check(s, false)
 
 	must(t, s.DeletePerson(ctx, 1, u.ID, false))
 	check(s, true)
 	check(s.another(t), true)
-	wantErr(t, "Person", management.ErrNotFound)(s.Person(ctx, 1, u.ID))
-	wantErr(t, "UpdatePerson", management.ErrNotFound)(s.UpdatePerson(ctx, 1, u.ID, value("x", "1"), nil))
-	wantError(t, "DeletePerson again", management.ErrNotFound, s.DeletePerson(ctx, 1, u.ID, false))
+	wantErr(t, "Person", storage.ErrNotFound)(s.Person(ctx, 1, u.ID))
+	wantErr(t, "UpdatePerson", storage.ErrNotFound)(s.UpdatePerson(ctx, 1, u.ID, value("x", "1"), nil))
+	wantError(t, "DeletePerson again", storage.ErrNotFound, s.DeletePerson(ctx, 1, u.ID, false))
 	if n, err := s.CountCohort(ctx, 1, 7); n != 1 || err != nil {
 		t.Errorf("CountCohort = %d, %v; want 1", n, err)
 	}
@@ -206,7 +206,7 @@ func testConcurrentDeletion(t *testing.T, s *suite) {
 	written := make([]map[string]bool, writers)
 	var wg sync.WaitGroup
 	fail := func(call string, err error) {
-		if err != nil && !errors.Is(err, management.ErrNotFound) {
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: %v", call, err)
 		}
 	}
@@ -264,7 +264,7 @@ func testConcurrentDeletion(t *testing.T, s *suite) {
 		}
 		delete(all, e.UUID.String())
 	}
-	list, total, err := fresh.Persons(ctx, 1, management.PersonFilter{}, 100, 0)
+	list, total, err := fresh.Persons(ctx, 1, storage.PersonFilter{}, 100, 0)
 	must(t, err)
 	var members int
 	for _, p := range list {

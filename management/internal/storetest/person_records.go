@@ -14,8 +14,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // value is a property for UpdatePerson and UpdateGroup.
@@ -24,7 +24,7 @@ func value(name, raw string) map[string]json.RawMessage {
 }
 
 // whoIs returns the person with a distinct ID.
-func (s *suite) whoIs(t *testing.T, project int64, distinctID string) *management.Person {
+func (s *suite) whoIs(t *testing.T, project int64, distinctID string) *storage.Person {
 	t.Helper()
 	p, err := s.PersonByDistinctID(t.Context(), project, distinctID)
 	must(t, err)
@@ -42,7 +42,7 @@ func testPersonRecords(t *testing.T, s *suite) {
 	e := s.event("$identify", "u", `{"$anon_distinct_id":"a","$set":{"plan":"pro","n":1.50}}`)
 	s.write(t, e, elsewhere(s.event("page", "u", `{"$set":{"other":true}}`), 2))
 	full := s.whoIs(t, 1, "u")
-	person := management.Person{
+	person := storage.Person{
 		ID: full.ID, DistinctIDs: []string{"a", "u"}, Properties: json.RawMessage(`{"plan":"pro","n":1.50}`), Identified: true, Created: s.now,
 	}
 	wantAllSet(t, person)
@@ -53,19 +53,19 @@ func testPersonRecords(t *testing.T, s *suite) {
 			want(t, "Person", &person)(store.Person(ctx, 1, person.ID))
 			want(t, "PersonByDistinctID", &person)(store.PersonByDistinctID(ctx, 1, "u"))
 			want(t, "PersonByDistinctID", &person)(store.PersonByDistinctID(ctx, 1, "a"))
-			want(t, "Person of another project", &management.Person{
+			want(t, "Person of another project", &storage.Person{
 				ID: other.ID, DistinctIDs: []string{"u"}, Properties: json.RawMessage(`{"other":true}`), Created: s.now,
 			})(store.Person(ctx, 2, other.ID))
 		}
 	}
 	check()
-	wantErr(t, "Person of another project", management.ErrNotFound)(s.Person(ctx, 2, person.ID))
-	wantErr(t, "Person of no project", management.ErrNotFound)(s.Person(ctx, 99, person.ID))
-	wantErr(t, "Person of nobody", management.ErrNotFound)(s.Person(ctx, 1, uuid.New()))
+	wantErr(t, "Person of another project", storage.ErrNotFound)(s.Person(ctx, 2, person.ID))
+	wantErr(t, "Person of no project", storage.ErrNotFound)(s.Person(ctx, 99, person.ID))
+	wantErr(t, "Person of nobody", storage.ErrNotFound)(s.Person(ctx, 1, uuid.New()))
 	for _, id := range []string{"", "U", "nobody", "u\x00", "\xff", strings.Repeat("u", 10_000)} {
-		wantErr(t, "PersonByDistinctID of nobody", management.ErrNotFound)(s.PersonByDistinctID(ctx, 1, id))
+		wantErr(t, "PersonByDistinctID of nobody", storage.ErrNotFound)(s.PersonByDistinctID(ctx, 1, id))
 	}
-	wantErr(t, "PersonByDistinctID of another project", management.ErrNotFound)(s.PersonByDistinctID(ctx, 2, "a"))
+	wantErr(t, "PersonByDistinctID of another project", storage.ErrNotFound)(s.PersonByDistinctID(ctx, 2, "a"))
 
 	// Changes are seen at once, also by what was read before.
 	seen := func(properties string) {
@@ -94,10 +94,10 @@ func testPersonRecords(t *testing.T, s *suite) {
 		seen(tt.want)
 	}
 	large := `"` + strings.Repeat("x", persons.MaxProperties) + `"`
-	wantErr(t, "UpdatePerson with much", management.ErrTooLarge)(s.UpdatePerson(ctx, 1, person.ID, value("x", large), []string{"plan"}))
-	wantErr(t, "UpdatePerson of nobody", management.ErrNotFound)(s.UpdatePerson(ctx, 1, uuid.New(), value("x", "1"), nil))
-	wantErr(t, "UpdatePerson of another project", management.ErrNotFound)(s.UpdatePerson(ctx, 2, person.ID, value("x", "1"), nil))
-	wantErr(t, "UpdatePerson with much of nobody", management.ErrNotFound)(s.UpdatePerson(ctx, 2, person.ID, value("x", large), nil))
+	wantErr(t, "UpdatePerson with much", storage.ErrTooLarge)(s.UpdatePerson(ctx, 1, person.ID, value("x", large), []string{"plan"}))
+	wantErr(t, "UpdatePerson of nobody", storage.ErrNotFound)(s.UpdatePerson(ctx, 1, uuid.New(), value("x", "1"), nil))
+	wantErr(t, "UpdatePerson of another project", storage.ErrNotFound)(s.UpdatePerson(ctx, 2, person.ID, value("x", "1"), nil))
+	wantErr(t, "UpdatePerson with much of nobody", storage.ErrNotFound)(s.UpdatePerson(ctx, 2, person.ID, value("x", large), nil))
 	seen(`{"plan":"free"}`)
 	s.write(t, s.event("page", "a", `{"$set":{"b":1}}`)) // goes on from there
 	seen(`{"plan":"free","b":1}`)
@@ -142,32 +142,32 @@ func testPersonPages(t *testing.T, s *suite) {
 	}
 	for _, tt := range []struct {
 		name   string
-		filter management.PersonFilter
+		filter storage.PersonFilter
 		want   []string
 	}{
-		{"all", management.PersonFilter{}, all},
-		{"a distinct ID", management.PersonFilter{DistinctID: "user-1"}, []string{"user-1"}},
-		{"another one of the same person", management.PersonFilter{DistinctID: "zzz"}, []string{"u"}},
-		{"an unknown one", management.PersonFilter{DistinctID: "nobody"}, nil},
-		{"an impossible one", management.PersonFilter{DistinctID: "\x00"}, nil},
-		{"IDs", management.PersonFilter{IDs: []uuid.UUID{id("user-1"), uuid.New(), id("é"), id("user-1"), s.whoIs(t, 2, "u").ID}}, oneOf("user-1", "é")},
-		{"no IDs", management.PersonFilter{IDs: []uuid.UUID{}}, nil},
-		{"a cohort", management.PersonFilter{Cohort: 7}, oneOf(members...)},
-		{"an unknown cohort", management.PersonFilter{Cohort: 8}, nil},
-		{"a beginning", management.PersonFilter{Search: "user-1"}, oneOf("user-1", "user-10", "user-11")},
-		{"a beginning of a distinct ID that is not the first", management.PersonFilter{Search: "zz"}, []string{"u"}},
-		{"nothing in the middle", management.PersonFilter{Search: "ser"}, nil},
-		{"a percent sign", management.PersonFilter{Search: "100%"}, []string{"100%"}},
-		{"an underscore", management.PersonFilter{Search: "100_"}, []string{"100_"}},
-		{"capital letters", management.PersonFilter{Search: "U"}, []string{"User-1"}},
-		{"the last code point", management.PersonFilter{Search: "\U0010FFFF"}, oneOf("\U0010FFFF", "\U0010FFFF\U0010FFFFx")},
-		{"the last code points", management.PersonFilter{Search: "\U0010FFFF\U0010FFFF"}, []string{"\U0010FFFF\U0010FFFFx"}},
-		{"before surrogates", management.PersonFilter{Search: "\uD7FF"}, []string{"\uD7FF"}},
-		{"bytes, not letters", management.PersonFilter{Search: "é"}, oneOf("é", "ée", "é\u0301")},
-		{"half a letter", management.PersonFilter{Search: "\xc3"}, nil},
-		{"NUL", management.PersonFilter{Search: "u\x00"}, nil},
-		{"all at once", management.PersonFilter{DistinctID: "user-11", IDs: []uuid.UUID{id("user-11"), id("user-3")}, Cohort: 7, Search: "user-1"}, []string{"user-11"}},
-		{"one too many", management.PersonFilter{DistinctID: "user-10", Cohort: 7, Search: "user-1"}, nil},
+		{"all", storage.PersonFilter{}, all},
+		{"a distinct ID", storage.PersonFilter{DistinctID: "user-1"}, []string{"user-1"}},
+		{"another one of the same person", storage.PersonFilter{DistinctID: "zzz"}, []string{"u"}},
+		{"an unknown one", storage.PersonFilter{DistinctID: "nobody"}, nil},
+		{"an impossible one", storage.PersonFilter{DistinctID: "\x00"}, nil},
+		{"IDs", storage.PersonFilter{IDs: []uuid.UUID{id("user-1"), uuid.New(), id("é"), id("user-1"), s.whoIs(t, 2, "u").ID}}, oneOf("user-1", "é")},
+		{"no IDs", storage.PersonFilter{IDs: []uuid.UUID{}}, nil},
+		{"a cohort", storage.PersonFilter{Cohort: 7}, oneOf(members...)},
+		{"an unknown cohort", storage.PersonFilter{Cohort: 8}, nil},
+		{"a beginning", storage.PersonFilter{Search: "user-1"}, oneOf("user-1", "user-10", "user-11")},
+		{"a beginning of a distinct ID that is not the first", storage.PersonFilter{Search: "zz"}, []string{"u"}},
+		{"nothing in the middle", storage.PersonFilter{Search: "ser"}, nil},
+		{"a percent sign", storage.PersonFilter{Search: "100%"}, []string{"100%"}},
+		{"an underscore", storage.PersonFilter{Search: "100_"}, []string{"100_"}},
+		{"capital letters", storage.PersonFilter{Search: "U"}, []string{"User-1"}},
+		{"the last code point", storage.PersonFilter{Search: "\U0010FFFF"}, oneOf("\U0010FFFF", "\U0010FFFF\U0010FFFFx")},
+		{"the last code points", storage.PersonFilter{Search: "\U0010FFFF\U0010FFFF"}, []string{"\U0010FFFF\U0010FFFFx"}},
+		{"before surrogates", storage.PersonFilter{Search: "\uD7FF"}, []string{"\uD7FF"}},
+		{"bytes, not letters", storage.PersonFilter{Search: "é"}, oneOf("é", "ée", "é\u0301")},
+		{"half a letter", storage.PersonFilter{Search: "\xc3"}, nil},
+		{"NUL", storage.PersonFilter{Search: "u\x00"}, nil},
+		{"all at once", storage.PersonFilter{DistinctID: "user-11", IDs: []uuid.UUID{id("user-11"), id("user-3")}, Cohort: 7, Search: "user-1"}, []string{"user-11"}},
+		{"one too many", storage.PersonFilter{DistinctID: "user-10", Cohort: 7, Search: "user-1"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, limit := range []int{len(names), 1, 4} {
@@ -190,8 +190,8 @@ func testPersonPages(t *testing.T, s *suite) {
 			}
 		})
 	}
-	wantPage(t, "a page behind the end", []management.Person(nil), len(names))(s.Persons(ctx, 1, management.PersonFilter{}, 10, 1000))
-	wantPage(t, "persons of no project", []management.Person(nil), 0)(s.Persons(ctx, 3, management.PersonFilter{}, 10, 0))
+	wantPage(t, "a page behind the end", []storage.Person(nil), len(names))(s.Persons(ctx, 1, storage.PersonFilter{}, 10, 1000))
+	wantPage(t, "persons of no project", []storage.Person(nil), 0)(s.Persons(ctx, 3, storage.PersonFilter{}, 10, 0))
 }
 
 // testPersonUpdates changes a person by hand while events change it and others are
@@ -268,27 +268,27 @@ func testPersonsBefore(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		filter management.PersonFilter
+		filter storage.PersonFilter
 		want   []string
 	}{
-		{management.PersonFilter{}, all},
-		{management.PersonFilter{Search: "user-"}, all},
-		{management.PersonFilter{Search: "user-4"}, []string{"user-4"}},
-		{management.PersonFilter{Cohort: 7}, []string{"user-5", "user-3"}},
-		{management.PersonFilter{Cohort: 7, Search: "user-3"}, []string{"user-3"}},
-		{management.PersonFilter{Search: "\x00"}, nil},
-		{management.PersonFilter{Named: "example_"}, all},
-		{management.PersonFilter{Named: "example_1.com"}, []string{"user-7", "user-4", "user-1"}},
-		{management.PersonFilter{Named: "\nada 4\n"}, []string{"user-4"}},
-		{management.PersonFilter{Named: "\nada\n"}, nil},
-		{management.PersonFilter{Named: "example%1"}, nil},
-		{management.PersonFilter{Named: `e\`}, nil},
-		{management.PersonFilter{Named: "\x00"}, nil},
-		{management.PersonFilter{Named: "ada", Search: "user-3"}, []string{"user-3"}},
-		{management.PersonFilter{Within: "SER-4"}, []string{"user-4"}},
-		{management.PersonFilter{Within: "-"}, all},
-		{management.PersonFilter{Within: "_"}, nil},
-		{management.PersonFilter{Within: "\x00"}, nil},
+		{storage.PersonFilter{}, all},
+		{storage.PersonFilter{Search: "user-"}, all},
+		{storage.PersonFilter{Search: "user-4"}, []string{"user-4"}},
+		{storage.PersonFilter{Cohort: 7}, []string{"user-5", "user-3"}},
+		{storage.PersonFilter{Cohort: 7, Search: "user-3"}, []string{"user-3"}},
+		{storage.PersonFilter{Search: "\x00"}, nil},
+		{storage.PersonFilter{Named: "example_"}, all},
+		{storage.PersonFilter{Named: "example_1.com"}, []string{"user-7", "user-4", "user-1"}},
+		{storage.PersonFilter{Named: "\nada 4\n"}, []string{"user-4"}},
+		{storage.PersonFilter{Named: "\nada\n"}, nil},
+		{storage.PersonFilter{Named: "example%1"}, nil},
+		{storage.PersonFilter{Named: `e\`}, nil},
+		{storage.PersonFilter{Named: "\x00"}, nil},
+		{storage.PersonFilter{Named: "ada", Search: "user-3"}, []string{"user-3"}},
+		{storage.PersonFilter{Within: "SER-4"}, []string{"user-4"}},
+		{storage.PersonFilter{Within: "-"}, all},
+		{storage.PersonFilter{Within: "_"}, nil},
+		{storage.PersonFilter{Within: "\x00"}, nil},
 	} {
 		for _, limit := range []int{1, 4, 100} {
 			var got []string

@@ -8,16 +8,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testProjectRecords(t *testing.T, s *suite) {
 	ctx := t.Context()
 	acme, other, empty := s.organization(t, "acme"), s.organization(t, "other"), s.organization(t, "empty")
-	full := management.Project{
-		UUID: uuid.New(), Organization: acme.ID, Name: strings.Repeat("é", 200), APIKey: "phc_full", SecretHash: management.HashKey("phs_full"),
-		SecretPrevHash: management.HashKey("phs_before"), Timezone: "Europe/Zurich", AnonymizeIPs: true, SnippetOnboarding: true,
+	full := storage.Project{
+		UUID: uuid.New(), Organization: acme.ID, Name: strings.Repeat("é", 200), APIKey: "phc_full", SecretHash: storage.HashKey("phs_full"),
+		SecretPrevHash: storage.HashKey("phs_before"), Timezone: "Europe/Zurich", AnonymizeIPs: true, SnippetOnboarding: true,
 		Onboarding: json.RawMessage(`{"flags":true,"n":1.50}`), Demo: true, AccessControl: true,
 		SurveyConfig: json.RawMessage(`{"appearance":{"zIndex":1.50}}`), BucketingHash: "xxhash64", Created: s.now.Add(time.Hour), Updated: s.now,
 		SurveysOptIn: new(true), HeatmapsOptIn: new(false), SessionRecordingOptIn: new(true), AutocaptureExceptionsOptIn: new(false),
@@ -26,9 +26,9 @@ func testProjectRecords(t *testing.T, s *suite) {
 		EventRetentionDays: new(90),
 	}
 	wantAllSet(t, full, "ID", "IngestedEvent")
-	bare := management.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}
-	third := management.Project{UUID: uuid.New(), Organization: acme.ID, APIKey: "phc_third", Created: s.now, Updated: s.now}
-	for _, p := range []*management.Project{&full, &bare, &third} { // secret keys that do not exist are not a conflict
+	bare := storage.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}
+	third := storage.Project{UUID: uuid.New(), Organization: acme.ID, APIKey: "phc_third", Created: s.now, Updated: s.now}
+	for _, p := range []*storage.Project{&full, &bare, &third} { // secret keys that do not exist are not a conflict
 		given := *p
 		must(t, s.CreateProject(ctx, &given))
 		p.ID = given.ID
@@ -37,11 +37,11 @@ func testProjectRecords(t *testing.T, s *suite) {
 	if full.ID < 1 || bare.ID <= full.ID || third.ID <= bare.ID {
 		t.Errorf("project IDs %d, %d, %d; want ascending ones from 1 on", full.ID, bare.ID, third.ID)
 	}
-	type list = []management.Project
+	type list = []storage.Project
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, p := range []*management.Project{&full, &bare, &third} {
+			for _, p := range []*storage.Project{&full, &bare, &third} {
 				want(t, "Project", p)(store.Project(ctx, p.ID))
 				want(t, "ProjectByKey", p)(store.ProjectByKey(ctx, p.APIKey))
 				for _, hash := range []string{p.SecretHash, p.SecretPrevHash} {
@@ -50,7 +50,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 					}
 				}
 			}
-			wantErr(t, "ProjectBySecret without one", management.ErrNotFound)(store.ProjectBySecret(ctx, ""))
+			wantErr(t, "ProjectBySecret without one", storage.ErrNotFound)(store.ProjectBySecret(ctx, ""))
 			want(t, "Projects", list{full, bare, third})(store.Projects(ctx))
 		}
 	}
@@ -63,37 +63,37 @@ func testProjectRecords(t *testing.T, s *suite) {
 	want(t, "ProjectsOf one", list{full, third})(s.ProjectsOf(ctx, []uuid.UUID{acme.ID}))
 	want(t, "ProjectsOf an empty organization", list(nil))(s.ProjectsOf(ctx, []uuid.UUID{empty.ID}))
 	want(t, "ProjectsOf none", list(nil))(s.ProjectsOf(ctx, nil))
-	wantErr(t, "Project that is unknown", management.ErrNotFound)(s.Project(ctx, 99))
-	wantErr(t, "ProjectByKey that is unknown", management.ErrNotFound)(s.ProjectByKey(ctx, "phc_nobody"))
-	wantErr(t, "ProjectBySecret that is unknown", management.ErrNotFound)(s.ProjectBySecret(ctx, management.HashKey("phs_nobody")))
+	wantErr(t, "Project that is unknown", storage.ErrNotFound)(s.Project(ctx, 99))
+	wantErr(t, "ProjectByKey that is unknown", storage.ErrNotFound)(s.ProjectByKey(ctx, "phc_nobody"))
+	wantErr(t, "ProjectBySecret that is unknown", storage.ErrNotFound)(s.ProjectBySecret(ctx, storage.HashKey("phs_nobody")))
 
 	for _, tt := range []struct {
 		name string
-		set  func(*management.Project)
+		set  func(*storage.Project)
 		want error
 	}{
-		{"UUID", func(p *management.Project) { p.UUID = full.UUID }, management.ErrConflict},
-		{"API key", func(p *management.Project) { p.APIKey = full.APIKey }, management.ErrConflict},
-		{"secret key", func(p *management.Project) { p.SecretHash = full.SecretHash }, management.ErrConflict},
-		{"organization", func(p *management.Project) { p.Organization = uuid.New() }, management.ErrNotFound},
+		{"UUID", func(p *storage.Project) { p.UUID = full.UUID }, storage.ErrConflict},
+		{"API key", func(p *storage.Project) { p.APIKey = full.APIKey }, storage.ErrConflict},
+		{"secret key", func(p *storage.Project) { p.SecretHash = full.SecretHash }, storage.ErrConflict},
+		{"organization", func(p *storage.Project) { p.Organization = uuid.New() }, storage.ErrNotFound},
 	} {
-		fresh, changed := *management.NewProject(acme, "never"), bare
+		fresh, changed := *storage.NewProject(acme, "never"), bare
 		tt.set(&fresh)
 		wantError(t, "CreateProject with a wrong "+tt.name, tt.want, s.CreateProject(ctx, &fresh))
 		changed.Name = "never"
 		tt.set(&changed)
 		wantError(t, "UpdateProject with a wrong "+tt.name, tt.want, s.UpdateProject(ctx, &changed))
 	}
-	unknown := *management.NewProject(acme, "never")
+	unknown := *storage.NewProject(acme, "never")
 	unknown.ID = 99
-	wantError(t, "UpdateProject of none", management.ErrNotFound, s.UpdateProject(ctx, &unknown))
-	wantError(t, "DeleteProject of none", management.ErrNotFound, s.DeleteProject(ctx, 99))
+	wantError(t, "UpdateProject of none", storage.ErrNotFound, s.UpdateProject(ctx, &unknown))
+	wantError(t, "DeleteProject of none", storage.ErrNotFound, s.DeleteProject(ctx, 99))
 	check()
 
 	before := full
-	full = management.Project{ID: full.ID, UUID: full.UUID, Organization: empty.ID, APIKey: "phc_rolled", Created: s.now, Updated: s.now}
+	full = storage.Project{ID: full.ID, UUID: full.UUID, Organization: empty.ID, APIKey: "phc_rolled", Created: s.now, Updated: s.now}
 	must(t, s.UpdateProject(ctx, &full))
-	wantErr(t, "ProjectByKey of a key that was replaced", management.ErrNotFound)(s.ProjectByKey(ctx, before.APIKey))
+	wantErr(t, "ProjectByKey of a key that was replaced", storage.ErrNotFound)(s.ProjectByKey(ctx, before.APIKey))
 	before.ID, before.UUID = bare.ID, bare.UUID // and the keys that are free now
 	bare = before
 	must(t, s.UpdateProject(ctx, &bare))
@@ -131,19 +131,19 @@ func testDeleteProject(t *testing.T, s *suite) {
 	before.Users[0].CurrentProject = nil
 	before.Projects = before.Projects[:1]
 	before.forget(gone.ID)
-	before.Scenes = keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
+	before.Scenes = keep(before.Scenes, func(sc storage.Scene) bool { return sc.Project == p.ID })
 	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 		after, err := overview(ctx, store, ann.ID, bob.ID)
 		want(t, "what is left", before)(after, err)
-		wantErr(t, "Project that is deleted", management.ErrNotFound)(store.Project(ctx, gone.ID))
-		wantErr(t, "ProjectByKey of one that is deleted", management.ErrNotFound)(store.ProjectByKey(ctx, gone.APIKey))
-		want(t, "ProjectsOf", []management.Project{*p})(store.ProjectsOf(ctx, []uuid.UUID{o.ID}))
+		wantErr(t, "Project that is deleted", storage.ErrNotFound)(store.Project(ctx, gone.ID))
+		wantErr(t, "ProjectByKey of one that is deleted", storage.ErrNotFound)(store.ProjectByKey(ctx, gone.APIKey))
+		want(t, "ProjectsOf", []storage.Project{*p})(store.ProjectsOf(ctx, []uuid.UUID{o.ID}))
 		left := world{FlagTotals: make(map[int64]int)}
 		must(t, left.look(ctx, store, gone.ID))
 		want(t, "what a project that is deleted has", world{FlagTotals: map[int64]int{gone.ID: 0}})(left, nil)
 	}
-	wantError(t, "DeleteProject again", management.ErrNotFound, s.DeleteProject(ctx, gone.ID))
-	wantError(t, "UpdateProject that is deleted", management.ErrNotFound, s.UpdateProject(ctx, gone))
+	wantError(t, "DeleteProject again", storage.ErrNotFound, s.DeleteProject(ctx, gone.ID))
+	wantError(t, "UpdateProject that is deleted", storage.ErrNotFound, s.UpdateProject(ctx, gone))
 }
 
 func testIngestedEvent(t *testing.T, s *suite) {
@@ -153,11 +153,11 @@ func testIngestedEvent(t *testing.T, s *suite) {
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, project := range []*management.Project{p, quiet} {
+			for _, project := range []*storage.Project{p, quiet} {
 				want(t, "Project", project)(store.Project(ctx, project.ID))
 				want(t, "ProjectByKey", project)(store.ProjectByKey(ctx, project.APIKey))
 			}
-			want(t, "Projects", []management.Project{*p, *quiet})(store.Projects(ctx))
+			want(t, "Projects", []storage.Project{*p, *quiet})(store.Projects(ctx))
 		}
 	}
 	check()

@@ -8,14 +8,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testPurgeProjects(t *testing.T, s *suite) {
 	ctx := t.Context()
 	acme, other := s.organization(t, "acme"), s.organization(t, "other")
 	kept, gone, alsoGone := s.project(t, acme), s.project(t, acme), s.project(t, other)
-	all := []*management.Project{kept, gone, alsoGone}
+	all := []*storage.Project{kept, gone, alsoGone}
 	const events = 2500 // more than a store may want to delete at once
 	for _, p := range all {
 		var list []capture.Event
@@ -35,7 +35,7 @@ func testPurgeProjects(t *testing.T, s *suite) {
 		}
 		must(t, s.Overrides(ctx, p.ID, "u", "a", []string{"beta"}, func(string, string) {}))
 	}
-	check := func(p *management.Project, there bool) {
+	check := func(p *storage.Project, there bool) {
 		t.Helper()
 		fresh := s.another(t)
 		n, x, group, cohort, override := 0, "", "", []int64(nil), ""

@@ -6,23 +6,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testSessions(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	full := management.Session{
+	full := storage.Session{
 		ID: uuid.New(), User: ann.ID, Hash: []byte("\x00full\xff"), Pending: true, Address: "2001:db8::1", Browser: "Firefox on Linux", Created: s.now, Seen: s.now.Add(2 * time.Hour),
 	}
 	wantAllSet(t, full)
-	bare := management.Session{ID: uuid.New(), User: ann.ID, Hash: []byte("bare"), Created: s.now.Add(time.Microsecond), Seen: s.now.Add(time.Hour)}
-	other := management.Session{ID: uuid.New(), User: bob.ID, Hash: []byte("other"), Created: s.now, Seen: s.now}
-	for _, v := range []*management.Session{&bare, &other, &full} {
+	bare := storage.Session{ID: uuid.New(), User: ann.ID, Hash: []byte("bare"), Created: s.now.Add(time.Microsecond), Seen: s.now.Add(time.Hour)}
+	other := storage.Session{ID: uuid.New(), User: bob.ID, Hash: []byte("other"), Created: s.now, Seen: s.now}
+	for _, v := range []*storage.Session{&bare, &other, &full} {
 		must(t, s.CreateSession(ctx, v))
 	}
-	type list = []management.Session
+	type list = []storage.Session
 	check := func(ofAnn, ofBob list) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
@@ -35,8 +35,8 @@ func testSessions(t *testing.T, s *suite) {
 		}
 	}
 	check(list{full, bare}, list{other})
-	wantErr(t, "SessionByHash of none", management.ErrNotFound)(s.SessionByHash(ctx, []byte("none")))
-	wantErr(t, "SessionByHash of the beginning of one", management.ErrNotFound)(s.SessionByHash(ctx, []byte("ba")))
+	wantErr(t, "SessionByHash of none", storage.ErrNotFound)(s.SessionByHash(ctx, []byte("none")))
+	wantErr(t, "SessionByHash of the beginning of one", storage.ErrNotFound)(s.SessionByHash(ctx, []byte("ba")))
 
 	taken, foreign, unknown, homeless := bare, bare, bare, bare
 	taken.Hash = full.Hash
@@ -46,14 +46,14 @@ func testSessions(t *testing.T, s *suite) {
 	fresh := taken
 	fresh.ID = uuid.New()
 	for call, tt := range map[string]struct{ err, want error }{
-		"UpdateSession with a hash that is taken": {s.UpdateSession(ctx, &taken), management.ErrConflict},
-		"CreateSession with a hash that is taken": {s.CreateSession(ctx, &fresh), management.ErrConflict},
-		"CreateSession with an ID that is taken":  {s.CreateSession(ctx, &management.Session{ID: full.ID, User: ann.ID, Hash: []byte("x"), Created: s.now, Seen: s.now}), management.ErrConflict},
-		"CreateSession of nobody":                 {s.CreateSession(ctx, &homeless), management.ErrNotFound},
-		"UpdateSession of another user":           {s.UpdateSession(ctx, &foreign), management.ErrNotFound},
-		"UpdateSession that is unknown":           {s.UpdateSession(ctx, &unknown), management.ErrNotFound},
-		"DeleteSession of another user":           {s.DeleteSession(ctx, bob.ID, bare.ID), management.ErrNotFound},
-		"DeleteSession that is unknown":           {s.DeleteSession(ctx, ann.ID, unknown.ID), management.ErrNotFound},
+		"UpdateSession with a hash that is taken": {s.UpdateSession(ctx, &taken), storage.ErrConflict},
+		"CreateSession with a hash that is taken": {s.CreateSession(ctx, &fresh), storage.ErrConflict},
+		"CreateSession with an ID that is taken":  {s.CreateSession(ctx, &storage.Session{ID: full.ID, User: ann.ID, Hash: []byte("x"), Created: s.now, Seen: s.now}), storage.ErrConflict},
+		"CreateSession of nobody":                 {s.CreateSession(ctx, &homeless), storage.ErrNotFound},
+		"UpdateSession of another user":           {s.UpdateSession(ctx, &foreign), storage.ErrNotFound},
+		"UpdateSession that is unknown":           {s.UpdateSession(ctx, &unknown), storage.ErrNotFound},
+		"DeleteSession of another user":           {s.DeleteSession(ctx, bob.ID, bare.ID), storage.ErrNotFound},
+		"DeleteSession that is unknown":           {s.DeleteSession(ctx, ann.ID, unknown.ID), storage.ErrNotFound},
 	} {
 		wantError(t, call, tt.want, tt.err)
 	}
@@ -61,7 +61,7 @@ func testSessions(t *testing.T, s *suite) {
 
 	full.Hash, full.Pending, full.Created, full.Seen, full.Address, full.Browser = []byte("new"), false, s.now.Add(time.Minute), s.now.Add(time.Second), "", ""
 	must(t, s.UpdateSession(ctx, &full))
-	wantErr(t, "SessionByHash of before", management.ErrNotFound)(s.SessionByHash(ctx, []byte("\x00full\xff")))
+	wantErr(t, "SessionByHash of before", storage.ErrNotFound)(s.SessionByHash(ctx, []byte("\x00full\xff")))
 	check(list{bare, full}, list{other})
 	seen := full
 	seen.Seen, seen.Address, seen.Browser, seen.Hash, seen.Pending = s.now.Add(3*time.Hour), "192.0.2.1", "é", []byte("ignored"), true
@@ -102,11 +102,11 @@ func testSessions(t *testing.T, s *suite) {
 func testLinks(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	full := management.Link{User: ann.ID, Kind: management.LinkSignIn, Hash: []byte("\x00full\xff"), Target: ann.Email, Created: s.now, Expires: s.now.Add(time.Hour)}
+	full := storage.Link{User: ann.ID, Kind: storage.LinkSignIn, Hash: []byte("\x00full\xff"), Target: ann.Email, Created: s.now, Expires: s.now.Add(time.Hour)}
 	wantAllSet(t, full)
-	reset := management.Link{User: ann.ID, Kind: management.LinkPasswordReset, Hash: []byte("reset"), Created: s.now, Expires: s.now}
-	other := management.Link{User: bob.ID, Kind: management.LinkSignIn, Hash: []byte("other"), Created: s.now, Expires: s.now}
-	check := func(there ...*management.Link) {
+	reset := storage.Link{User: ann.ID, Kind: storage.LinkPasswordReset, Hash: []byte("reset"), Created: s.now, Expires: s.now}
+	other := storage.Link{User: bob.ID, Kind: storage.LinkSignIn, Hash: []byte("other"), Created: s.now, Expires: s.now}
+	check := func(there ...*storage.Link) {
 		t.Helper()
 		left := map[string]bool{"\x00full\xff": true, "reset": true, "other": true, "new": true}
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
@@ -115,12 +115,12 @@ func testLinks(t *testing.T, s *suite) {
 				delete(left, string(l.Hash))
 			}
 			for hash := range left {
-				wantErr(t, "Link that is not there", management.ErrNotFound)(store.Link(ctx, []byte(hash)))
+				wantErr(t, "Link that is not there", storage.ErrNotFound)(store.Link(ctx, []byte(hash)))
 			}
 		}
 	}
 	check()
-	for _, l := range []*management.Link{&full, &reset, &other} {
+	for _, l := range []*storage.Link{&full, &reset, &other} {
 		must(t, s.SetLink(ctx, l))
 	}
 	check(&full, &reset, &other)
@@ -130,8 +130,8 @@ func testLinks(t *testing.T, s *suite) {
 	taken, homeless := reset, reset
 	taken.Hash = other.Hash
 	homeless.User, homeless.Hash = 99, []byte("homeless")
-	wantError(t, "SetLink with a hash that is taken", management.ErrConflict, s.SetLink(ctx, &taken))
-	wantError(t, "SetLink of nobody", management.ErrNotFound, s.SetLink(ctx, &homeless))
+	wantError(t, "SetLink with a hash that is taken", storage.ErrConflict, s.SetLink(ctx, &taken))
+	wantError(t, "SetLink of nobody", storage.ErrNotFound, s.SetLink(ctx, &homeless))
 	check(&full, &reset, &other)
 	must(t, s.DeleteLinks(ctx, ann.ID))
 	must(t, s.DeleteLinks(ctx, ann.ID))

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A part is a part of the contract.
@@ -245,10 +245,10 @@ func testBootstrap(t *testing.T, s *suite) {
 	}
 	c := all[0]
 	projects, err := s.Projects(t.Context())
-	if diff := cmp.Diff([]management.Project{c.Project}, projects); err != nil || diff != "" {
+	if diff := cmp.Diff([]storage.Project{c.Project}, projects); err != nil || diff != "" {
 		t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
 	}
-	if c.Project.ID != 1 || c.Project.SecretHash != management.HashKey(c.SecretKey) {
+	if c.Project.ID != 1 || c.Project.SecretHash != storage.HashKey(c.SecretKey) {
 		t.Errorf("created %+v with secret key %q", c.Project, c.SecretKey)
 	}
 }
@@ -692,7 +692,7 @@ func testCancellation(t *testing.T, s *suite) {
 	for call, err := range map[string]error{
 		"Write":      s.Write(ctx, []capture.Event{s.event("page", "u", `{}`)}),
 		"CreateUser": s.CreateUser(ctx, &u),
-		"Atomic":     s.Atomic(ctx, func(management.Store) error { ran = true; return nil }),
+		"Atomic":     s.Atomic(ctx, func(storage.Store) error { ran = true; return nil }),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context: %v, want context.Canceled", call, err)
@@ -706,6 +706,6 @@ func testCancellation(t *testing.T, s *suite) {
 	if list := s.stored(t, 1); len(list) != 0 {
 		t.Errorf("it stored %v", list)
 	}
-	wantErr(t, "UserByEmail", management.ErrNotFound)(s.UserByEmail(t.Context(), u.Email))
+	wantErr(t, "UserByEmail", storage.ErrNotFound)(s.UserByEmail(t.Context(), u.Email))
 	s.write(t) // nothing
 }

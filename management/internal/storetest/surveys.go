@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -57,8 +57,8 @@ func testSurveys(t *testing.T, s *suite) {
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	wantErr(t, "Survey of another project", management.ErrNotFound)(s.Survey(ctx, q.ID, full.ID))
-	wantErr(t, "Survey that is unknown", management.ErrNotFound)(s.Survey(ctx, p.ID, uuid.New()))
+	wantErr(t, "Survey of another project", storage.ErrNotFound)(s.Survey(ctx, q.ID, full.ID))
+	wantErr(t, "Survey that is unknown", storage.ErrNotFound)(s.Survey(ctx, p.ID, uuid.New()))
 	want(t, "Surveys of no project", list(nil))(s.Surveys(ctx, 99))
 
 	unknown := new(int64(99))
@@ -67,14 +67,14 @@ func testSurveys(t *testing.T, s *suite) {
 		set  func(*survey.Survey)
 		want error
 	}{
-		{"name", func(v *survey.Survey) { v.Name = full.Name }, management.ErrConflict},
-		{"project", func(v *survey.Survey) { v.Project = 99 }, management.ErrNotFound},
-		{"linked flag", func(v *survey.Survey) { v.LinkedFlag = unknown }, management.ErrNotFound},
-		{"targeting flag", func(v *survey.Survey) { v.TargetingFlag = unknown }, management.ErrNotFound},
-		{"internal flag", func(v *survey.Survey) { v.InternalFlag = unknown }, management.ErrNotFound},
-		{"sampling flag", func(v *survey.Survey) { v.SamplingFlag = unknown }, management.ErrNotFound},
-		{"flag, which is another project's", func(v *survey.Survey) { v.LinkedFlag = &strange.ID }, management.ErrNotFound},
-		{"creator", func(v *survey.Survey) { v.CreatedBy = unknown }, management.ErrNotFound},
+		{"name", func(v *survey.Survey) { v.Name = full.Name }, storage.ErrConflict},
+		{"project", func(v *survey.Survey) { v.Project = 99 }, storage.ErrNotFound},
+		{"linked flag", func(v *survey.Survey) { v.LinkedFlag = unknown }, storage.ErrNotFound},
+		{"targeting flag", func(v *survey.Survey) { v.TargetingFlag = unknown }, storage.ErrNotFound},
+		{"internal flag", func(v *survey.Survey) { v.InternalFlag = unknown }, storage.ErrNotFound},
+		{"sampling flag", func(v *survey.Survey) { v.SamplingFlag = unknown }, storage.ErrNotFound},
+		{"flag, which is another project's", func(v *survey.Survey) { v.LinkedFlag = &strange.ID }, storage.ErrNotFound},
+		{"creator", func(v *survey.Survey) { v.CreatedBy = unknown }, storage.ErrNotFound},
 	} {
 		fresh, changed := survey.Survey{ID: uuid.New(), Project: p.ID, Name: "fresh", Created: s.now, Updated: s.now}, bare
 		tt.set(&fresh)
@@ -86,10 +86,10 @@ func testSurveys(t *testing.T, s *suite) {
 	again, moved := full, other
 	again.Name, moved.Name, moved.Project = "again", "moved", p.ID
 	for call, tt := range map[string]struct{ err, want error }{
-		"CreateSurvey with an ID that is taken": {s.CreateSurvey(ctx, &again), management.ErrConflict},
-		"UpdateSurvey of another project":       {s.UpdateSurvey(ctx, &moved), management.ErrNotFound},
-		"DeleteSurvey of another project":       {s.DeleteSurvey(ctx, q.ID, full.ID), management.ErrNotFound},
-		"DeleteSurvey that is unknown":          {s.DeleteSurvey(ctx, p.ID, uuid.New()), management.ErrNotFound},
+		"CreateSurvey with an ID that is taken": {s.CreateSurvey(ctx, &again), storage.ErrConflict},
+		"UpdateSurvey of another project":       {s.UpdateSurvey(ctx, &moved), storage.ErrNotFound},
+		"DeleteSurvey of another project":       {s.DeleteSurvey(ctx, q.ID, full.ID), storage.ErrNotFound},
+		"DeleteSurvey that is unknown":          {s.DeleteSurvey(ctx, p.ID, uuid.New()), storage.ErrNotFound},
 	} {
 		wantError(t, call, tt.want, tt.err)
 	}
@@ -111,7 +111,7 @@ func testSurveys(t *testing.T, s *suite) {
 
 	// Without their flags surveys go on.
 	for _, f := range []struct {
-		flag *management.FeatureFlag
+		flag *storage.Flag
 		at   **int64
 	}{{linked, &bare.LinkedFlag}, {targeting, &bare.TargetingFlag}, {internal, &bare.InternalFlag}, {sampling, &bare.SamplingFlag}} {
 		must(t, s.DeleteFlag(ctx, p.ID, f.flag.ID))
@@ -119,9 +119,9 @@ func testSurveys(t *testing.T, s *suite) {
 		check()
 	}
 	must(t, s.DeleteSurvey(ctx, p.ID, full.ID))
-	wantErr(t, "Survey that is deleted", management.ErrNotFound)(s.Survey(ctx, p.ID, full.ID))
+	wantErr(t, "Survey that is deleted", storage.ErrNotFound)(s.Survey(ctx, p.ID, full.ID))
 	want(t, "Surveys", list{bare})(s.Surveys(ctx, p.ID))
-	wantError(t, "DeleteSurvey again", management.ErrNotFound, s.DeleteSurvey(ctx, p.ID, full.ID))
+	wantError(t, "DeleteSurvey again", storage.ErrNotFound, s.DeleteSurvey(ctx, p.ID, full.ID))
 	must(t, s.CreateSurvey(ctx, &full))
 }
 

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func testThrottle(t *testing.T, s *suite) {
 	ctx := t.Context()
-	limit := management.Limit{N: 5, Per: time.Minute}
-	attempt := func(store management.Store, bucket string, after, want time.Duration) {
+	limit := storage.Limit{N: 5, Per: time.Minute}
+	attempt := func(store storage.Store, bucket string, after, want time.Duration) {
 		t.Helper()
 		if got, err := store.Throttle(ctx, bucket, limit, s.now.Add(after)); got != want || err != nil {
 			t.Errorf("after %v Throttle(%q) = %v, %v; want %v", after, bucket, got, err, want)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // testTotals counts users and members after changes of every kind, and compares
@@ -34,12 +34,12 @@ func testTotals(t *testing.T, s *suite) {
 				}
 			}
 			for _, tt := range []struct {
-				filter management.UserFilter
+				filter storage.UserFilter
 				want   int
 			}{
-				{management.UserFilter{}, staff + others},
-				{management.UserFilter{Staff: new(true)}, staff},
-				{management.UserFilter{Staff: new(false)}, others},
+				{storage.UserFilter{}, staff + others},
+				{storage.UserFilter{Staff: new(true)}, staff},
+				{storage.UserFilter{Staff: new(false)}, others},
 			} {
 				list, total, err := store.Users(ctx, tt.filter, 100, 0)
 				if len(list) != tt.want || total != tt.want || err != nil {
@@ -64,7 +64,7 @@ func testTotals(t *testing.T, s *suite) {
 		}
 	}
 	check("before there is anybody")
-	add := func(name string, active, staff bool) *management.User {
+	add := func(name string, active, staff bool) *storage.User {
 		t.Helper()
 		u := s.newUser(name)
 		u.Active, u.Staff = active, staff
@@ -74,14 +74,14 @@ func testTotals(t *testing.T, s *suite) {
 	}
 	ann, bob, eve, joe := add("ann", true, true), add("bob", true, false), add("eve", false, false), add("joe", true, false)
 	check("after users are created")
-	join := func(store management.Store, o *management.Organization, u *management.User) error {
-		return store.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now})
+	join := func(store storage.Store, o *storage.Organization, u *storage.User) error {
+		return store.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now})
 	}
-	for _, u := range []*management.User{ann, bob, eve} {
+	for _, u := range []*storage.User{ann, bob, eve} {
 		must(t, errors.Join(join(s, acme, u), join(s, other, u)))
 	}
 	check("after they join")
-	change := func(what string, u *management.User, active, staff bool) {
+	change := func(what string, u *storage.User, active, staff bool) {
 		t.Helper()
 		u.Active, u.Staff = active, staff
 		must(t, s.UpdateUser(ctx, u))
@@ -104,20 +104,20 @@ func testTotals(t *testing.T, s *suite) {
 
 	taken := *bob
 	taken.Email, taken.Active = eve.Email, false
-	wantError(t, "UpdateUser", management.ErrConflict, s.UpdateUser(ctx, &taken))
-	wantError(t, "CreateUser", management.ErrConflict, s.CreateUser(ctx, new(*bob)))
-	wantError(t, "CreateMembership", management.ErrConflict, join(s, acme, bob))
-	wantError(t, "DeleteMembership", management.ErrNotFound, s.DeleteMembership(ctx, acme.ID, joe.ID))
-	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
+	wantError(t, "UpdateUser", storage.ErrConflict, s.UpdateUser(ctx, &taken))
+	wantError(t, "CreateUser", storage.ErrConflict, s.CreateUser(ctx, new(*bob)))
+	wantError(t, "CreateMembership", storage.ErrConflict, join(s, acme, bob))
+	wantError(t, "DeleteMembership", storage.ErrNotFound, s.DeleteMembership(ctx, acme.ID, joe.ID))
+	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		away := *bob
 		away.Active = false
 		return errors.Join(store.UpdateUser(ctx, &away), store.DeleteUser(ctx, eve.ID), join(store, acme, joe), store.DeleteOrganization(ctx, other.ID), errStop)
 	}))
 	check("after what failed")
-	must(t, s.Atomic(ctx, func(store management.Store) error {
+	must(t, s.Atomic(ctx, func(store storage.Store) error {
 		away := *joe
 		away.Active = false
-		wantError(t, "UpdateUser in a transaction", management.ErrConflict, store.UpdateUser(ctx, &taken))
+		wantError(t, "UpdateUser in a transaction", storage.ErrConflict, store.UpdateUser(ctx, &taken))
 		return errors.Join(join(store, other, joe), store.UpdateUser(ctx, &away))
 	}))
 	check("after a transaction")

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -17,7 +17,7 @@ func testUsers(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
 	p := s.project(t, o)
-	full := management.User{
+	full := storage.User{
 		UUID: uuid.New(), DistinctID: "it's \"quoted\" \\ ; --", Active: true, Staff: true, Joined: s.now,
 		Email: "zoë@example.com", PendingEmail: "zoe@example.com", EmailVerified: new(true),
 		PasswordHash: "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA",
@@ -29,8 +29,8 @@ func testUsers(t *testing.T, s *suite) {
 		ShortcutPosition: new("hidden"), Role: new("founder"), PasskeysFor2FA: new(true),
 	}
 	wantAllSet(t, full, "ID")
-	bare := management.User{UUID: uuid.New(), DistinctID: "bare", Email: "bare@example.com", Joined: s.now}
-	for _, u := range []*management.User{&full, &bare} {
+	bare := storage.User{UUID: uuid.New(), DistinctID: "bare", Email: "bare@example.com", Joined: s.now}
+	for _, u := range []*storage.User{&full, &bare} {
 		given := *u
 		must(t, s.CreateUser(ctx, &given))
 		u.ID = given.ID
@@ -42,12 +42,12 @@ func testUsers(t *testing.T, s *suite) {
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			for _, u := range []*management.User{&full, &bare} {
+			for _, u := range []*storage.User{&full, &bare} {
 				want(t, "User", u)(store.User(ctx, u.ID))
 				want(t, "UserByUUID", u)(store.UserByUUID(ctx, u.UUID))
 				want(t, "UserByEmail", u)(store.UserByEmail(ctx, u.Email))
 			}
-			want(t, "UsersByID", []management.User{full, bare})(store.UsersByID(ctx, []int64{full.ID, bare.ID}))
+			want(t, "UsersByID", []storage.User{full, bare})(store.UsersByID(ctx, []int64{full.ID, bare.ID}))
 		}
 	}
 	check()
@@ -57,24 +57,24 @@ func testUsers(t *testing.T, s *suite) {
 	check()
 
 	for name, err := range map[string]error{
-		"UpdateUser": s.UpdateUser(ctx, &management.User{ID: 99, UUID: uuid.New(), DistinctID: "x", Email: "x@example.com", Joined: s.now}),
+		"UpdateUser": s.UpdateUser(ctx, &storage.User{ID: 99, UUID: uuid.New(), DistinctID: "x", Email: "x@example.com", Joined: s.now}),
 		"DeleteUser": s.DeleteUser(ctx, 99),
 	} {
-		wantError(t, name+" of nobody", management.ErrNotFound, err)
+		wantError(t, name+" of nobody", storage.ErrNotFound, err)
 	}
-	wantErr(t, "User 99", management.ErrNotFound)(s.User(ctx, 99))
-	wantErr(t, "UserByUUID of nobody", management.ErrNotFound)(s.UserByUUID(ctx, uuid.New()))
-	wantErr(t, "UserByEmail of nobody", management.ErrNotFound)(s.UserByEmail(ctx, full.PendingEmail))
+	wantErr(t, "User 99", storage.ErrNotFound)(s.User(ctx, 99))
+	wantErr(t, "UserByUUID of nobody", storage.ErrNotFound)(s.UserByUUID(ctx, uuid.New()))
+	wantErr(t, "UserByEmail of nobody", storage.ErrNotFound)(s.UserByEmail(ctx, full.PendingEmail))
 	for _, tt := range []struct {
 		name string
-		set  func(*management.User)
+		set  func(*storage.User)
 		want error
 	}{
-		{"UUID", func(u *management.User) { u.UUID = full.UUID }, management.ErrConflict},
-		{"distinct ID", func(u *management.User) { u.DistinctID = full.DistinctID }, management.ErrConflict},
-		{"address", func(u *management.User) { u.Email = full.Email }, management.ErrConflict},
-		{"organization", func(u *management.User) { u.CurrentOrganization = new(uuid.New()) }, management.ErrNotFound},
-		{"project", func(u *management.User) { u.CurrentProject = new(int64(99)) }, management.ErrNotFound},
+		{"UUID", func(u *storage.User) { u.UUID = full.UUID }, storage.ErrConflict},
+		{"distinct ID", func(u *storage.User) { u.DistinctID = full.DistinctID }, storage.ErrConflict},
+		{"address", func(u *storage.User) { u.Email = full.Email }, storage.ErrConflict},
+		{"organization", func(u *storage.User) { u.CurrentOrganization = new(uuid.New()) }, storage.ErrNotFound},
+		{"project", func(u *storage.User) { u.CurrentProject = new(int64(99)) }, storage.ErrNotFound},
 	} {
 		fresh, changed := s.newUser("fresh"), bare
 		tt.set(&fresh)
@@ -94,7 +94,7 @@ func testUsers(t *testing.T, s *suite) {
 
 	// Everything can be taken away, and be set later.
 	before := full
-	full = management.User{ID: full.ID, UUID: full.UUID, DistinctID: full.DistinctID, Email: "new@example.com", Joined: s.now}
+	full = storage.User{ID: full.ID, UUID: full.UUID, DistinctID: full.DistinctID, Email: "new@example.com", Joined: s.now}
 	must(t, s.UpdateUser(ctx, &full))
 	before.ID, before.UUID, before.DistinctID = bare.ID, bare.UUID, bare.DistinctID // and the address that is free now
 	bare = before
@@ -116,7 +116,7 @@ func testUsers(t *testing.T, s *suite) {
 
 func testUserList(t *testing.T, s *suite) {
 	ctx := t.Context()
-	var users []management.User // a to e
+	var users []storage.User // a to e
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
 		u := s.newUser(name)
 		u.Active, u.Staff = name != "b", name < "c" || name == "e"
@@ -126,38 +126,38 @@ func testUserList(t *testing.T, s *suite) {
 	}
 	for _, tt := range []struct {
 		name          string
-		filter        management.UserFilter
+		filter        storage.UserFilter
 		limit, offset int
 		want          string
 		total         int
 	}{
-		{"all who are active", management.UserFilter{}, 1000, 0, "acde", 4},
-		{"the first page", management.UserFilter{}, 3, 0, "acd", 4},
-		{"the last page", management.UserFilter{}, 3, 3, "e", 4},
-		{"just behind the end", management.UserFilter{}, 3, 4, "", 4},
-		{"far behind the end", management.UserFilter{}, 3, 1000, "", 4},
-		{"staff", management.UserFilter{Staff: new(true)}, 10, 0, "ae", 2},
-		{"the second of the staff", management.UserFilter{Staff: new(true)}, 1, 1, "e", 2},
-		{"no staff", management.UserFilter{Staff: new(false)}, 1, 0, "c", 2},
-		{"an address", management.UserFilter{Email: new("d@example.com")}, 10, 0, "d", 1},
-		{"part of an address", management.UserFilter{Email: new("d@example")}, 10, 0, "", 0},
-		{"the address of who is not active", management.UserFilter{Email: new("b@example.com")}, 10, 0, "", 0},
-		{"an ID", management.UserFilter{ID: &users[2].ID}, 10, 0, "c", 1},
-		{"an ID, behind the end", management.UserFilter{ID: &users[2].ID}, 10, 1, "", 1},
-		{"the ID of who is not active", management.UserFilter{ID: &users[1].ID}, 10, 0, "", 0},
-		{"all filters", management.UserFilter{ID: &users[4].ID, Email: new("e@example.com"), Staff: new(true)}, 10, 0, "e", 1},
-		{"filters that exclude each other", management.UserFilter{ID: &users[4].ID, Staff: new(false)}, 10, 0, "", 0},
+		{"all who are active", storage.UserFilter{}, 1000, 0, "acde", 4},
+		{"the first page", storage.UserFilter{}, 3, 0, "acd", 4},
+		{"the last page", storage.UserFilter{}, 3, 3, "e", 4},
+		{"just behind the end", storage.UserFilter{}, 3, 4, "", 4},
+		{"far behind the end", storage.UserFilter{}, 3, 1000, "", 4},
+		{"staff", storage.UserFilter{Staff: new(true)}, 10, 0, "ae", 2},
+		{"the second of the staff", storage.UserFilter{Staff: new(true)}, 1, 1, "e", 2},
+		{"no staff", storage.UserFilter{Staff: new(false)}, 1, 0, "c", 2},
+		{"an address", storage.UserFilter{Email: new("d@example.com")}, 10, 0, "d", 1},
+		{"part of an address", storage.UserFilter{Email: new("d@example")}, 10, 0, "", 0},
+		{"the address of who is not active", storage.UserFilter{Email: new("b@example.com")}, 10, 0, "", 0},
+		{"an ID", storage.UserFilter{ID: &users[2].ID}, 10, 0, "c", 1},
+		{"an ID, behind the end", storage.UserFilter{ID: &users[2].ID}, 10, 1, "", 1},
+		{"the ID of who is not active", storage.UserFilter{ID: &users[1].ID}, 10, 0, "", 0},
+		{"all filters", storage.UserFilter{ID: &users[4].ID, Email: new("e@example.com"), Staff: new(true)}, 10, 0, "e", 1},
+		{"filters that exclude each other", storage.UserFilter{ID: &users[4].ID, Staff: new(false)}, 10, 0, "", 0},
 	} {
-		var list []management.User
+		var list []storage.User
 		for _, name := range tt.want {
 			list = append(list, users[name-'a'])
 		}
 		wantPage(t, "Users: "+tt.name, list, tt.total)(s.Users(ctx, tt.filter, tt.limit, tt.offset))
 	}
 
-	want(t, "UsersByID of nobody", []management.User(nil))(s.UsersByID(ctx, nil))
-	want(t, "UsersByID of a stranger", []management.User(nil))(s.UsersByID(ctx, []int64{1000}))
-	want(t, "UsersByID", []management.User{users[0], users[1], users[4]})(
+	want(t, "UsersByID of nobody", []storage.User(nil))(s.UsersByID(ctx, nil))
+	want(t, "UsersByID of a stranger", []storage.User(nil))(s.UsersByID(ctx, []int64{1000}))
+	want(t, "UsersByID", []storage.User{users[0], users[1], users[4]})(
 		s.UsersByID(ctx, []int64{users[4].ID, 1000, users[0].ID, users[1].ID, users[0].ID}))
 	want(t, "UsersByID of many", users)(s.UsersByID(ctx, many(users[4].ID, users[3].ID, users[2].ID, users[1].ID, users[0].ID)))
 }
@@ -187,7 +187,7 @@ func testDeleteUser(t *testing.T, s *suite) {
 
 	after, err := overview(ctx, s.another(t), ann.ID, bob.ID)
 	must(t, err)
-	var log []management.Activity
+	var log []storage.Activity
 	for _, a := range after.Activities {
 		if a.ItemID != ann.Email {
 			log = append(log, a)
@@ -201,12 +201,12 @@ func testDeleteUser(t *testing.T, s *suite) {
 	after.Activities = log
 	checkNobodys(t, &after, ann.Email)
 	before.ActiveUsers--
-	before.Users = slices.DeleteFunc(before.Users, func(u management.User) bool { return u.ID == ann.ID })
+	before.Users = slices.DeleteFunc(before.Users, func(u storage.User) bool { return u.ID == ann.ID })
 	want(t, "what others have", before)(after, nil)
-	wantErr(t, "the key of who is deleted", management.ErrNotFound)(s.Key(ctx, ann.Email))
+	wantErr(t, "the key of who is deleted", storage.ErrNotFound)(s.Key(ctx, ann.Email))
 	want(t, "Members", before.Memberships)(s.Members(ctx, o.ID))
-	wantErr(t, "the user who is deleted", management.ErrNotFound)(s.UserByEmail(ctx, ann.Email))
-	wantError(t, "DeleteUser again", management.ErrNotFound, s.DeleteUser(ctx, ann.ID))
+	wantErr(t, "the user who is deleted", storage.ErrNotFound)(s.UserByEmail(ctx, ann.Email))
+	wantError(t, "DeleteUser again", storage.ErrNotFound, s.DeleteUser(ctx, ann.ID))
 
 	again := s.user(t, "ann") // nothing is taken any more
 	s.furnish(t, again, o, s.project(t, o))
@@ -226,14 +226,14 @@ func checkNobodys(t *testing.T, w *world, name string) {
 		}
 		return false
 	}
-	w.Flags = keep(w.Flags, func(f management.FeatureFlag) bool {
+	w.Flags = keep(w.Flags, func(f storage.Flag) bool {
 		if f.Key == name {
 			w.FlagTotals[f.Project]--
 		}
 		return stays(f.Key, f.CreatedBy, f.ModifiedBy)
 	})
-	w.Cohorts = keep(w.Cohorts, func(c management.Cohort) bool { return stays(c.Name, c.CreatedBy) })
-	w.EarlyAccess = keep(w.EarlyAccess, func(f management.EarlyAccessFeature) bool { return stays(f.Name) })
+	w.Cohorts = keep(w.Cohorts, func(c storage.Cohort) bool { return stays(c.Name, c.CreatedBy) })
+	w.EarlyAccess = keep(w.EarlyAccess, func(f storage.EarlyAccessFeature) bool { return stays(f.Name) })
 	w.Surveys = keep(w.Surveys, func(v survey.Survey) bool { return stays(v.Name, v.CreatedBy) })
 	if n != 4 {
 		t.Errorf("%d things of %s are left, want 4", n, name)
@@ -246,10 +246,10 @@ func testScenes(t *testing.T, s *suite) {
 	p, q := s.project(t, o), s.project(t, o)
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	long := strings.Repeat("é", 200)
-	scene := func(u *management.User, p *management.Project, name string, dashboard int64) management.Scene {
-		return management.Scene{User: u.ID, Project: p.ID, Scene: name, Dashboard: dashboard}
+	scene := func(u *storage.User, p *storage.Project, name string, dashboard int64) storage.Scene {
+		return storage.Scene{User: u.ID, Project: p.ID, Scene: name, Dashboard: dashboard}
 	}
-	scenes := []management.Scene{
+	scenes := []storage.Scene{
 		scene(ann, q, "Person", 5), scene(bob, p, "Person", 6), scene(ann, p, "person", 3), scene(ann, p, "Person", 1<<31-1), scene(ann, p, long, 1),
 	}
 	for _, sc := range scenes {
@@ -257,11 +257,11 @@ func testScenes(t *testing.T, s *suite) {
 	}
 	scenes[0].Dashboard = 42 // which does not move it
 	must(t, s.SetScene(ctx, scenes[0]))
-	check := func(call string, users []int64, list ...management.Scene) {
+	check := func(call string, users []int64, list ...storage.Scene) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			got, err := store.Scenes(ctx, users)
-			slices.SortStableFunc(got, func(a, b management.Scene) int { return int(a.User - b.User) })
+			slices.SortStableFunc(got, func(a, b storage.Scene) int { return int(a.User - b.User) })
 			want(t, call, list)(got, err)
 		}
 	}
@@ -271,8 +271,8 @@ func testScenes(t *testing.T, s *suite) {
 	check("Scenes of a stranger", []int64{99})
 	want(t, "Scenes of many", scenes[1:2])(s.Scenes(ctx, many(bob.ID)))
 
-	wantError(t, "SetScene of nobody", management.ErrNotFound, s.SetScene(ctx, management.Scene{User: 99, Project: p.ID, Scene: "x", Dashboard: 1}))
-	wantError(t, "SetScene of no project", management.ErrNotFound, s.SetScene(ctx, management.Scene{User: bob.ID, Project: 99, Scene: "x", Dashboard: 1}))
+	wantError(t, "SetScene of nobody", storage.ErrNotFound, s.SetScene(ctx, storage.Scene{User: 99, Project: p.ID, Scene: "x", Dashboard: 1}))
+	wantError(t, "SetScene of no project", storage.ErrNotFound, s.SetScene(ctx, storage.Scene{User: bob.ID, Project: 99, Scene: "x", Dashboard: 1}))
 	must(t, s.DeleteScene(ctx, ann.ID, p.ID, "Person"))
 	must(t, s.DeleteScene(ctx, ann.ID, p.ID, "Person"))
 	must(t, s.DeleteScene(ctx, 99, 99, "x"))

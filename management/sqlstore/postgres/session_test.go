@@ -19,6 +19,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // terminate ends the backends that a query finds, as an administrator can. It
@@ -90,7 +91,7 @@ func bootstrap(t *testing.T, db sqlstore.Storage) *management.Created {
 }
 
 // touch increments a version.
-func touch(t *testing.T, db sqlstore.Storage, p management.Project) {
+func touch(t *testing.T, db sqlstore.Storage, p storage.Project) {
 	t.Helper()
 	if err := db.UpdateProject(t.Context(), &p); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestBackup copies a store while it is written to. The copy has what was written
@@ -39,7 +40,7 @@ func TestBackup(t *testing.T) {
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
-			p := management.NewProject(&organizations[0], fmt.Sprint("p", n))
+			p := storage.NewProject(&organizations[0], fmt.Sprint("p", n))
 			if err := store.CreateProject(t.Context(), p); err != nil {
 				t.Error(err)
 				return

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// accounts is a DB as a [management.Store], either outside of transactions or
+// accounts is a DB as a [storage.Store], either outside of transactions or
 // in one.
 type accounts struct {
 	db    *DB
@@ -27,20 +27,20 @@ type accounts struct {
 	grown *int64
 }
 
-var _ management.Store = (*accounts)(nil)
+var _ storage.Store = (*accounts)(nil)
 
-// Atomic implements [management.Store]. Only one goroutine at a time may use
+// Atomic implements [storage.Store]. Only one goroutine at a time may use
 // the Store that f gets. f must not change anything through the DB itself: the
 // change would wait for f to end. The data that f reads does not change, except
 // the last uses of keys, the last calls of flags, and whether projects have
 // events. An Atomic within f may fail alone: its changes are undone, and f
 // decides how to go on.
-func (a *accounts) Atomic(ctx context.Context, f func(management.Store) error) error {
+func (a *accounts) Atomic(ctx context.Context, f func(storage.Store) error) error {
 	return a.together(ctx, func(a *accounts) error { return f(a) })
 }
 
-// AtOnce implements [management.Store].
-func (a *accounts) AtOnce(ctx context.Context, f func(management.Store) error) error {
+// AtOnce implements [storage.Store].
+func (a *accounts) AtOnce(ctx context.Context, f func(storage.Store) error) error {
 	return a.atOnce(ctx, func(a *accounts) error {
 		a.grown = new(int64)
 		return f(a)

@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestEventsPassTransactions checks that PostgreSQL stores events while
@@ -28,7 +29,7 @@ func TestEventsPassTransactions(t *testing.T) {
 	write(t, stores[0], event("page", "first", `{}`))
 	var waiting sync.WaitGroup
 	const each = 12 // more than there are connections
-	err = stores[0].Atomic(ctx, func(s management.Store) error {
+	err = stores[0].Atomic(ctx, func(s storage.Store) error {
 		p := created.Project
 		p.Name = "Another"
 		if err := s.UpdateProject(ctx, &p); err != nil {
@@ -37,7 +38,7 @@ func TestEventsPassTransactions(t *testing.T) {
 		for i, db := range stores {
 			for n := range each {
 				waiting.Go(func() {
-					if err := db.CreateOrganization(ctx, management.NewOrganization(fmt.Sprint("Waiting ", i, n))); err != nil {
+					if err := db.CreateOrganization(ctx, storage.NewOrganization(fmt.Sprint("Waiting ", i, n))); err != nil {
 						t.Errorf("CreateOrganization: %v", err)
 					}
 				})
@@ -79,8 +80,8 @@ func TestAfterTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
 		for _, end := range []error{nil, errors.New("not this time")} {
-			var kept management.Store
-			err := db.Atomic(ctx, func(s management.Store) error {
+			var kept storage.Store
+			err := db.Atomic(ctx, func(s storage.Store) error {
 				kept = s
 				return end
 			})
@@ -90,8 +91,8 @@ func TestAfterTransaction(t *testing.T) {
 			_, reading := kept.Organizations(ctx)
 			for call, err := range map[string]error{
 				"Organizations":      reading,
-				"CreateOrganization": kept.CreateOrganization(ctx, management.NewOrganization("Acme")),
-				"Atomic":             kept.Atomic(ctx, func(management.Store) error { t.Error("it ran"); return nil }),
+				"CreateOrganization": kept.CreateOrganization(ctx, storage.NewOrganization("Acme")),
+				"Atomic":             kept.Atomic(ctx, func(storage.Store) error { t.Error("it ran"); return nil }),
 			} {
 				if err == nil || errors.Is(err, capture.ErrUnavailable) {
 					t.Errorf("%s after the transaction: %v, want an error that blames the caller", call, err)
@@ -110,14 +111,14 @@ func TestPartOfTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
 		errStop := errors.New("stop")
-		create := func(s management.Store, name string) error {
-			return s.CreateOrganization(ctx, management.NewOrganization(name))
+		create := func(s storage.Store, name string) error {
+			return s.CreateOrganization(ctx, storage.NewOrganization(name))
 		}
-		err := db.Atomic(ctx, func(s management.Store) error {
+		err := db.Atomic(ctx, func(s storage.Store) error {
 			if err := create(s, "before"); err != nil {
 				return err
 			}
-			err := s.Atomic(ctx, func(s management.Store) error {
+			err := s.Atomic(ctx, func(s storage.Store) error {
 				return errors.Join(create(s, "within"), errStop)
 			})
 			if !errors.Is(err, errStop) {
@@ -143,9 +144,9 @@ func TestLostCommit(t *testing.T) {
 	db, late := openFaulty(t, sqlstore.Options{})
 	runs := 0
 	late.Store(true)
-	err := db.Atomic(t.Context(), func(s management.Store) error {
+	err := db.Atomic(t.Context(), func(s storage.Store) error {
 		runs++
-		return s.CreateOrganization(t.Context(), management.NewOrganization("Acme"))
+		return s.CreateOrganization(t.Context(), storage.NewOrganization("Acme"))
 	})
 	late.Store(false)
 	if !errors.Is(err, capture.ErrUnavailable) || runs != 1 {

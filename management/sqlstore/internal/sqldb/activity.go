@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var activities = newTable(table[management.Activity]{
+var activities = newTable(table[storage.Activity]{
 	name: "activity_log", noun: "activity", key: 1,
-	fields: func(d *Dialect, a *management.Activity) []field {
+	fields: func(d *Dialect, a *storage.Activity) []field {
 		return []field{
 			{"id", &a.ID},
 			{"project_id", &a.Project},
@@ -30,8 +30,8 @@ var activities = newTable(table[management.Activity]{
 	},
 })
 
-// AddActivity implements [management.ActivityStore].
-func (a *accounts) AddActivity(ctx context.Context, entries ...*management.Activity) error {
+// AddActivity implements [storage.Activities].
+func (a *accounts) AddActivity(ctx context.Context, entries ...*storage.Activity) error {
 	return activities.insertAll(ctx, a, entries, "", nil)
 }
 
@@ -45,8 +45,8 @@ var detailText = func() string {
 	return text
 }()
 
-// Activities implements [management.ActivityStore].
-func (a *accounts) Activities(ctx context.Context, f management.ActivityFilter, limit, offset int) ([]management.Activity, int, error) {
+// Activities implements [storage.Activities].
+func (a *accounts) Activities(ctx context.Context, f storage.ActivityFilter, limit, offset int) ([]storage.Activity, int, error) {
 	var conditions []string
 	var args []any
 	is := func(column string, value any) {

@@ -14,11 +14,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // BenchmarkWrite writes batches of 1,000 events of as many known persons. An
@@ -77,13 +77,13 @@ func BenchmarkFlagUsage(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer db.Close()
-			o := management.NewOrganization("Acme")
-			p := management.NewProject(o, "Shop")
+			o := storage.NewOrganization("Acme")
+			p := storage.NewProject(o, "Shop")
 			if err := errors.Join(db.CreateOrganization(b.Context(), o), db.CreateProject(b.Context(), p)); err != nil {
 				b.Fatal(err)
 			}
 			for i := range manyFlags {
-				f := management.NewFlag(p.ID, time.Now())
+				f := storage.NewFlag(p.ID, time.Now())
 				f.Key = fmt.Sprintf("checkout-flag-%02d", i)
 				if err := db.CreateFlag(b.Context(), f); err != nil {
 					b.Fatal(err)
@@ -190,20 +190,20 @@ func BenchmarkFindEvents(b *testing.B) {
 			}
 			for _, f := range []struct {
 				name string
-				management.EventFilter
+				storage.EventFilter
 			}{
-				{"all", management.EventFilter{}},
-				{"older", management.EventFilter{Before: now.Add(time.Duration(events/2) * time.Second)}},
-				{"common", management.EventFilter{Name: "click"}},
-				{"rare", management.EventFilter{Name: "rare"}},
-				{"person", management.EventFilter{DistinctID: "user-0000007"}},
-				{"pair", management.EventFilter{DistinctID: "user-0000007", Name: "page"}},
-				{"nothing", management.EventFilter{Name: "nothing"}},
+				{"all", storage.EventFilter{}},
+				{"older", storage.EventFilter{Before: now.Add(time.Duration(events/2) * time.Second)}},
+				{"common", storage.EventFilter{Name: "click"}},
+				{"rare", storage.EventFilter{Name: "rare"}},
+				{"person", storage.EventFilter{DistinctID: "user-0000007"}},
+				{"pair", storage.EventFilter{DistinctID: "user-0000007", Name: "page"}},
+				{"nothing", storage.EventFilter{Name: "nothing"}},
 			} {
 				b.Run(f.name, func(b *testing.B) {
 					found := 0
 					for b.Loop() {
-						list, _, err := db.FindEvents(ctx, 1, f.EventFilter, management.EventPlace{}, 100)
+						list, _, err := db.FindEvents(ctx, 1, f.EventFilter, storage.EventPlace{}, 100)
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -215,7 +215,7 @@ func BenchmarkFindEvents(b *testing.B) {
 			}
 			b.Run("uuid", func(b *testing.B) {
 				var id uuid.UUID
-				for e := range db.AllEvents(ctx, 1, management.EventFilter{}) {
+				for e := range db.AllEvents(ctx, 1, storage.EventFilter{}) {
 					id = e.UUID
 					break
 				}

@@ -65,7 +65,7 @@ func (t *tx) bumpGroupTypes(ctx context.Context, types []persons.NewGroupType) e
 	return nil
 }
 
-// Versions implements [management.ChangeStore].
+// Versions implements [storage.Changes].
 func (db *DB) Versions(ctx context.Context) (map[int64]int64, error) {
 	versions := make(map[int64]int64)
 	err := db.read(ctx, "SELECT project_id, version FROM project_version", nil, func(r *sql.Rows) error {
@@ -80,7 +80,7 @@ func (db *DB) Versions(ctx context.Context) (map[int64]int64, error) {
 	return versions, nil
 }
 
-// Watch implements [management.ChangeStore]. On PostgreSQL it opens its own
+// Watch implements [storage.Changes]. On PostgreSQL it opens its own
 // connection.
 func (db *DB) Watch(ctx context.Context, changed func()) error {
 	follow := db.poll
@@ -221,7 +221,7 @@ func (b *bumps) tell() {
 	}
 }
 
-// Lead implements [management.Leader]. PostgreSQL has a lock that a connection
+// Lead implements [storage.Leader]. PostgreSQL has a lock that a connection
 // holds. When the connection is lost, or when the server does not answer for
 // ten seconds, the context of f ends. SQLite has a lock on a file beside the
 // database.

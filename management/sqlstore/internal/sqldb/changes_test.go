@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestWatchCoalesces sends many notifications while one is being handled.
@@ -109,7 +110,7 @@ func TestWatchOnlyVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := other.CreateFlag(ctx, &management.FeatureFlag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}); err != nil {
+	if err := other.CreateFlag(ctx, &storage.Flag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
 	hear()
@@ -152,11 +153,11 @@ func TestCallsPassTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, db, event("page", "first", `{}`))
-	f := management.FeatureFlag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}
+	f := storage.Flag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}
 	if err := db.CreateFlag(ctx, &f); err != nil {
 		t.Fatal(err)
 	}
-	err = db.Atomic(ctx, func(s management.Store) error {
+	err = db.Atomic(ctx, func(s storage.Store) error {
 		if err := s.UpdateFlag(ctx, &f); err != nil {
 			return err
 		}
@@ -166,7 +167,7 @@ func TestCallsPassTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := event("$feature_flag_called", "u", `{"$feature_flag":"beta"}`)
-	later.Time = now.Add(management.LastCalledStep + time.Microsecond)
+	later.Time = now.Add(storage.LastCalledStep + time.Microsecond)
 	later.Received = later.Time
 	write(t, db, later)
 	got, err := db.Flag(ctx, f.Project, f.ID)
@@ -184,7 +185,7 @@ func TestCallsCostNoStatement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := management.FeatureFlag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}
+		f := storage.Flag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}
 		if err := db.CreateFlag(t.Context(), &f); err != nil {
 			t.Fatal(err)
 		}
@@ -201,8 +202,8 @@ func TestCallsCostNoStatement(t *testing.T) {
 		}
 		call(0, true)
 		call(time.Minute, false)
-		call(management.LastCalledStep, false)
-		call(management.LastCalledStep+time.Microsecond, true)
-		call(2*management.LastCalledStep, false)
+		call(storage.LastCalledStep, false)
+		call(storage.LastCalledStep+time.Microsecond, true)
+		call(2*storage.LastCalledStep, false)
 	})
 }

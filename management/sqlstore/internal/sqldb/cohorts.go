@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// AddCohortMembers implements [management.CohortMemberStore].
+// AddCohortMembers implements [storage.CohortMembers].
 func (db *DB) AddCohortMembers(
 	ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string,
 ) (added, unknown int, err error) {
@@ -44,7 +44,7 @@ func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
 func (db *DB) addCohortMembers(
 	ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string,
 ) (_, unknown int, err error) {
-	sightings := management.Sightings(project, distinctIDs)
+	sightings := storage.IdentifyEvents(project, distinctIDs)
 	if len(sightings) == 0 {
 		return 0, 0, nil
 	}
@@ -116,7 +116,7 @@ func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string)
 	return list, err
 }
 
-// RemoveCohortMembers implements [management.CohortMemberStore], as do the
+// RemoveCohortMembers implements [storage.CohortMembers], as do the
 // methods below.
 func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
 	return inParts(distinctIDs, func(part []string) (int, error) {

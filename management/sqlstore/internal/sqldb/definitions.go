@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // The names of events and properties are read from events that are stored already, so
@@ -27,7 +27,7 @@ const (
 // A definitionsOf says of which project definitions are, and of which kind.
 type definitionsOf struct {
 	project int64
-	kind    management.DefinitionKind
+	kind    storage.DefinitionKind
 }
 
 func (k definitionsOf) compare(l definitionsOf) int {
@@ -36,14 +36,14 @@ func (k definitionsOf) compare(l definitionsOf) int {
 
 // A defined is what is known of a name.
 type defined struct {
-	kind        management.PropertyType
+	kind        storage.PropertyType
 	first, last int64 // microseconds since 1970
 }
 
 // definitions are what events have, by name. A name that is known costs no memory.
 type definitions map[definitionsOf]map[string]*defined
 
-func (d definitions) add(of definitionsOf, name []byte, kind management.PropertyType, at int64) {
+func (d definitions) add(of definitionsOf, name []byte, kind storage.PropertyType, at int64) {
 	row := d[of][string(name)]
 	if row == nil {
 		text := string(name)
@@ -62,20 +62,20 @@ func (d definitions) add(of definitionsOf, name []byte, kind management.Property
 // addProperties adds the members of an object.
 func (d definitions) addProperties(of definitionsOf, object jsonscan.Value, at int64) {
 	for o := object.Object(); o.Next(); {
-		d.add(of, o.Name(), management.PropertyTypeOf(o.Value()), at)
+		d.add(of, o.Name(), storage.PropertyTypeOf(o.Value()), at)
 	}
 }
 
 // addEvent adds an event. If it is about a group, it returns the type of the group and its
 // properties.
 func (d definitions) addEvent(project int64, name []byte, at int64, properties jsonscan.Value) (groupType string, set jsonscan.Value) {
-	d.add(definitionsOf{project, management.DefinesEvent}, name, "", at)
+	d.add(definitionsOf{project, storage.DefinesEvent}, name, "", at)
 	var kind jsonscan.Value
 	for o := properties.Object(); o.Next(); {
 		member, value := o.Name(), o.Value()
 		switch string(member) {
 		case "$set", "$set_once":
-			d.addProperties(definitionsOf{project, management.DefinesPerson}, value, at)
+			d.addProperties(definitionsOf{project, storage.DefinesPerson}, value, at)
 			continue
 		case "$group_set":
 			set = value
@@ -83,7 +83,7 @@ func (d definitions) addEvent(project int64, name []byte, at int64, properties j
 		case "$group_type":
 			kind = value
 		}
-		d.add(definitionsOf{project, management.DefinesEventProperty}, member, management.PropertyTypeOf(value), at)
+		d.add(definitionsOf{project, storage.DefinesEventProperty}, member, storage.PropertyTypeOf(value), at)
 	}
 	if string(name) != "$groupidentify" {
 		return "", nil
@@ -112,14 +112,14 @@ func (d definitions) addGroups(ctx context.Context, db *DB, list []groupEvent) e
 		}
 		for index, name := range types[e.project] {
 			if name == e.kind {
-				d.addProperties(definitionsOf{e.project, management.DefinesGroup(index)}, e.set, e.at)
+				d.addProperties(definitionsOf{e.project, storage.DefinesGroup(index)}, e.set, e.at)
 			}
 		}
 	}
 	return nil
 }
 
-// DefineEvents implements [management.EventStore]. A call reads at most two thousand events.
+// DefineEvents implements [storage.Events]. A call reads at most two thousand events.
 // Of several processes that call it at once, one writes, and the others have read in vain.
 func (db *DB) DefineEvents(ctx context.Context) (more bool, err error) {
 	most := int64(1<<63 - 1)
@@ -201,7 +201,7 @@ func (t *tx) define(ctx context.Context, d definitions) error {
 	}, `ON CONFLICT (project_id, kind, name) DO UPDATE SET first_seen = `+least+`(definition.first_seen, excluded.first_seen),
 		last_seen = `+greatest+`(definition.last_seen, excluded.last_seen),
 		type = CASE WHEN excluded.type IN ('', definition.type) THEN definition.type
-			WHEN definition.type = '' THEN excluded.type ELSE '`+string(management.PropertyMixed)+`' END`, nil)
+			WHEN definition.type = '' THEN excluded.type ELSE '`+string(storage.PropertyMixed)+`' END`, nil)
 	return err
 }
 
@@ -230,8 +230,8 @@ func (t *tx) definable(ctx context.Context, of definitionsOf, names []string) ([
 	}), err
 }
 
-// Definitions implements [management.EventStore].
-func (db *DB) Definitions(ctx context.Context, project int64, kind management.DefinitionKind, search string, limit, offset int) ([]management.Definition, int, error) {
+// Definitions implements [storage.Events].
+func (db *DB) Definitions(ctx context.Context, project int64, kind storage.DefinitionKind, search string, limit, offset int) ([]storage.Definition, int, error) {
 	contains := "instr(lower(name), lower(?)) > 0"
 	if db.d.Postgres {
 		contains = "strpos(lower(name), lower(?)) > 0"
@@ -241,10 +241,10 @@ func (db *DB) Definitions(ctx context.Context, project int64, kind management.De
 	if err := db.read(ctx, "SELECT count(*)"+where, args, func(r *sql.Rows) error { return r.Scan(&total) }); err != nil {
 		return nil, 0, fmt.Errorf("count definitions: %w", err)
 	}
-	var list []management.Definition
+	var list []storage.Definition
 	err := db.read(ctx, "SELECT name, type, first_seen, last_seen"+where+" ORDER BY "+db.d.byBytes("name")+" LIMIT ? OFFSET ?",
 		append(args, limit, offset), func(r *sql.Rows) error {
-			var d management.Definition
+			var d storage.Definition
 			var first, last int64
 			err := r.Scan(&d.Name, &d.Type, &first, &last)
 			d.First, d.Last = time.UnixMicro(first).UTC(), time.UnixMicro(last).UTC()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A Dialect has the differences between databases. Packages sqlite and postgres
@@ -107,9 +107,9 @@ func (db *DB) fail(err error) error {
 	}
 	switch db.d.Fault(err) {
 	case Conflict:
-		return fmt.Errorf("%w: %w", management.ErrConflict, err)
+		return fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	case Reference:
-		return fmt.Errorf("%w: %w", management.ErrNotFound, err)
+		return fmt.Errorf("%w: %w", storage.ErrNotFound, err)
 	case BadData:
 		return err
 	}

@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var earlyAccess = newTable(table[management.EarlyAccessFeature]{
+var earlyAccess = newTable(table[storage.EarlyAccessFeature]{
 	name: "early_access_feature", noun: "an early access feature", key: 2,
-	fields: func(d *Dialect, f *management.EarlyAccessFeature) []field {
+	fields: func(d *Dialect, f *storage.EarlyAccessFeature) []field {
 		return []field{
 			{"id", &f.ID},
 			{"project_id", &f.Project},
@@ -25,17 +25,17 @@ var earlyAccess = newTable(table[management.EarlyAccessFeature]{
 	},
 })
 
-// EarlyAccessFeature implements [management.EarlyAccessStore], as do the
+// EarlyAccessFeature implements [storage.EarlyAccess], as do the
 // methods below.
-func (a *accounts) EarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) (*management.EarlyAccessFeature, error) {
+func (a *accounts) EarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) (*storage.EarlyAccessFeature, error) {
 	return earlyAccess.one(ctx, a, "WHERE id = ? AND project_id = ?", id.String(), project)
 }
 
-func (a *accounts) EarlyAccessFeatures(ctx context.Context, project int64) ([]management.EarlyAccessFeature, error) {
+func (a *accounts) EarlyAccessFeatures(ctx context.Context, project int64) ([]storage.EarlyAccessFeature, error) {
 	return earlyAccess.list(ctx, a, "WHERE project_id = ? ORDER BY created_at DESC, number DESC", project)
 }
 
-func (a *accounts) CreateEarlyAccessFeature(ctx context.Context, f *management.EarlyAccessFeature) error {
+func (a *accounts) CreateEarlyAccessFeature(ctx context.Context, f *storage.EarlyAccessFeature) error {
 	return a.alter(ctx, f.Project, func(a *accounts) error {
 		if err := a.needFlags(ctx, f.Project, &f.Flag); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (a *accounts) CreateEarlyAccessFeature(ctx context.Context, f *management.E
 	})
 }
 
-func (a *accounts) UpdateEarlyAccessFeature(ctx context.Context, f *management.EarlyAccessFeature) error {
+func (a *accounts) UpdateEarlyAccessFeature(ctx context.Context, f *storage.EarlyAccessFeature) error {
 	return a.alter(ctx, f.Project, func(a *accounts) error {
 		if err := a.needFlags(ctx, f.Project, &f.Flag); err != nil {
 			return err

@@ -3,12 +3,12 @@ package sqldb
 import (
 	"context"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var emailTokens = newTable(table[management.EmailToken]{
+var emailTokens = newTable(table[storage.EmailToken]{
 	name: "email_token", noun: "an e-mail token", key: 1,
-	fields: func(d *Dialect, t *management.EmailToken) []field {
+	fields: func(d *Dialect, t *storage.EmailToken) []field {
 		return []field{
 			{"user_id", &t.User},
 			{"token_hash", &t.Hash},
@@ -21,12 +21,12 @@ var emailTokens = newTable(table[management.EmailToken]{
 	},
 })
 
-// EmailToken implements [management.EmailTokenStore], as do the methods below.
-func (a *accounts) EmailToken(ctx context.Context, user int64) (*management.EmailToken, error) {
+// EmailToken implements [storage.EmailTokens], as do the methods below.
+func (a *accounts) EmailToken(ctx context.Context, user int64) (*storage.EmailToken, error) {
 	return emailTokens.one(ctx, a, "WHERE user_id = ?", user)
 }
 
-func (a *accounts) SetEmailToken(ctx context.Context, t *management.EmailToken) error {
+func (a *accounts) SetEmailToken(ctx context.Context, t *storage.EmailToken) error {
 	return emailTokens.set(ctx, a, t)
 }
 

@@ -85,7 +85,7 @@ type settling struct {
 	settled int64 // no transaction adds events up to this ID
 }
 
-// IndexEvents implements [management.EventStore]. A call makes at most eight blocks
+// IndexEvents implements [storage.Events]. A call makes at most eight blocks
 // in one transaction. Several processes may call it at once, and wait for each
 // other.
 func (db *DB) IndexEvents(ctx context.Context) (more bool, err error) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const (
@@ -22,10 +22,10 @@ const (
 	minExpiredAge = 24 * time.Hour // the least age of events that are deleted
 )
 
-// ExpireEvents implements [management.EventStore]. A call deletes at most a thousand
+// ExpireEvents implements [storage.Events]. A call deletes at most a thousand
 // events of one project, in one transaction. It goes by whole days in UTC, as the index
 // event_once does. When no event is left to delete, it deletes blocks without events.
-func (db *DB) ExpireEvents(ctx context.Context, rule management.EventExpiry) (deleted int, more bool, err error) {
+func (db *DB) ExpireEvents(ctx context.Context, rule storage.EventExpiry) (deleted int, more bool, err error) {
 	for _, before := range append(slices.Collect(maps.Values(rule.Projects)), rule.Before) {
 		if time.Since(before) < minExpiredAge {
 			return 0, false, fmt.Errorf("delete old events: %v is less than a day ago", before)
@@ -48,7 +48,7 @@ func (db *DB) ExpireEvents(ctx context.Context, rule management.EventExpiry) (de
 }
 
 // expiring iterates over the projects of which events may be too old.
-func (db *DB) expiring(ctx context.Context, rule *management.EventExpiry) iter.Seq2[int64, error] {
+func (db *DB) expiring(ctx context.Context, rule *storage.EventExpiry) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		if rule.Before.IsZero() {
 			for _, project := range slices.Sorted(maps.Keys(rule.Projects)) {
@@ -75,7 +75,7 @@ func (db *DB) expiring(ctx context.Context, rule *management.EventExpiry) iter.S
 func dayStart(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // keepLonger lets events come again that the rule keeps and that were too old before.
-func (db *DB) keepLonger(ctx context.Context, rule *management.EventExpiry) error {
+func (db *DB) keepLonger(ctx context.Context, rule *storage.EventExpiry) error {
 	longer := make(map[int64]time.Time) // the new times, by project
 	err := db.read(ctx, "SELECT project_id, kept_from FROM event_expiry", nil, func(r *sql.Rows) error {
 		var project, from int64

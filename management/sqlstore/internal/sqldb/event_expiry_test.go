@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestExpireEvents deletes old events with what they say about surveys. They stay deleted
@@ -41,7 +41,7 @@ func TestExpireEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		expire := func(rule management.EventExpiry, want ...int) {
+		expire := func(rule storage.EventExpiry, want ...int) {
 			t.Helper()
 			var got []int
 			for more := true; more; {
@@ -72,9 +72,9 @@ func TestExpireEvents(t *testing.T) {
 		}
 		all := fmt.Sprint(len(old) + 6)
 		left(all + ` events, 3 of surveys, shown 1 by 1, dismissed 0 by 0, sent 2 by 2, both 0, person {"plan":"new"}`)
-		forAll := func(before time.Time) management.EventExpiry { return management.EventExpiry{Before: before} }
+		forAll := func(before time.Time) storage.EventExpiry { return storage.EventExpiry{Before: before} }
 		expire(forAll(now.Add(-20 * day)))
-		for _, rule := range []management.EventExpiry{forAll(time.Now().Add(-time.Hour)), {Projects: map[int64]time.Time{1: time.Now().Add(-time.Hour)}}} {
+		for _, rule := range []storage.EventExpiry{forAll(time.Now().Add(-time.Hour)), {Projects: map[int64]time.Time{1: time.Now().Add(-time.Hour)}}} {
 			if _, _, err := db.ExpireEvents(ctx, rule); err == nil {
 				t.Errorf("ExpireEvents of today succeeds: %+v", rule)
 			}
@@ -98,7 +98,7 @@ func TestExpireEvents(t *testing.T) {
 		write(t, db, named, late)
 		left("3" + rest[1:])
 		skipped(1, 6)
-		list, _, err := db.FindEvents(ctx, 1, management.EventFilter{DistinctID: "u0"}, management.EventPlace{}, 10)
+		list, _, err := db.FindEvents(ctx, 1, storage.EventFilter{DistinctID: "u0"}, storage.EventPlace{}, 10)
 		if len(list) != 2 || err != nil || list[0].Name != "late" {
 			t.Errorf("FindEvents = %+v, %v", list, err)
 		}
@@ -107,7 +107,7 @@ func TestExpireEvents(t *testing.T) {
 		expire(forAll(now.Add(-7 * day)))
 		write(t, db, shown, named)
 		left(`4 events, 1 of surveys, shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"old"}`)
-		expire(management.EventExpiry{})
+		expire(storage.EventExpiry{})
 		write(t, db, shown)
 		left(`5 events, 2 of surveys, shown 1 by 1, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"old"}`)
 	})
@@ -129,13 +129,13 @@ func TestExpireEventsOfProjects(t *testing.T) {
 		}
 		write(t, db, list...)
 		for _, step := range []struct {
-			rule management.EventExpiry
+			rule storage.EventExpiry
 			want string // how many events each project has afterwards, when all were sent again
 		}{
-			{management.EventExpiry{Projects: map[int64]time.Time{2: now.Add(-10 * day), 9: now.Add(-10 * day)}}, "3 1 3"},
-			{management.EventExpiry{Before: now.Add(-20 * day), Projects: map[int64]time.Time{2: now.Add(-10 * day), 3: now.Add(-30 * day)}}, "2 1 2"},
-			{management.EventExpiry{Projects: map[int64]time.Time{1: now.Add(-10 * day), 2: now.Add(-20 * day)}}, "1 2 3"},
-			{management.EventExpiry{}, "3 3 3"},
+			{storage.EventExpiry{Projects: map[int64]time.Time{2: now.Add(-10 * day), 9: now.Add(-10 * day)}}, "3 1 3"},
+			{storage.EventExpiry{Before: now.Add(-20 * day), Projects: map[int64]time.Time{2: now.Add(-10 * day), 3: now.Add(-30 * day)}}, "2 1 2"},
+			{storage.EventExpiry{Projects: map[int64]time.Time{1: now.Add(-10 * day), 2: now.Add(-20 * day)}}, "1 2 3"},
+			{storage.EventExpiry{}, "3 3 3"},
 		} {
 			for more := true; more; {
 				var err error

@@ -16,8 +16,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -65,7 +65,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	for i := range events {
 		hashes[i] = hashOf(&events[i])
 	}
-	reported := management.FlagCalls(events)
+	reported := storage.FlagCalls(events)
 	calls, counted := db.flagCalls.news(reported), countedCalls(events, reported)
 	projects := projectsOf(events)
 	release, err := db.mutexes.lock(ctx, projects...)

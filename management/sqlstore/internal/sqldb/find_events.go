@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 type eventSearch struct {
 	db      *DB
 	project int64
-	f       management.EventFilter
+	f       storage.EventFilter
 	keys    []uint64 // a block without all of these has no event that the filter selects
 	end     int64    // the last ID that blocks have
 
@@ -37,7 +37,7 @@ type eventSearch struct {
 }
 
 // newEventSearch returns nil if the filter can select nothing.
-func (db *DB) newEventSearch(ctx context.Context, project int64, f management.EventFilter) (*eventSearch, error) {
+func (db *DB) newEventSearch(ctx context.Context, project int64, f storage.EventFilter) (*eventSearch, error) {
 	s := &eventSearch{db: db, project: project, f: f}
 	// The plus sign keeps databases from reading all events of the project by another
 	// index.
@@ -89,10 +89,10 @@ func (s *eventSearch) may(b *block) bool {
 		slices.ContainsFunc(s.keys, b.filter.has)
 }
 
-// FindEvents implements [management.EventStore].
-func (db *DB) FindEvents(ctx context.Context, project int64, f management.EventFilter, from management.EventPlace, limit int) ([]capture.Event, management.EventPlace, error) {
-	fail := func(err error) ([]capture.Event, management.EventPlace, error) {
-		return nil, management.EventPlace{}, fmt.Errorf("find events: %w", err)
+// FindEvents implements [storage.Events].
+func (db *DB) FindEvents(ctx context.Context, project int64, f storage.EventFilter, from storage.EventPlace, limit int) ([]capture.Event, storage.EventPlace, error) {
+	fail := func(err error) ([]capture.Event, storage.EventPlace, error) {
+		return nil, storage.EventPlace{}, fmt.Errorf("find events: %w", err)
 	}
 	for {
 		s, err := db.newEventSearch(ctx, project, f)
@@ -100,7 +100,7 @@ func (db *DB) FindEvents(ctx context.Context, project int64, f management.EventF
 			return fail(err)
 		}
 		if s == nil {
-			return nil, management.EventPlace{}, nil
+			return nil, storage.EventPlace{}, nil
 		}
 		places, err := s.newest(ctx, from, limit+1)
 		if err != nil {
@@ -122,7 +122,7 @@ func (db *DB) FindEvents(ctx context.Context, project int64, f management.EventF
 }
 
 // newest returns the places of the first events after a place, at most n.
-func (s *eventSearch) newest(ctx context.Context, from management.EventPlace, n int) ([]management.EventPlace, error) {
+func (s *eventSearch) newest(ctx context.Context, from storage.EventPlace, n int) ([]storage.EventPlace, error) {
 	latest := int64(math.MaxInt64)
 	if from.ID != 0 {
 		latest = from.Time.UnixMicro()
@@ -176,10 +176,10 @@ func scanBlock(list *[]block) func(*sql.Rows) error {
 }
 
 // places adds the events with some IDs to the first n places.
-func (s *eventSearch) places(ctx context.Context, list []management.EventPlace, first, last int64, n int) ([]management.EventPlace, error) {
+func (s *eventSearch) places(ctx context.Context, list []storage.EventPlace, first, last int64, n int) ([]storage.EventPlace, error) {
 	args := append(append([]any{first, last}, s.args...), n)
 	err := s.db.read(ctx, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY ts DESC, id DESC LIMIT ?", args, func(r *sql.Rows) error {
-		var p management.EventPlace
+		var p storage.EventPlace
 		err := r.Scan(&p.ID, moment{&p.Time})
 		list = append(list, p)
 		return err
@@ -189,7 +189,7 @@ func (s *eventSearch) places(ctx context.Context, list []management.EventPlace, 
 }
 
 // comparePlaces orders events, the newest first.
-func comparePlaces(a, b management.EventPlace) int {
+func comparePlaces(a, b storage.EventPlace) int {
 	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID))
 }
 
@@ -206,13 +206,13 @@ func textBytes(e *capture.Event) int { return len(e.Name) + len(e.DistinctID) + 
 
 // page reads the events at the first places, at most limit, and fewer if they are large.
 // There are more events if there are more places.
-func (s *eventSearch) page(ctx context.Context, places []management.EventPlace, limit int) (list []capture.Event, next management.EventPlace, err error) {
+func (s *eventSearch) page(ctx context.Context, places []storage.EventPlace, limit int) (list []capture.Event, next storage.EventPlace, err error) {
 	size, more := 0, len(places) > limit
 	places = places[:min(len(places), limit)]
 	for first := 0; first < len(places); first += eventsRead {
 		part := places[first:min(first+eventsRead, len(places))]
 		found := make(map[int64]capture.Event, len(part))
-		err := s.db.d.in("SELECT "+eventColumns+", id FROM event WHERE id IN (?)", nil, collect(part, func(p *management.EventPlace) int64 { return p.ID }),
+		err := s.db.d.in("SELECT "+eventColumns+", id FROM event WHERE id IN (?)", nil, collect(part, func(p *storage.EventPlace) int64 { return p.ID }),
 			func(query string, args []any) error {
 				return s.db.read(ctx, query, args, func(r *sql.Rows) error {
 					e, id := capture.Event{Project: s.project}, int64(0)
@@ -241,8 +241,8 @@ func (s *eventSearch) page(ctx context.Context, places []management.EventPlace, 
 	return list, next, nil
 }
 
-// AllEvents implements [management.EventStore].
-func (db *DB) AllEvents(ctx context.Context, project int64, f management.EventFilter) iter.Seq2[capture.Event, error] {
+// AllEvents implements [storage.Events].
+func (db *DB) AllEvents(ctx context.Context, project int64, f storage.EventFilter) iter.Seq2[capture.Event, error] {
 	return func(yield func(capture.Event, error) bool) {
 		err := db.eachEvent(ctx, project, f, func(e capture.Event) bool { return yield(e, nil) })
 		if err != nil {
@@ -252,7 +252,7 @@ func (db *DB) AllEvents(ctx context.Context, project int64, f management.EventFi
 }
 
 // eachEvent calls yield with the events that a filter selects until it returns false.
-func (db *DB) eachEvent(ctx context.Context, project int64, f management.EventFilter, yield func(capture.Event) bool) error {
+func (db *DB) eachEvent(ctx context.Context, project int64, f storage.EventFilter, yield func(capture.Event) bool) error {
 	s, err := db.newEventSearch(ctx, project, f)
 	if err != nil || s == nil {
 		return err
@@ -335,7 +335,7 @@ func (s *eventSearch) between(ctx context.Context, first, last int64, yield func
 	}
 }
 
-// EventByUUID implements [management.EventStore]. The index event_once has the UUIDs by
+// EventByUUID implements [storage.Events]. The index event_once has the UUIDs by
 // day, and there are few days.
 func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*capture.Event, error) {
 	day, param := db.d.day("ts"), db.d.day("?")
@@ -357,7 +357,7 @@ func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*ca
 			return nil, fmt.Errorf("find an event: %w", err)
 		}
 		if !found {
-			return nil, management.ErrNotFound
+			return nil, storage.ErrNotFound
 		}
 		var e *capture.Event
 		query := strings.Join([]string{"SELECT", eventColumns, "FROM event WHERE project_id = ? AND", day, "=", param, "AND uuid = ? ORDER BY hash LIMIT 1"}, " ")
@@ -371,7 +371,7 @@ func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*ca
 	}
 }
 
-// PersonIDs implements [management.EventStore].
+// PersonIDs implements [storage.Events].
 func (db *DB) PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error) {
 	found := make(map[string]uuid.UUID)
 	err := db.d.in("SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs),

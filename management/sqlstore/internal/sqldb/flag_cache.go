@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // maxCachedFlags is how many flags of all projects together are kept in memory, so that
@@ -78,9 +78,9 @@ func (a *accounts) currentRowVersion(ctx context.Context, project int64) (int64,
 	return a.projectRowVersion(ctx, project)
 }
 
-// FlagDefinitions implements [management.FlagStore]. It reads nothing if the project has
+// FlagDefinitions implements [storage.Flags]. It reads nothing if the project has
 // the row version that it had when its flags were read.
-func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
+func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]storage.Flag, error) {
 	rowVersion, err := a.currentRowVersion(ctx, project)
 	if err != nil {
 		return nil, err
@@ -102,9 +102,9 @@ func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]manage
 		}
 		a.db.flags.set(project, k)
 	}
-	list := make([]management.FeatureFlag, len(k.rows))
+	list := make([]storage.Flag, len(k.rows))
 	for i, row := range k.rows {
-		list[i] = row.FeatureFlag
+		list[i] = row.Flag
 	}
 	return list, nil
 }
@@ -170,8 +170,8 @@ type readFlag struct {
 	row            *flagRow // nil if it is not known
 }
 
-// Flags implements [management.FlagStore].
-func (a *accounts) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
+// Flags implements [storage.Flags].
+func (a *accounts) Flags(ctx context.Context, project int64) ([]storage.Flag, error) {
 	rowVersion, err := a.currentRowVersion(ctx, project)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (a *accounts) Flags(ctx context.Context, project int64) ([]management.Featu
 // known row may have been read in a transaction that was undone: then its row version is gone
 // as well. The row version of the project, or 0, was read
 // before: if flags have changed since, it is over.
-func (a *accounts) readFlags(ctx context.Context, project, rowVersion int64) ([]management.FeatureFlag, error) {
+func (a *accounts) readFlags(ctx context.Context, project, rowVersion int64) ([]storage.Flag, error) {
 	const tries = 3
 	for range tries {
 		known := a.db.flags.get(project).rows
@@ -273,15 +273,15 @@ func complete(missing []*readFlag, rows []flagRow) bool {
 }
 
 // keep remembers the rows of a list, and returns its flags.
-func (c *flagCache) keep(project, rowVersion int64, list []readFlag) []management.FeatureFlag {
+func (c *flagCache) keep(project, rowVersion int64, list []readFlag) []storage.Flag {
 	if len(list) == 0 {
 		c.set(project, cachedFlags{})
 		return nil
 	}
-	flags, rows := make([]management.FeatureFlag, len(list)), make([]*flagRow, len(list))
+	flags, rows := make([]storage.Flag, len(list)), make([]*flagRow, len(list))
 	for i := range list {
 		f := &list[i]
-		rows[i], flags[i] = f.row, f.row.FeatureFlag
+		rows[i], flags[i] = f.row, f.row.Flag
 		flags[i].LastCalled = f.called
 	}
 	c.set(project, cachedFlags{rowVersion: rowVersion, rows: rows})

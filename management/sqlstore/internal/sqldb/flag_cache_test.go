@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestFlagsOfBackup lets a store that knows the flags of a project look at a backup of
@@ -16,16 +16,16 @@ func TestFlagsOfBackup(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx := t.Context()
 		db, other := d.open(t), d.open(t)
-		o := management.NewOrganization("Acme")
-		p := management.NewProject(o, "Shop")
+		o := storage.NewOrganization("Acme")
+		p := storage.NewProject(o, "Shop")
 		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
 			t.Fatal(err)
 		}
-		f := &management.FeatureFlag{Project: p.ID, Key: "beta", Name: "first", Created: now, Updated: now}
-		change := func(store management.Store, name string) {
+		f := &storage.Flag{Project: p.ID, Key: "beta", Name: "first", Created: now, Updated: now}
+		change := func(store storage.Store, name string) {
 			t.Helper()
 			f.Name = name
-			if err := store.Atomic(ctx, func(tx management.Store) error { return tx.UpdateFlag(ctx, f) }); err != nil {
+			if err := store.Atomic(ctx, func(tx storage.Store) error { return tx.UpdateFlag(ctx, f) }); err != nil {
 				t.Fatal(err)
 			}
 		}

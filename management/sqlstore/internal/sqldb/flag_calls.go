@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // maxFlagCalls is how many flags flagCalls remembers. Clients can name flags
@@ -41,7 +41,7 @@ func newFlagCalls() flagCalls {
 }
 
 // news returns the latest call of each flag, if it may have to be stored.
-func (c *flagCalls) news(calls []management.FlagCall) (list []lastCall) {
+func (c *flagCalls) news(calls []storage.FlagCall) (list []lastCall) {
 	latest := make(map[flagName]time.Time)
 	for i := range calls {
 		name := flagName{calls[i].Project, calls[i].Key}
@@ -53,7 +53,7 @@ func (c *flagCalls) news(calls []management.FlagCall) (list []lastCall) {
 	defer c.mu.Unlock()
 	for name, at := range latest {
 		known, ok := c.known.Get(name)
-		if !ok || at.Sub(known) > management.LastCalledStep {
+		if !ok || at.Sub(known) > storage.LastCalledStep {
 			list = append(list, lastCall{name, at})
 		}
 	}
@@ -82,7 +82,7 @@ func (t *tx) noteCalls(ctx context.Context, calls []lastCall) error {
 	}
 	d := &t.db.d
 	for _, call := range calls {
-		if _, err := t.exec(ctx, query, d.time(call.at), call.project, call.key, d.time(call.at.Add(-management.LastCalledStep))); err != nil {
+		if _, err := t.exec(ctx, query, d.time(call.at), call.project, call.key, d.time(call.at.Add(-storage.LastCalledStep))); err != nil {
 			return err
 		}
 	}

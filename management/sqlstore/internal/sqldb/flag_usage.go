@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // Calls of flags are counted in the transaction that stores their events. To change a
@@ -36,8 +36,8 @@ const (
 	maxDaySDKs   = 20  // SDKs that are counted by themselves for a flag on a day
 )
 
-// otherValue is management.OtherCalls as the value of a flag.
-const otherValue = `"` + management.OtherCalls + `"`
+// otherValue is storage.OtherCalls as the value of a flag.
+const otherValue = `"` + storage.OtherCalls + `"`
 
 // A usageOf is what is counted together.
 type usageOf struct {
@@ -68,16 +68,16 @@ func floorDiv(a, b int64) int64 {
 
 // countedCalls returns the calls of events that are counted, by project. Nearly always they
 // are of one project, and all are counted.
-func countedCalls(events []capture.Event, calls []management.FlagCall) map[int64][]management.FlagCall {
+func countedCalls(events []capture.Event, calls []storage.FlagCall) map[int64][]storage.FlagCall {
 	if len(calls) == 0 {
 		return nil
 	}
-	counts := func(c *management.FlagCall) bool { return events[c.Event].Received.Sub(c.At) <= usageDays*dayLength }
+	counts := func(c *storage.FlagCall) bool { return events[c.Event].Received.Sub(c.At) <= usageDays*dayLength }
 	same := 0
 	for same < len(calls) && calls[same].Project == calls[0].Project && counts(&calls[same]) {
 		same++
 	}
-	list := make(map[int64][]management.FlagCall)
+	list := make(map[int64][]storage.FlagCall)
 	if same > 0 {
 		list[calls[0].Project] = calls[:same:same]
 	}
@@ -90,8 +90,8 @@ func countedCalls(events []capture.Event, calls []management.FlagCall) map[int64
 }
 
 // freshCalls returns the calls whose events are new.
-func freshCalls(calls []management.FlagCall, fresh []bool) []management.FlagCall {
-	return slices.DeleteFunc(slices.Clone(calls), func(c management.FlagCall) bool { return !fresh[c.Event] })
+func freshCalls(calls []storage.FlagCall, fresh []bool) []storage.FlagCall {
+	return slices.DeleteFunc(slices.Clone(calls), func(c storage.FlagCall) bool { return !fresh[c.Event] })
 }
 
 // errUsage says that counts cannot be read.
@@ -147,7 +147,7 @@ func (e *usageEncoder) bytes() []byte {
 	return append(b, e.counts...)
 }
 
-func encodeCalls(calls []management.FlagCall) []byte {
+func encodeCalls(calls []storage.FlagCall) []byte {
 	var e usageEncoder
 	counts := make(map[encodedUsage]int64)
 	for i := range calls {
@@ -159,7 +159,7 @@ func encodeCalls(calls []management.FlagCall) []byte {
 	return e.bytes()
 }
 
-func usageOfCall(c *management.FlagCall) usageOf { return usageOf{c.Key, dayOf(c.At), c.Value, c.SDK} }
+func usageOfCall(c *storage.FlagCall) usageOf { return usageOf{c.Key, dayOf(c.At), c.Value, c.SDK} }
 
 func (c usageCounts) encode() []byte {
 	var e usageEncoder
@@ -238,7 +238,7 @@ func (c usageCounts) merge(more usageCounts) {
 	}
 	bounded := func(u usageOf) usageOf {
 		u.value = note(values, manyValues, maxDayValues, u.day, u.value, otherValue)
-		u.sdk = note(sdks, manySDKs, maxDaySDKs, u.day, u.sdk, management.OtherCalls)
+		u.sdk = note(sdks, manySDKs, maxDaySDKs, u.day, u.sdk, storage.OtherCalls)
 		return u
 	}
 	for u := range c {
@@ -290,7 +290,7 @@ func (b *usageBacklog) stored(parts []storedPart) {
 }
 
 // addFlagUsage counts calls by project. The transaction has the locks of the projects.
-func (t *tx) addFlagUsage(ctx context.Context, calls map[int64][]management.FlagCall) ([]storedPart, error) {
+func (t *tx) addFlagUsage(ctx context.Context, calls map[int64][]storage.FlagCall) ([]storedPart, error) {
 	var parts []storedPart
 	for _, project := range slices.Sorted(maps.Keys(calls)) {
 		part := storedPart{project: project, packed: t.db.usage.due(project)}
@@ -319,7 +319,7 @@ type usageRow struct {
 }
 
 // packFlagUsage adds to flag_usage what flag_usage_part has, and calls.
-func (t *tx) packFlagUsage(ctx context.Context, project int64, calls []management.FlagCall) error {
+func (t *tx) packFlagUsage(ctx context.Context, project int64, calls []storage.FlagCall) error {
 	more := make(usageCounts)
 	for i := range calls {
 		more[usageOfCall(&calls[i])]++
@@ -433,9 +433,9 @@ func (t *tx) admitKeys(ctx context.Context, project int64, fresh map[string]bool
 	return t.in(ctx, "DELETE FROM flag_usage WHERE project_id = ? AND period < ? AND flag_key IN (?)", []any{project, oldest}, keys, nil)
 }
 
-// FlagUsage implements [management.FlagStore]. One statement reads what is added up and
+// FlagUsage implements [storage.Flags]. One statement reads what is added up and
 // what is not yet, so that it sees every call once.
-func (a *accounts) FlagUsage(ctx context.Context, project int64, key string, since time.Time) ([]management.FlagCount, error) {
+func (a *accounts) FlagUsage(ctx context.Context, project int64, key string, since time.Time) ([]storage.FlagCount, error) {
 	counts, parts := make(usageCounts), make(usageCounts)
 	first := dayOf(since)
 	err := a.read(ctx, `SELECT 0, counts FROM flag_usage WHERE project_id = ? AND flag_key = ? AND period >= ?
@@ -461,10 +461,10 @@ func (a *accounts) FlagUsage(ctx context.Context, project int64, key string, sin
 	}
 	counts.merge(more)
 	maps.DeleteFunc(counts, func(u usageOf, _ int64) bool { return u.day < first })
-	list := make([]management.FlagCount, 0, len(counts))
+	list := make([]storage.FlagCount, 0, len(counts))
 	for _, u := range slices.SortedFunc(maps.Keys(counts), usageOf.compare) {
 		day := time.Unix(u.day*int64(dayLength/time.Second), 0).UTC()
-		list = append(list, management.FlagCount{Day: day, Value: json.RawMessage(u.value), SDK: u.sdk, Count: counts[u]})
+		list = append(list, storage.FlagCount{Day: day, Value: json.RawMessage(u.value), SDK: u.sdk, Count: counts[u]})
 	}
 	return list, nil
 }

@@ -8,12 +8,12 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A flagRow is a flag as it is stored.
 type flagRow struct {
-	management.FeatureFlag
+	storage.Flag
 	rowVersion int64
 }
 
@@ -29,14 +29,14 @@ var featureFlags = newTable(table[flagRow]{
 			{"created_by", &f.CreatedBy},
 			{"created_at", stamp{d, &f.Created}},
 			{"mark", rowVersion{&f.rowVersion}},
-		}, changeable(d, &f.FeatureFlag)...)
+		}, changeable(d, &f.Flag)...)
 	},
 })
 
 // flagVersions has flags as they were in each version.
-var flagVersions = newTable(table[management.FeatureFlag]{
+var flagVersions = newTable(table[storage.Flag]{
 	name: "feature_flag_version", noun: "a version of a flag", key: 3,
-	fields: func(d *Dialect, f *management.FeatureFlag) []field {
+	fields: func(d *Dialect, f *storage.Flag) []field {
 		return append([]field{
 			{"flag_id", &f.ID},
 			{"project_id", &f.Project},
@@ -46,7 +46,7 @@ var flagVersions = newTable(table[management.FeatureFlag]{
 })
 
 // changeable are the fields that versions of one flag differ in.
-func changeable(d *Dialect, f *management.FeatureFlag) []field {
+func changeable(d *Dialect, f *storage.Flag) []field {
 	return []field{
 		{"internal_kind", &f.Kind},
 		{"key", &f.Key},
@@ -86,34 +86,34 @@ func (m rowVersion) Scan(v any) error {
 func (m rowVersion) Value() (driver.Value, error) { return rand.Int64(), nil }
 
 // oneFlag returns the flag that the end of a SELECT selects.
-func (a *accounts) oneFlag(ctx context.Context, tail string, args ...any) (*management.FeatureFlag, error) {
+func (a *accounts) oneFlag(ctx context.Context, tail string, args ...any) (*storage.Flag, error) {
 	row, err := featureFlags.one(ctx, a, tail, args...)
 	if err != nil {
 		return nil, err
 	}
-	return &row.FeatureFlag, nil
+	return &row.Flag, nil
 }
 
 // listFlags returns the flags that the end of a SELECT selects.
-func (a *accounts) listFlags(ctx context.Context, tail string, args ...any) ([]management.FeatureFlag, error) {
+func (a *accounts) listFlags(ctx context.Context, tail string, args ...any) ([]storage.Flag, error) {
 	rows, err := featureFlags.list(ctx, a, tail, args...)
-	var list []management.FeatureFlag
+	var list []storage.Flag
 	for i := range rows {
-		list = append(list, rows[i].FeatureFlag)
+		list = append(list, rows[i].Flag)
 	}
 	return list, err
 }
 
-// Flag implements [management.FlagStore], as do the methods below.
-func (a *accounts) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
+// Flag implements [storage.Flags], as do the methods below.
+func (a *accounts) Flag(ctx context.Context, project, id int64) (*storage.Flag, error) {
 	return a.oneFlag(ctx, "WHERE id = ? AND project_id = ?", id, project)
 }
 
-func (a *accounts) FlagByKey(ctx context.Context, project int64, key string) (*management.FeatureFlag, error) {
+func (a *accounts) FlagByKey(ctx context.Context, project int64, key string) (*storage.Flag, error) {
 	return a.oneFlag(ctx, "WHERE project_id = ? AND key = ? AND deleted = false", project, key)
 }
 
-func (a *accounts) FindFlags(ctx context.Context, project int64, f management.FlagFilter, limit, offset int) ([]management.FeatureFlag, int, error) {
+func (a *accounts) FindFlags(ctx context.Context, project int64, f storage.FlagFilter, limit, offset int) ([]storage.Flag, int, error) {
 	where, args := "WHERE project_id = ?", []any{project}
 	if f.Active != nil {
 		where, args = where+" AND active = ?", append(args, *f.Active)
@@ -137,11 +137,11 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f management.Fl
 	return list, total, err
 }
 
-func (a *accounts) FlagVersion(ctx context.Context, project, id int64, version int) (*management.FeatureFlag, error) {
+func (a *accounts) FlagVersion(ctx context.Context, project, id int64, version int) (*storage.Flag, error) {
 	return flagVersions.one(ctx, a, "WHERE project_id = ? AND flag_id = ? AND version = ?", project, id, version)
 }
 
-func (a *accounts) FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]management.FeatureFlag, int, error) {
+func (a *accounts) FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]storage.Flag, int, error) {
 	const where = "WHERE project_id = ? AND flag_id = ?"
 	total, err := a.count(ctx, "SELECT count(*) FROM feature_flag_version "+where, project, id)
 	if err != nil {
@@ -154,13 +154,13 @@ func (a *accounts) FlagVersions(ctx context.Context, project, id int64, limit, o
 	return list, total, err
 }
 
-func (a *accounts) CreateFlag(ctx context.Context, list ...*management.FeatureFlag) error {
+func (a *accounts) CreateFlag(ctx context.Context, list ...*storage.Flag) error {
 	if len(list) == 0 {
 		return nil
 	}
 	rows, byKey := make([]*flagRow, len(list)), make(map[string]*flagRow, len(list))
 	for i, f := range list {
-		rows[i] = &flagRow{FeatureFlag: *f}
+		rows[i] = &flagRow{Flag: *f}
 		rows[i].LastCalled = nil
 		byKey[f.Key] = rows[i]
 	}
@@ -186,10 +186,10 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*management.FeatureFl
 		type kind struct{ active, archived, deleted, ordinary bool }
 		counts := make(map[kind]int)
 		for _, f := range list {
-			counts[kind{f.Active, f.Archived, f.Deleted, f.Kind == management.FlagOrdinary}]++
+			counts[kind{f.Active, f.Archived, f.Deleted, f.Kind == storage.FlagOrdinary}]++
 		}
 		for _, f := range list {
-			k := kind{f.Active, f.Archived, f.Deleted, f.Kind == management.FlagOrdinary}
+			k := kind{f.Active, f.Archived, f.Deleted, f.Kind == storage.FlagOrdinary}
 			if n := counts[k]; n > 0 {
 				counts[k] = 0
 				if err := a.countFlag(ctx, f, n); err != nil {
@@ -207,7 +207,7 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*management.FeatureFl
 	return err
 }
 
-func (a *accounts) UpdateFlag(ctx context.Context, list ...*management.FeatureFlag) error {
+func (a *accounts) UpdateFlag(ctx context.Context, list ...*storage.Flag) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -224,12 +224,12 @@ func (a *accounts) UpdateFlag(ctx context.Context, list ...*management.FeatureFl
 }
 
 // updateFlag changes the row of a flag, and the number of flags of its kind.
-func (a *accounts) updateFlag(ctx context.Context, f *management.FeatureFlag) error {
+func (a *accounts) updateFlag(ctx context.Context, f *storage.Flag) error {
 	before, err := a.countedFlag(ctx, f.Project, f.ID)
 	if err != nil {
 		return err
 	}
-	if err := featureFlags.update(ctx, a, &flagRow{FeatureFlag: *f}); err != nil {
+	if err := featureFlags.update(ctx, a, &flagRow{Flag: *f}); err != nil {
 		return err
 	}
 	if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {
@@ -260,14 +260,14 @@ func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 }
 
 // countedFlag returns what decides whether FindFlags lists a flag.
-func (a *accounts) countedFlag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
-	var f *management.FeatureFlag
+func (a *accounts) countedFlag(ctx context.Context, project, id int64) (*storage.Flag, error) {
+	var f *storage.Flag
 	err := a.read(ctx, "SELECT internal_kind, active, archived, deleted FROM feature_flag WHERE id = ? AND project_id = ?", []any{id, project}, func(r *sql.Rows) error {
-		f = &management.FeatureFlag{ID: id, Project: project}
+		f = &storage.Flag{ID: id, Project: project}
 		return r.Scan(&f.Kind, &f.Active, &f.Archived, &f.Deleted)
 	})
 	if err == nil && f == nil {
-		err = management.ErrNotFound
+		err = storage.ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a flag: %w", err)
@@ -277,8 +277,8 @@ func (a *accounts) countedFlag(ctx context.Context, project, id int64) (*managem
 
 // countFlag adds n to the number of flags that is stored for FindFlags, if it lists
 // the flag.
-func (a *accounts) countFlag(ctx context.Context, f *management.FeatureFlag, n int) error {
-	if f.Deleted || f.Kind != management.FlagOrdinary {
+func (a *accounts) countFlag(ctx context.Context, f *storage.Flag, n int) error {
+	if f.Deleted || f.Kind != storage.FlagOrdinary {
 		return nil
 	}
 	_, err := a.exec(ctx, `INSERT INTO flag_count (project_id, active, archived, flags) VALUES (?, ?, ?, ?)
@@ -298,7 +298,7 @@ func (a *accounts) needFlags(ctx context.Context, project int64, ids ...*int64) 
 		}
 		n, err := a.count(ctx, "SELECT count(*) FROM feature_flag WHERE id = ? AND project_id = ?", *id, project)
 		if err == nil && n == 0 {
-			err = management.ErrNotFound
+			err = storage.ErrNotFound
 		}
 		if err != nil {
 			return fmt.Errorf("read a flag: %w", err)

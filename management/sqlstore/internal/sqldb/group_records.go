@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // possible reports whether a group with this type and key can exist.
@@ -18,9 +18,9 @@ func possible(typeIndex int, key string) bool {
 // groupRows is the beginning of a query for groups.
 const groupRows = "SELECT type_index, group_key, properties, created_at FROM group_entry WHERE project_id = ? AND type_index = ? AND "
 
-func groupInto(list *[]management.Group) func(*sql.Rows) error {
+func groupInto(list *[]storage.Group) func(*sql.Rows) error {
 	return func(r *sql.Rows) error {
-		var g management.Group
+		var g storage.Group
 		var properties string
 		err := r.Scan(&g.TypeIndex, &g.Key, &properties, moment{&g.Created})
 		g.Properties = json.RawMessage(properties)
@@ -29,8 +29,8 @@ func groupInto(list *[]management.Group) func(*sql.Rows) error {
 	}
 }
 
-// Groups implements [management.PersonStore], as do the methods below.
-func (db *DB) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
+// Groups implements [storage.Persons], as do the methods below.
+func (db *DB) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]storage.Group, int, error) {
 	if !possible(typeIndex, search) {
 		return nil, 0, nil
 	}
@@ -46,7 +46,7 @@ func (db *DB) Groups(ctx context.Context, project int64, typeIndex int, search s
 	if offset >= total {
 		return nil, total, nil
 	}
-	var list []management.Group
+	var list []storage.Group
 	err = db.read(ctx, groupRows+begins+" ORDER BY "+db.d.byBytes("group_key")+" LIMIT ? OFFSET ?", append(args, limit, offset), groupInto(&list))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read groups: %w", err)
@@ -54,14 +54,14 @@ func (db *DB) Groups(ctx context.Context, project int64, typeIndex int, search s
 	return list, total, nil
 }
 
-func (db *DB) Group(ctx context.Context, project int64, typeIndex int, key string) (*management.Group, error) {
-	var list []management.Group
+func (db *DB) Group(ctx context.Context, project int64, typeIndex int, key string) (*storage.Group, error) {
+	var list []storage.Group
 	var err error
 	if possible(typeIndex, key) {
 		err = db.read(ctx, groupRows+"group_key = ?", []any{project, typeIndex, key}, groupInto(&list))
 	}
 	if err == nil && len(list) == 0 {
-		err = management.ErrNotFound
+		err = storage.ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a group: %w", err)
@@ -69,20 +69,20 @@ func (db *DB) Group(ctx context.Context, project int64, typeIndex int, key strin
 	return &list[0], nil
 }
 
-func (db *DB) UpdateGroup(ctx context.Context, project int64, typeIndex int, key string, set map[string]json.RawMessage, unset []string) (*management.Group, error) {
-	var g management.Group
+func (db *DB) UpdateGroup(ctx context.Context, project int64, typeIndex int, key string, set map[string]json.RawMessage, unset []string) (*storage.Group, error) {
+	var g storage.Group
 	err := db.aboutGroup(ctx, project, typeIndex, key, func(t *tx) error {
-		var list []management.Group
+		var list []storage.Group
 		if _, err := t.run(ctx, groupRows+"group_key = ?", []any{project, typeIndex, key}, groupInto(&list)); err != nil {
 			return err
 		}
 		if len(list) == 0 {
-			return management.ErrNotFound
+			return storage.ErrNotFound
 		}
 		g = list[0]
 		properties, ok := persons.Update(g.Properties, set, unset)
 		if !ok {
-			return management.ErrTooLarge
+			return storage.ErrTooLarge
 		}
 		g.Properties = properties
 		_, err := t.exec(ctx, "UPDATE group_entry SET properties = ? WHERE project_id = ? AND type_index = ? AND group_key = ?",
@@ -99,7 +99,7 @@ func (db *DB) DeleteGroup(ctx context.Context, project int64, typeIndex int, key
 	err := db.aboutGroup(ctx, project, typeIndex, key, func(t *tx) error {
 		n, err := t.exec(ctx, "DELETE FROM group_entry WHERE project_id = ? AND type_index = ? AND group_key = ?", project, typeIndex, key)
 		if err == nil && n == 0 {
-			err = management.ErrNotFound
+			err = storage.ErrNotFound
 		}
 		return err
 	})
@@ -110,7 +110,7 @@ func (db *DB) DeleteGroup(ctx context.Context, project int64, typeIndex int, key
 // cache.
 func (db *DB) aboutGroup(ctx context.Context, project int64, typeIndex int, key string, f func(*tx) error) error {
 	if !possible(typeIndex, key) {
-		return management.ErrNotFound
+		return storage.ErrNotFound
 	}
 	group := persons.Group{GroupType: persons.GroupType{Project: project}, Key: key}
 	return db.about(ctx, project, func(t *tx) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
-// GroupTypes implements [management.FlagStore].
+// GroupTypes implements [storage.Flags].
 func (a *accounts) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
 	types := make(map[int]string)
 	err := a.read(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {
@@ -27,7 +27,7 @@ func (a *accounts) GroupTypes(ctx context.Context, project int64) (map[int]strin
 	return types, nil
 }
 
-// AddGroupTypes implements [management.FlagStore]. The lock keeps events from making
+// AddGroupTypes implements [storage.Flags]. The lock keeps events from making
 // others meanwhile.
 func (a *accounts) AddGroupTypes(ctx context.Context, project int64, names []string) error {
 	types, err := a.GroupTypes(ctx, project)

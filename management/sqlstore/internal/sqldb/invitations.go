@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var invitations = newTable(table[management.Invitation]{
+var invitations = newTable(table[storage.Invitation]{
 	name: "organization_invitation", noun: "an invitation", key: 1,
-	fields: func(d *Dialect, v *management.Invitation) []field {
+	fields: func(d *Dialect, v *storage.Invitation) []field {
 		return []field{
 			{"id", &v.ID},
 			{"organization_id", &v.Organization},
@@ -25,20 +25,20 @@ var invitations = newTable(table[management.Invitation]{
 	},
 })
 
-// Invitation implements [management.InvitationStore], as do the methods below.
-func (a *accounts) Invitation(ctx context.Context, organization, id uuid.UUID) (*management.Invitation, error) {
+// Invitation implements [storage.Invitations], as do the methods below.
+func (a *accounts) Invitation(ctx context.Context, organization, id uuid.UUID) (*storage.Invitation, error) {
 	return invitations.one(ctx, a, "WHERE organization_id = ? AND id = ?", organization.String(), id.String())
 }
 
-func (a *accounts) InvitationByToken(ctx context.Context, hash []byte) (*management.Invitation, error) {
+func (a *accounts) InvitationByToken(ctx context.Context, hash []byte) (*storage.Invitation, error) {
 	return invitations.one(ctx, a, "WHERE token_hash = ?", hash)
 }
 
-func (a *accounts) Invitations(ctx context.Context, organization uuid.UUID) ([]management.Invitation, error) {
+func (a *accounts) Invitations(ctx context.Context, organization uuid.UUID) ([]storage.Invitation, error) {
 	return invitations.list(ctx, a, "WHERE organization_id = ? ORDER BY created_at DESC, id DESC", organization.String())
 }
 
-func (a *accounts) CreateInvitation(ctx context.Context, v *management.Invitation) error {
+func (a *accounts) CreateInvitation(ctx context.Context, v *storage.Invitation) error {
 	return invitations.insert(ctx, a, v)
 }
 

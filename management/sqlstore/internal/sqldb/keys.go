@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var keys = newTable(table[management.PersonalKey]{
+var keys = newTable(table[storage.PersonalKey]{
 	name: "personal_api_key", noun: "a personal API key", key: 1,
 	keeps: "last_used_at", // set by TouchKey, which does not wait for transactions that change keys
-	fields: func(d *Dialect, k *management.PersonalKey) []field {
+	fields: func(d *Dialect, k *storage.PersonalKey) []field {
 		return []field{
 			{"id", &k.ID},
 			{"user_id", &k.User},
@@ -30,24 +30,24 @@ var keys = newTable(table[management.PersonalKey]{
 	},
 })
 
-// Key implements [management.KeyStore], as do the methods below.
-func (a *accounts) Key(ctx context.Context, id string) (*management.PersonalKey, error) {
+// Key implements [storage.Keys], as do the methods below.
+func (a *accounts) Key(ctx context.Context, id string) (*storage.PersonalKey, error) {
 	return keys.one(ctx, a, "WHERE id = ?", id)
 }
 
-func (a *accounts) KeyByHash(ctx context.Context, hash string) (*management.PersonalKey, error) {
+func (a *accounts) KeyByHash(ctx context.Context, hash string) (*storage.PersonalKey, error) {
 	return keys.one(ctx, a, "WHERE secure_value = ?", hash)
 }
 
-func (a *accounts) Keys(ctx context.Context, user int64) ([]management.PersonalKey, error) {
+func (a *accounts) Keys(ctx context.Context, user int64) ([]storage.PersonalKey, error) {
 	return keys.list(ctx, a, "WHERE user_id = ? ORDER BY created_at DESC, number DESC", user)
 }
 
-func (a *accounts) CreateKey(ctx context.Context, k *management.PersonalKey) error {
+func (a *accounts) CreateKey(ctx context.Context, k *storage.PersonalKey) error {
 	return keys.insert(ctx, a, k)
 }
 
-func (a *accounts) UpdateKey(ctx context.Context, k *management.PersonalKey) error {
+func (a *accounts) UpdateKey(ctx context.Context, k *storage.PersonalKey) error {
 	return keys.update(ctx, a, k)
 }
 

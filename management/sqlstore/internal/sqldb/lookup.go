@@ -113,7 +113,7 @@ func (db *DB) AppendGroup(ctx context.Context, dst []byte, project int64, groupT
 	return append(dst, properties...), nil
 }
 
-// AppendCohorts implements [management.CohortMemberStore].
+// AppendCohorts implements [storage.CohortMembers].
 func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error) {
 	id, _, err := db.person(ctx, project, distinctID)
 	if err != nil || id == uuid.Nil {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var memberships = newTable(table[management.Membership]{
+var memberships = newTable(table[storage.Membership]{
 	name: "organization_membership", noun: "a membership", key: 2,
-	fields: func(d *Dialect, m *management.Membership) []field {
+	fields: func(d *Dialect, m *storage.Membership) []field {
 		return []field{
 			{"organization_id", &m.Organization},
 			{"user_id", &m.User},
@@ -24,20 +24,20 @@ var memberships = newTable(table[management.Membership]{
 	},
 })
 
-// Membership implements [management.OrganizationStore], as do the methods
+// Membership implements [storage.Organizations], as do the methods
 // below.
-func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user int64) (*management.Membership, error) {
+func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user int64) (*storage.Membership, error) {
 	return memberships.one(ctx, a, "WHERE organization_id = ? AND user_id = ?", organization.String(), user)
 }
 
-func (a *accounts) MembershipsOf(ctx context.Context, users []int64) ([]management.Membership, error) {
+func (a *accounts) MembershipsOf(ctx context.Context, users []int64) ([]storage.Membership, error) {
 	if len(users) == 0 {
 		return nil, nil
 	}
 	return memberships.list(ctx, a, "WHERE user_id IN (?) ORDER BY joined_at, number", slice[int64](users))
 }
 
-func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]management.Membership, error) {
+func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]storage.Membership, error) {
 	return memberships.list(ctx, a, "WHERE organization_id = ? ORDER BY joined_at, number", organization.String())
 }
 
@@ -59,7 +59,7 @@ func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) 
 	return counts, nil
 }
 
-func (a *accounts) CreateMembership(ctx context.Context, m *management.Membership) error {
+func (a *accounts) CreateMembership(ctx context.Context, m *storage.Membership) error {
 	return a.atOnce(ctx, func(a *accounts) error {
 		if err := memberships.insert(ctx, a, m); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (a *accounts) CreateMembership(ctx context.Context, m *management.Membershi
 	})
 }
 
-func (a *accounts) UpdateMembership(ctx context.Context, m *management.Membership) error {
+func (a *accounts) UpdateMembership(ctx context.Context, m *storage.Membership) error {
 	return memberships.update(ctx, a, m)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestUpgrade opens a store of the first release, by undoing the changes of its
@@ -35,20 +35,20 @@ func TestUpgrade(t *testing.T) {
 			fmt.Sprintf("INSERT INTO person (id, project_id, properties, is_identified, created_at) VALUES (%s, 1, '{\"a\":1}', false, %s)", id, at),
 			fmt.Sprintf("INSERT INTO person_distinct_id (project_id, distinct_id, person_id) VALUES (1, 'u', %s)", id),
 		)
-		want := *management.NewOrganization("Acme")
+		want := *storage.NewOrganization("Acme")
 		want.ID, want.Created, want.Updated = uuid.MustParse(organization), now, now
-		wantProject := management.Project{
+		wantProject := storage.Project{
 			ID: 1, UUID: uuid.MustParse(project), Organization: want.ID, Name: "Shop", APIKey: "phc_shop", SecretHash: "sha256$1",
 			Timezone: "Europe/Zurich", AnonymizeIPs: true, Created: now, Updated: now,
 		}
 		check := func(db *sqldb.DB) {
 			t.Helper()
 			organizations, err := db.Organizations(t.Context())
-			if diff := cmp.Diff([]management.Organization{want}, organizations); err != nil || diff != "" {
+			if diff := cmp.Diff([]storage.Organization{want}, organizations); err != nil || diff != "" {
 				t.Errorf("Organizations: %v (-want +got)\n%s", err, diff)
 			}
 			projects, err := db.Projects(t.Context())
-			if diff := cmp.Diff([]management.Project{wantProject}, projects); err != nil || diff != "" {
+			if diff := cmp.Diff([]storage.Project{wantProject}, projects); err != nil || diff != "" {
 				t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
 			}
 			events := 0
@@ -58,13 +58,13 @@ func TestUpgrade(t *testing.T) {
 					t.Errorf("event %+v, %v", e, err)
 				}
 			}
-			wantDefinitions := []management.Definition{{Name: "page", First: now, Last: now}}
-			var definitions []management.Definition // of events from before there were any
+			wantDefinitions := []storage.Definition{{Name: "page", First: now, Last: now}}
+			var definitions []storage.Definition // of events from before there were any
 			for deadline := time.Now().Add(time.Minute); len(definitions) == 0 && time.Now().Before(deadline); {
 				if _, err := db.DefineEvents(t.Context()); err != nil { // which waits for transactions of others
 					t.Fatal(err)
 				}
-				if definitions, _, err = db.Definitions(t.Context(), 1, management.DefinesEvent, "", 10, 0); err != nil {
+				if definitions, _, err = db.Definitions(t.Context(), 1, storage.DefinesEvent, "", 10, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -79,7 +79,7 @@ func TestUpgrade(t *testing.T) {
 
 		db := d.open(t)
 		check(db)
-		ann := management.User{UUID: uuid.New(), DistinctID: "ann", Email: "ann@example.com", Active: true, Joined: now, CurrentOrganization: &want.ID}
+		ann := storage.User{UUID: uuid.New(), DistinctID: "ann", Email: "ann@example.com", Active: true, Joined: now, CurrentOrganization: &want.ID}
 		if err := db.CreateUser(t.Context(), &ann); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestUpgrade(t *testing.T) {
 		d.migrate(t, 2)
 		again := d.open(t)
 		check(again)
-		if _, total, err := again.Users(t.Context(), management.UserFilter{}, 1, 0); total != 0 || err != nil {
+		if _, total, err := again.Users(t.Context(), storage.UserFilter{}, 1, 0); total != 0 || err != nil {
 			t.Errorf("%d users, %v; want none: their table is new", total, err)
 		}
 		if err := again.CreateUser(t.Context(), &ann); err != nil {
@@ -127,8 +127,8 @@ func TestUpgradeCounts(t *testing.T) {
 		db := d.open(t)
 		check := func(all, staff, ofAcme, ofOther int) {
 			t.Helper()
-			_, gotAll, err1 := db.Users(ctx, management.UserFilter{}, 1, 0)
-			_, gotStaff, err2 := db.Users(ctx, management.UserFilter{Staff: new(true)}, 1, 0)
+			_, gotAll, err1 := db.Users(ctx, storage.UserFilter{}, 1, 0)
+			_, gotStaff, err2 := db.Users(ctx, storage.UserFilter{Staff: new(true)}, 1, 0)
 			members, err3 := db.CountMembers(ctx, []uuid.UUID{acme, other})
 			if err := errors.Join(err1, err2, err3); err != nil || gotAll != all || gotStaff != staff || members[acme] != ofAcme || members[other] != ofOther {
 				t.Errorf("%d users, %d of the staff, %d and %d members, %v; want %d, %d, %d, %d", gotAll, gotStaff, members[acme], members[other], err, all, staff, ofAcme, ofOther)
@@ -149,11 +149,11 @@ func TestUpgradeCounts(t *testing.T) {
 		if err != nil || p.BucketingHash != "" || string(p.SurveyConfig) != `{"appearance":{}}` {
 			t.Fatalf("ProjectBySecret = %+v, %v", p, err)
 		}
-		f := management.FeatureFlag{Project: p.ID, Key: "beta", CreatedBy: &u.ID, Created: now, Updated: now}
+		f := storage.Flag{Project: p.ID, Key: "beta", CreatedBy: &u.ID, Created: now, Updated: now}
 		if err := db.CreateFlag(ctx, &f); err != nil {
 			t.Fatal(err)
 		}
-		if _, total, err := db.FindFlags(ctx, p.ID, management.FlagFilter{}, 1, 0); total != 1 || err != nil {
+		if _, total, err := db.FindFlags(ctx, p.ID, storage.FlagFilter{}, 1, 0); total != 1 || err != nil {
 			t.Errorf("FindFlags: total %d, %v; want 1", total, err)
 		}
 	})
@@ -166,8 +166,8 @@ func TestUpgradeSent(t *testing.T) {
 		ctx := t.Context()
 		d.migrate(t, 1000)
 		db := d.open(t)
-		o := management.NewOrganization("Acme")
-		p := management.NewProject(o, "Shop")
+		o := storage.NewOrganization("Acme")
+		p := storage.NewProject(o, "Shop")
 		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
 			t.Fatal(err)
 		}
@@ -187,13 +187,13 @@ func TestUpgradeSent(t *testing.T) {
 			{`{"groups":7}`, `{"groups":7}`, `{"groups":7}`},
 		}
 		for i := range tests {
-			f := management.NewFlag(p.ID, now)
+			f := storage.NewFlag(p.ID, now)
 			f.Key = fmt.Sprint("flag-", i)
 			if err := db.CreateFlag(ctx, f); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c := management.Cohort{Project: p.ID, Name: "c", Created: now}
+		c := storage.Cohort{Project: p.ID, Name: "c", Created: now}
 		if err := db.CreateCohort(ctx, &c); err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +221,7 @@ func TestUpgradeSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range []*management.FeatureFlag{f, v} {
+			for _, f := range []*storage.Flag{f, v} {
 				if got, err := f.Filters.MarshalJSON(); string(got) != tt.want || err != nil {
 					t.Errorf("%s, sent as %s, is %s, %v; want %s", tt.stored, tt.sent, got, err, tt.want)
 				}
@@ -245,12 +245,12 @@ func TestUpgradeVersions(t *testing.T) {
 		ctx := t.Context()
 		d.migrate(t, 1000)
 		db := d.open(t)
-		o := management.NewOrganization("Acme")
-		p := management.NewProject(o, "Shop")
+		o := storage.NewOrganization("Acme")
+		p := storage.NewProject(o, "Shop")
 		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
 			t.Fatal(err)
 		}
-		f := management.NewFlag(p.ID, now)
+		f := storage.NewFlag(p.ID, now)
 		f.Key, f.Name, f.Version, f.Tags, f.Deleted, f.Updated = "beta", "B", 7, []string{"t"}, true, now.AddDate(0, 0, 1)
 		if err := db.CreateFlag(ctx, f); err != nil {
 			t.Fatal(err)
@@ -341,7 +341,7 @@ func TestRuling101UpgradeNames(t *testing.T) {
 			t.Helper()
 			n := 0
 			for project := range int64(2) {
-				list, err := db.PersonsBefore(ctx, project+1, management.PersonFilter{Named: name}, uuid.Max, 1000)
+				list, err := db.PersonsBefore(ctx, project+1, storage.PersonFilter{Named: name}, uuid.Max, 1000)
 				if err != nil {
 					t.Fatal(err)
 				}

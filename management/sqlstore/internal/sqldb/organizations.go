@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var organizations = newTable(table[management.Organization]{
+var organizations = newTable(table[storage.Organization]{
 	name: "organization", noun: "an organization", key: 1,
-	fields: func(d *Dialect, o *management.Organization) []field {
+	fields: func(d *Dialect, o *storage.Organization) []field {
 		return []field{
 			{"id", &o.ID},
 			{"name", &o.Name},
@@ -36,28 +36,28 @@ var organizations = newTable(table[management.Organization]{
 	},
 })
 
-// Organization implements [management.OrganizationStore], as do the methods
+// Organization implements [storage.Organizations], as do the methods
 // below.
-func (a *accounts) Organization(ctx context.Context, id uuid.UUID) (*management.Organization, error) {
+func (a *accounts) Organization(ctx context.Context, id uuid.UUID) (*storage.Organization, error) {
 	return organizations.one(ctx, a, "WHERE id = ?", id.String())
 }
 
-func (a *accounts) OrganizationsByID(ctx context.Context, ids []uuid.UUID) ([]management.Organization, error) {
+func (a *accounts) OrganizationsByID(ctx context.Context, ids []uuid.UUID) ([]storage.Organization, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	return organizations.list(ctx, a, "WHERE id IN (?) ORDER BY created_at, id", idsOf(ids))
 }
 
-func (a *accounts) Organizations(ctx context.Context) ([]management.Organization, error) {
+func (a *accounts) Organizations(ctx context.Context) ([]storage.Organization, error) {
 	return organizations.list(ctx, a, "ORDER BY created_at, id")
 }
 
-func (a *accounts) CreateOrganization(ctx context.Context, o *management.Organization) error {
+func (a *accounts) CreateOrganization(ctx context.Context, o *storage.Organization) error {
 	return organizations.insert(ctx, a, o)
 }
 
-func (a *accounts) UpdateOrganization(ctx context.Context, o *management.Organization) error {
+func (a *accounts) UpdateOrganization(ctx context.Context, o *storage.Organization) error {
 	return organizations.update(ctx, a, o)
 }
 

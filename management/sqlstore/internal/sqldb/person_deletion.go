@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// DeletePerson implements [management.PersonStore].
+// DeletePerson implements [storage.Persons].
 func (db *DB) DeletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) error {
 	var distinctIDs []string
 	err := db.about(ctx, project, func(t *tx) (err error) {
@@ -31,7 +31,7 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 		return nil, err
 	}
 	if n == 0 {
-		return nil, management.ErrNotFound
+		return nil, storage.ErrNotFound
 	}
 	for _, table := range []string{"hash_key_override", "cohort_member"} {
 		if _, err := t.exec(ctx, "DELETE FROM "+table+" WHERE person_id = ?", key); err != nil {
@@ -102,7 +102,7 @@ type search struct {
 const sought = `EXISTS (SELECT 1 FROM deleted_distinct_id q WHERE q.project_id = event.project_id
 	AND q.distinct_id = event.distinct_id AND q.search = ? AND event.id <= q.last_event LIMIT 1 OFFSET 0)`
 
-// PurgeEvents implements [management.PersonStore]. A call searches ten thousand
+// PurgeEvents implements [storage.Persons]. A call searches ten thousand
 // events and deletes at most half as many. Several processes may call it at
 // once, but they do the same work.
 func (db *DB) PurgeEvents(ctx context.Context) (more bool, err error) {

@@ -14,7 +14,7 @@ import (
 // namesAtOnce is how many persons IndexPersons reads at once.
 const namesAtOnce = 500
 
-// IndexPersons implements [management.PersonStore]. Persons that were stored by a release
+// IndexPersons implements [storage.Persons]. Persons that were stored by a release
 // without names have none until it has come to them.
 func (db *DB) IndexPersons(ctx context.Context) (more bool, err error) {
 	var project int64

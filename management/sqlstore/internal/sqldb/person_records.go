@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/names"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // personRows is the beginning of a query for persons. The query returns their
@@ -29,9 +29,9 @@ func (d *Dialect) personRows() string {
 }
 
 // personInto returns a function that appends the rows of this query to a list.
-func personInto(list *[]management.Person) func(*sql.Rows) error {
+func personInto(list *[]storage.Person) func(*sql.Rows) error {
 	return func(r *sql.Rows) error {
-		var p management.Person
+		var p storage.Person
 		var properties string
 		if err := r.Scan(&p.ID, &properties, &p.Identified, moment{&p.Created}, jsonList[string]{&p.DistinctIDs}); err != nil {
 			return err
@@ -43,23 +43,23 @@ func personInto(list *[]management.Person) func(*sql.Rows) error {
 	}
 }
 
-// Person implements [management.PersonStore], as do the methods below.
-func (db *DB) Person(ctx context.Context, project int64, id uuid.UUID) (*management.Person, error) {
+// Person implements [storage.Persons], as do the methods below.
+func (db *DB) Person(ctx context.Context, project int64, id uuid.UUID) (*storage.Person, error) {
 	return db.personWhere(ctx, "p.id = ? AND p.project_id = ?", db.d.id(id), project)
 }
 
-func (db *DB) PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*management.Person, error) {
+func (db *DB) PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*storage.Person, error) {
 	if !storable(distinctID) {
-		return nil, fmt.Errorf("read a person: %w", management.ErrNotFound)
+		return nil, fmt.Errorf("read a person: %w", storage.ErrNotFound)
 	}
 	return db.personWhere(ctx, "p.id = (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id = ?)", project, distinctID)
 }
 
-func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*management.Person, error) {
-	var list []management.Person
+func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*storage.Person, error) {
+	var list []storage.Person
 	err := db.read(ctx, db.d.personRows()+where, args, personInto(&list))
 	if err == nil && len(list) == 0 {
-		err = management.ErrNotFound
+		err = storage.ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a person: %w", err)
@@ -71,7 +71,7 @@ func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*mana
 // and the column with their UUIDs. Members of a cohort are found in the list of
 // the cohort, where they are in order, and those with a part of a distinct ID in the
 // index of distinct IDs by person.
-func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail string, args []any) {
+func (d *Dialect) selected(project int64, f *storage.PersonFilter) (id, tail string, args []any) {
 	id, tail, args = "p.id", "FROM person p WHERE p.project_id = ?", []any{project}
 	and := func(condition string, more ...any) {
 		tail, args = tail+" AND "+condition, append(args, more...)
@@ -109,14 +109,14 @@ func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail 
 }
 
 // each returns what a query of selected selects so that it has each person once.
-func each(f *management.PersonFilter, id string) string {
+func each(f *storage.PersonFilter, id string) string {
 	if f.Within != "" { // by several distinct IDs
 		return "DISTINCT " + id
 	}
 	return id
 }
 
-func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFilter, limit, offset int) ([]management.Person, int, error) {
+func (db *DB) Persons(ctx context.Context, project int64, f storage.PersonFilter, limit, offset int) ([]storage.Person, int, error) {
 	if !storable(f.DistinctID, f.Search, f.Named, f.Within) {
 		return nil, 0, nil
 	}
@@ -131,20 +131,20 @@ func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFil
 	}
 	// An index finds the page; only then are properties read.
 	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
-	var list []management.Person
+	var list []storage.Person
 	if err := db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list)); err != nil {
 		return nil, 0, fmt.Errorf("read persons: %w", err)
 	}
 	return list, total, nil
 }
 
-func (db *DB) PersonsBefore(ctx context.Context, project int64, f management.PersonFilter, before uuid.UUID, limit int) ([]management.Person, error) {
+func (db *DB) PersonsBefore(ctx context.Context, project int64, f storage.PersonFilter, before uuid.UUID, limit int) ([]storage.Person, error) {
 	if !storable(f.DistinctID, f.Search, f.Named, f.Within) {
 		return nil, nil
 	}
 	id, tail, args := db.d.selected(project, &f)
 	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
-	var list []management.Person
+	var list []storage.Person
 	if err := db.read(ctx, db.d.personRows()+page, append(args, db.d.id(before), limit), personInto(&list)); err != nil {
 		return nil, fmt.Errorf("read persons: %w", err)
 	}
@@ -187,27 +187,27 @@ func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forge
 		}
 		return f(t)
 	})
-	if errors.Is(err, management.ErrNotFound) || errors.Is(err, management.ErrTooLarge) {
+	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrTooLarge) {
 		return err
 	}
 	return db.fail(err)
 }
 
-func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*management.Person, error) {
-	var p management.Person
+func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*storage.Person, error) {
+	var p storage.Person
 	err := db.about(ctx, project, func(t *tx) error {
-		var list []management.Person
+		var list []storage.Person
 		_, err := t.run(ctx, db.d.personRows()+"p.id = ? AND p.project_id = ?", []any{db.d.id(id), project}, personInto(&list))
 		if err != nil {
 			return err
 		}
 		if len(list) == 0 {
-			return management.ErrNotFound
+			return storage.ErrNotFound
 		}
 		p = list[0]
 		properties, ok := persons.Update(p.Properties, set, unset)
 		if !ok {
-			return management.ErrTooLarge
+			return storage.ErrTooLarge
 		}
 		p.Properties = properties
 		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), db.d.id(id))

@@ -19,6 +19,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestAfter checks that the range up to after(prefix) has exactly the texts
@@ -73,7 +74,7 @@ func TestPersonQueryPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := []uuid.UUID{p.ID}
-	for _, f := range []management.PersonFilter{
+	for _, f := range []storage.PersonFilter{
 		{},
 		{DistinctID: "u"},
 		{IDs: ids},
@@ -93,10 +94,10 @@ func TestPersonQueryPlans(t *testing.T) {
 	_, e3 := db.Group(ctx, 1, 0, "acme")
 	_, n, e4 := db.Groups(ctx, 1, 0, "a", 10, 0)
 	_, _, e5 := db.RecentDistinctIDs(ctx, 1, 10)
-	events, _, e8 := db.FindEvents(ctx, 1, management.EventFilter{Person: p.ID, Name: "page", After: now.Add(-time.Hour)}, management.EventPlace{}, 10)
-	before, e9 := db.PersonsBefore(ctx, 1, management.PersonFilter{Search: "u"}, uuid.Max, 10)
-	named, e10 := db.PersonsBefore(ctx, 1, management.PersonFilter{Named: "ad"}, uuid.Max, 10)
-	within, e11 := db.PersonsBefore(ctx, 1, management.PersonFilter{Within: "U"}, uuid.Max, 10)
+	events, _, e8 := db.FindEvents(ctx, 1, storage.EventFilter{Person: p.ID, Name: "page", After: now.Add(-time.Hour)}, storage.EventPlace{}, 10)
+	before, e9 := db.PersonsBefore(ctx, 1, storage.PersonFilter{Search: "u"}, uuid.Max, 10)
+	named, e10 := db.PersonsBefore(ctx, 1, storage.PersonFilter{Named: "ad"}, uuid.Max, 10)
+	within, e11 := db.PersonsBefore(ctx, 1, storage.PersonFilter{Within: "U"}, uuid.Max, 10)
 	_, e12 := db.IndexPersons(ctx)
 	if len(events) != 1 || len(before) != 1 || len(named) != 1 || len(within) != 1 {
 		t.Errorf("FindEvents = %v; PersonsBefore = %v, %v, %v", events, before, named, within)

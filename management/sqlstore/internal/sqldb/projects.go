@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var projects = newTable(table[management.Project]{
+var projects = newTable(table[storage.Project]{
 	name: "project", noun: "a project", key: 1, serial: true,
 	keeps: "ingested_event", // set by Write, which does not wait for transactions that change projects
-	fields: func(d *Dialect, p *management.Project) []field {
+	fields: func(d *Dialect, p *storage.Project) []field {
 		return []field{
 			{"id", &p.ID},
 			{"uuid", &p.UUID},
@@ -48,31 +48,31 @@ var projects = newTable(table[management.Project]{
 	},
 })
 
-// Project implements [management.OrganizationStore], as do the methods below.
-func (a *accounts) Project(ctx context.Context, id int64) (*management.Project, error) {
+// Project implements [storage.Organizations], as do the methods below.
+func (a *accounts) Project(ctx context.Context, id int64) (*storage.Project, error) {
 	return projects.one(ctx, a, "WHERE id = ?", id)
 }
 
-func (a *accounts) ProjectByKey(ctx context.Context, apiKey string) (*management.Project, error) {
+func (a *accounts) ProjectByKey(ctx context.Context, apiKey string) (*storage.Project, error) {
 	return projects.one(ctx, a, "WHERE api_token = ?", apiKey)
 }
 
-func (a *accounts) ProjectBySecret(ctx context.Context, hash string) (*management.Project, error) {
+func (a *accounts) ProjectBySecret(ctx context.Context, hash string) (*storage.Project, error) {
 	return projects.one(ctx, a, "WHERE secret_token_hash = ? OR secret_token_prev_hash = ?", hash, hash)
 }
 
-func (a *accounts) ProjectsOf(ctx context.Context, organizations []uuid.UUID) ([]management.Project, error) {
+func (a *accounts) ProjectsOf(ctx context.Context, organizations []uuid.UUID) ([]storage.Project, error) {
 	if len(organizations) == 0 {
 		return nil, nil
 	}
 	return projects.list(ctx, a, "WHERE organization_id IN (?) ORDER BY id", idsOf(organizations))
 }
 
-func (a *accounts) Projects(ctx context.Context) ([]management.Project, error) {
+func (a *accounts) Projects(ctx context.Context) ([]storage.Project, error) {
 	return projects.list(ctx, a, "ORDER BY id")
 }
 
-func (a *accounts) CreateProject(ctx context.Context, p *management.Project) error {
+func (a *accounts) CreateProject(ctx context.Context, p *storage.Project) error {
 	row := *p
 	row.IngestedEvent = false
 	err := a.alter(ctx, projectsThemselves, func(a *accounts) error { return projects.insert(ctx, a, &row) })
@@ -82,14 +82,14 @@ func (a *accounts) CreateProject(ctx context.Context, p *management.Project) err
 	return err
 }
 
-func (a *accounts) UpdateProject(ctx context.Context, p *management.Project) error {
+func (a *accounts) UpdateProject(ctx context.Context, p *storage.Project) error {
 	return a.alter(ctx, projectsThemselves, func(a *accounts) error { return projects.update(ctx, a, p) })
 }
 
 func (a *accounts) DeleteProject(ctx context.Context, id int64) error {
 	n, err := a.deleteProjects(ctx, "id = ?", id)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("delete a project: %w", management.ErrNotFound)
+		err = fmt.Errorf("delete a project: %w", storage.ErrNotFound)
 	}
 	return err
 }

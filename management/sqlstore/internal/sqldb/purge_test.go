@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -25,7 +26,7 @@ func TestPurgeInParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := management.NewProject(&created.Organization, "Other")
+		other := storage.NewProject(&created.Organization, "Other")
 		if err := db.CreateProject(ctx, other); err != nil {
 			t.Fatal(err)
 		}
@@ -45,13 +46,13 @@ func TestPurgeInParts(t *testing.T) {
 			if err := db.Overrides(ctx, project, "u0", "h", []string{"f"}, func(string, string) {}); err != nil {
 				t.Fatal(err)
 			}
-			flag := management.FeatureFlag{Project: project, Key: "beta", Created: now, Updated: now}
+			flag := storage.Flag{Project: project, Key: "beta", Created: now, Updated: now}
 			if err := db.CreateFlag(ctx, &flag); err != nil {
 				t.Fatal(err)
 			}
 			if err := errors.Join(
-				db.CreateCohort(ctx, &management.Cohort{Project: project, Created: now}),
-				db.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: uuid.New(), Project: project, Flag: flag.ID, Created: now}),
+				db.CreateCohort(ctx, &storage.Cohort{Project: project, Created: now}),
+				db.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: project, Flag: flag.ID, Created: now}),
 				db.CreateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: project, LinkedFlag: &flag.ID, Created: now, Updated: now}),
 			); err != nil {
 				t.Fatal(err)

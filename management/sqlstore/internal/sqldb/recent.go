@@ -24,7 +24,7 @@ func (d *Dialect) day(time string) string {
 	return time + " / 86400000000"
 }
 
-// RecentDistinctIDs implements [management.PersonStore]. The newest day comes
+// RecentDistinctIDs implements [storage.Persons]. The newest day comes
 // first. Within a day it reads the thousand events with the highest UUIDs,
 // which are the newest if UUIDs begin with the time, as in version 7, and sorts
 // them by time. It reads at most thirty days with events, and so may return

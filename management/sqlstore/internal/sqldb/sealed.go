@@ -12,7 +12,7 @@ import (
 // characters of base64 are three bytes.
 var sealedPayload = regexp.MustCompile(`"sealed:([A-Za-z0-9+/]{4})`)
 
-// Sealed implements [management.SealedStore].
+// Sealed implements [storage.Sealed].
 func (db *DB) Sealed(ctx context.Context) (map[[3]byte]int, error) {
 	sealed := make(map[[3]byte]int)
 	count := func(beginning []byte, n int) {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var sessions = newTable(table[management.Session]{
+var sessions = newTable(table[storage.Session]{
 	name: "user_session", noun: "a session", key: 2,
-	fields: func(d *Dialect, s *management.Session) []field {
+	fields: func(d *Dialect, s *storage.Session) []field {
 		return []field{
 			{"id", &s.ID},
 			{"user_id", &s.User},
@@ -26,25 +26,25 @@ var sessions = newTable(table[management.Session]{
 	},
 })
 
-// SessionByHash implements [management.SessionStore], as do the methods below.
-func (a *accounts) SessionByHash(ctx context.Context, hash []byte) (*management.Session, error) {
+// SessionByHash implements [storage.Sessions], as do the methods below.
+func (a *accounts) SessionByHash(ctx context.Context, hash []byte) (*storage.Session, error) {
 	return sessions.one(ctx, a, "WHERE token_hash = ?", hash)
 }
 
-func (a *accounts) Sessions(ctx context.Context, user int64) ([]management.Session, error) {
+func (a *accounts) Sessions(ctx context.Context, user int64) ([]storage.Session, error) {
 	return sessions.list(ctx, a, "WHERE user_id = ? ORDER BY last_seen_at DESC, id DESC", user)
 }
 
-func (a *accounts) CreateSession(ctx context.Context, s *management.Session) error {
+func (a *accounts) CreateSession(ctx context.Context, s *storage.Session) error {
 	return sessions.insert(ctx, a, s)
 }
 
-func (a *accounts) UpdateSession(ctx context.Context, s *management.Session) error {
+func (a *accounts) UpdateSession(ctx context.Context, s *storage.Session) error {
 	return sessions.update(ctx, a, s)
 }
 
 // TouchSession does not wait for transactions that change accounts, as TouchKey.
-func (a *accounts) TouchSession(ctx context.Context, s *management.Session) error {
+func (a *accounts) TouchSession(ctx context.Context, s *storage.Session) error {
 	err := a.touch(ctx, "UPDATE user_session SET last_seen_at = ?, address = ?, browser = ? WHERE id = ?", a.db.d.time(s.Seen), s.Address, s.Browser, s.ID.String())
 	if err != nil {
 		return fmt.Errorf("note the use of a session: %w", err)
@@ -66,9 +66,9 @@ func (a *accounts) DeleteOldSessions(ctx context.Context, seen, created time.Tim
 	return err
 }
 
-var links = newTable(table[management.Link]{
+var links = newTable(table[storage.Link]{
 	name: "user_link", noun: "a link", key: 2,
-	fields: func(d *Dialect, l *management.Link) []field {
+	fields: func(d *Dialect, l *storage.Link) []field {
 		return []field{
 			{"user_id", &l.User},
 			{"kind", &l.Kind},
@@ -80,12 +80,12 @@ var links = newTable(table[management.Link]{
 	},
 })
 
-// Link implements [management.LinkStore], as do the methods below.
-func (a *accounts) Link(ctx context.Context, hash []byte) (*management.Link, error) {
+// Link implements [storage.Links], as do the methods below.
+func (a *accounts) Link(ctx context.Context, hash []byte) (*storage.Link, error) {
 	return links.one(ctx, a, "WHERE token_hash = ?", hash)
 }
 
-func (a *accounts) SetLink(ctx context.Context, l *management.Link) error {
+func (a *accounts) SetLink(ctx context.Context, l *storage.Link) error {
 	return links.set(ctx, a, l)
 }
 

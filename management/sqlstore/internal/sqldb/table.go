@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A field is a column and the place of its value: a pointer into a struct, or a
@@ -79,7 +79,7 @@ func (tab *table[T]) one(ctx context.Context, a *accounts, tail string, args ...
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("read %s: %w", tab.noun, management.ErrNotFound)
+		return nil, fmt.Errorf("read %s: %w", tab.noun, storage.ErrNotFound)
 	}
 	return &list[0], nil
 }
@@ -178,7 +178,7 @@ func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
 	}
 	n, err := a.exec(ctx, "UPDATE "+tab.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
 	if err == nil && n == 0 {
-		err = management.ErrNotFound
+		err = storage.ErrNotFound
 	}
 	if err != nil {
 		return fmt.Errorf("change %s: %w", tab.noun, err)
@@ -199,7 +199,7 @@ func (tab *table[T]) remove(ctx context.Context, a *accounts, where string, args
 func (tab *table[T]) removeOne(ctx context.Context, a *accounts, where string, args ...any) error {
 	n, err := tab.remove(ctx, a, where, args...)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("delete %s: %w", tab.noun, management.ErrNotFound)
+		err = fmt.Errorf("delete %s: %w", tab.noun, storage.ErrNotFound)
 	}
 	return err
 }

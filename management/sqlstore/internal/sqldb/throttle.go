@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// Throttle implements [management.ThrottleStore]. It fails in Atomic, because
+// Throttle implements [storage.Throttle]. It fails in Atomic, because
 // it would have to wait for the end of the transaction.
-func (a *accounts) Throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (wait time.Duration, err error) {
+func (a *accounts) Throttle(ctx context.Context, bucket string, l storage.Limit, now time.Time) (wait time.Duration, err error) {
 	if a.t != nil {
 		return 0, errors.New("count an attempt: sqlstore: not within a transaction, which might be undone")
 	}
@@ -39,7 +39,7 @@ func (a *accounts) Throttle(ctx context.Context, bucket string, l management.Lim
 	return wait, nil
 }
 
-func (t *tx) throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (time.Duration, error) {
+func (t *tx) throttle(ctx context.Context, bucket string, l storage.Limit, now time.Time) (time.Duration, error) {
 	// This locks the row until the transaction ends, even if it existed.
 	var full time.Time
 	_, err := t.run(ctx, `INSERT INTO throttle (bucket, full_at) VALUES (?, ?)

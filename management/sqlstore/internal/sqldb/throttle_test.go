@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestThrottleForgets checks that only buckets in use take room, except for a
@@ -13,7 +13,7 @@ import (
 func TestThrottleForgets(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
-		limit := management.Limit{N: 5, Per: time.Minute} // an attempt comes back after 12 s
+		limit := storage.Limit{N: 5, Per: time.Minute} // an attempt comes back after 12 s
 		try := func(bucket string, at time.Duration) {
 			t.Helper()
 			if wait, err := db.Throttle(t.Context(), bucket, limit, now.Add(at)); wait != 0 || err != nil {
@@ -47,8 +47,8 @@ func TestThrottleForgets(t *testing.T) {
 // than wait for itself.
 func TestThrottleInTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
-		err := d.open(t).Atomic(t.Context(), func(s management.Store) error {
-			_, err := s.Throttle(t.Context(), "b", management.Limit{N: 1, Per: time.Minute}, now)
+		err := d.open(t).Atomic(t.Context(), func(s storage.Store) error {
+			_, err := s.Throttle(t.Context(), "b", storage.Limit{N: 1, Per: time.Minute}, now)
 			return err
 		})
 		if err == nil {
@@ -63,7 +63,7 @@ func TestThrottleRounds(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
 		at := now.Add(999 * time.Nanosecond)
-		limit := management.Limit{N: 7, Per: time.Second}
+		limit := storage.Limit{N: 7, Per: time.Second}
 		for i := range limit.N {
 			if wait, err := db.Throttle(t.Context(), "b", limit, at); wait != 0 || err != nil {
 				t.Fatalf("attempt %d: Throttle = %v, %v; want 0, nil", i, wait, err)

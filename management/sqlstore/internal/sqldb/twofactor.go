@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var (
-	totps = newTable(table[management.TOTP]{
+	totps = newTable(table[storage.TOTP]{
 		name: "user_totp", noun: "an authenticator", key: 1,
-		fields: func(d *Dialect, t *management.TOTP) []field {
+		fields: func(d *Dialect, t *storage.TOTP) []field {
 			return []field{
 				{"user_id", &t.User},
 				{"secret", &t.Secret},
@@ -23,9 +23,9 @@ var (
 			}
 		},
 	})
-	pendingTOTPs = newTable(table[management.PendingTOTP]{
+	pendingTOTPs = newTable(table[storage.PendingTOTP]{
 		name: "user_totp_pending", noun: "a pending authenticator", key: 1,
-		fields: func(d *Dialect, p *management.PendingTOTP) []field {
+		fields: func(d *Dialect, p *storage.PendingTOTP) []field {
 			return []field{
 				{"user_id", &p.User},
 				{"secret", &p.Secret},
@@ -34,9 +34,9 @@ var (
 			}
 		},
 	})
-	backupCodes = newTable(table[management.BackupCode]{
+	backupCodes = newTable(table[storage.BackupCode]{
 		name: "user_backup_code", noun: "a backup code", key: 2,
-		fields: func(d *Dialect, c *management.BackupCode) []field {
+		fields: func(d *Dialect, c *storage.BackupCode) []field {
 			return []field{
 				{"user_id", &c.User},
 				{"code_hmac", &c.Hash},
@@ -47,8 +47,8 @@ var (
 	})
 )
 
-// TOTP implements [management.TwoFactorStore], as do the methods below.
-func (a *accounts) TOTP(ctx context.Context, user int64) (*management.TOTP, error) {
+// TOTP implements [storage.TwoFactor], as do the methods below.
+func (a *accounts) TOTP(ctx context.Context, user int64) (*storage.TOTP, error) {
 	return totps.one(ctx, a, "WHERE user_id = ?", user)
 }
 
@@ -69,7 +69,7 @@ func (a *accounts) WithTOTP(ctx context.Context, users []int64) ([]int64, error)
 	return list, nil
 }
 
-func (a *accounts) SetTOTP(ctx context.Context, t *management.TOTP) error {
+func (a *accounts) SetTOTP(ctx context.Context, t *storage.TOTP) error {
 	return totps.set(ctx, a, t)
 }
 
@@ -78,11 +78,11 @@ func (a *accounts) DeleteTOTP(ctx context.Context, user int64) error {
 	return err
 }
 
-func (a *accounts) PendingTOTP(ctx context.Context, user int64) (*management.PendingTOTP, error) {
+func (a *accounts) PendingTOTP(ctx context.Context, user int64) (*storage.PendingTOTP, error) {
 	return pendingTOTPs.one(ctx, a, "WHERE user_id = ?", user)
 }
 
-func (a *accounts) SetPendingTOTP(ctx context.Context, p *management.PendingTOTP) error {
+func (a *accounts) SetPendingTOTP(ctx context.Context, p *storage.PendingTOTP) error {
 	return pendingTOTPs.set(ctx, a, p)
 }
 
@@ -91,11 +91,11 @@ func (a *accounts) DeletePendingTOTP(ctx context.Context, user int64) error {
 	return err
 }
 
-func (a *accounts) BackupCodes(ctx context.Context, user int64) ([]management.BackupCode, error) {
+func (a *accounts) BackupCodes(ctx context.Context, user int64) ([]storage.BackupCode, error) {
 	return backupCodes.list(ctx, a, "WHERE user_id = ? ORDER BY number", user)
 }
 
-func (a *accounts) SetBackupCodes(ctx context.Context, user int64, codes []management.BackupCode) error {
+func (a *accounts) SetBackupCodes(ctx context.Context, user int64, codes []storage.BackupCode) error {
 	return a.together(ctx, func(a *accounts) error {
 		if _, err := backupCodes.remove(ctx, a, "user_id = ?", user); err != nil {
 			return err

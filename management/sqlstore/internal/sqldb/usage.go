@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// AddUsage implements [management.UsageStore].
+// AddUsage implements [storage.Usage].
 func (db *DB) AddUsage(ctx context.Context, organization, resource, period string, n int64) (used, limit int64, err error) {
 	if n == 0 { // a query only, which needs no transaction
 		_, err := db.one(ctx, []any{&used, &limit}, `SELECT
@@ -36,7 +36,7 @@ func (db *DB) AddUsage(ctx context.Context, organization, resource, period strin
 	return used, limit, nil
 }
 
-// SetQuota implements [management.UsageStore].
+// SetQuota implements [storage.Usage].
 func (db *DB) SetQuota(ctx context.Context, organization, resource string, limit int64) error {
 	err := db.atomic(ctx, func(t *tx) error {
 		if limit < 0 {

@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-var users = newTable(table[management.User]{
+var users = newTable(table[storage.User]{
 	name: "user_account", noun: "a user", key: 1, serial: true,
-	fields: func(d *Dialect, u *management.User) []field {
+	fields: func(d *Dialect, u *storage.User) []field {
 		return []field{
 			{"id", &u.ID},
 			{"uuid", &u.UUID},
@@ -43,27 +43,27 @@ var users = newTable(table[management.User]{
 	},
 })
 
-// User implements [management.UserStore], as do the methods below.
-func (a *accounts) User(ctx context.Context, id int64) (*management.User, error) {
+// User implements [storage.Users], as do the methods below.
+func (a *accounts) User(ctx context.Context, id int64) (*storage.User, error) {
 	return users.one(ctx, a, "WHERE id = ?", id)
 }
 
-func (a *accounts) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
+func (a *accounts) UserByUUID(ctx context.Context, id uuid.UUID) (*storage.User, error) {
 	return users.one(ctx, a, "WHERE uuid = ?", id.String())
 }
 
-func (a *accounts) UserByEmail(ctx context.Context, email string) (*management.User, error) {
+func (a *accounts) UserByEmail(ctx context.Context, email string) (*storage.User, error) {
 	return users.one(ctx, a, "WHERE email = ?", email)
 }
 
-func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]management.User, error) {
+func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]storage.User, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	return users.list(ctx, a, "WHERE id IN (?) ORDER BY id", slice[int64](ids))
 }
 
-func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, offset int) ([]management.User, int, error) {
+func (a *accounts) Users(ctx context.Context, f storage.UserFilter, limit, offset int) ([]storage.User, int, error) {
 	where, args := "WHERE is_active = true", []any{}
 	count, counted := "SELECT coalesce(sum(users), 0) FROM user_count", []any{}
 	if f.Staff != nil {
@@ -90,7 +90,7 @@ func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, of
 	return list, total, err
 }
 
-func (a *accounts) CreateUser(ctx context.Context, u *management.User) error {
+func (a *accounts) CreateUser(ctx context.Context, u *storage.User) error {
 	return a.atOnce(ctx, func(a *accounts) error {
 		if err := users.insert(ctx, a, u); err != nil {
 			return err
@@ -99,7 +99,7 @@ func (a *accounts) CreateUser(ctx context.Context, u *management.User) error {
 	})
 }
 
-func (a *accounts) UpdateUser(ctx context.Context, u *management.User) error {
+func (a *accounts) UpdateUser(ctx context.Context, u *storage.User) error {
 	return a.atOnce(ctx, func(a *accounts) error {
 		before, err := a.User(ctx, u.ID)
 		if err != nil {
@@ -152,7 +152,7 @@ func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 
 // countUser adds n to the number of users that are stored, and to the number of
 // members of each of the user's organizations, if the user is active.
-func (a *accounts) countUser(ctx context.Context, u *management.User, n int) error {
+func (a *accounts) countUser(ctx context.Context, u *storage.User, n int) error {
 	if !u.Active {
 		return nil
 	}
@@ -167,9 +167,9 @@ func (a *accounts) countUser(ctx context.Context, u *management.User, n int) err
 	return nil
 }
 
-var scenes = newTable(table[management.Scene]{
+var scenes = newTable(table[storage.Scene]{
 	name: "user_scene_personalisation", noun: "a scene", key: 3,
-	fields: func(_ *Dialect, s *management.Scene) []field {
+	fields: func(_ *Dialect, s *storage.Scene) []field {
 		return []field{
 			{"user_id", &s.User},
 			{"project_id", &s.Project},
@@ -179,14 +179,14 @@ var scenes = newTable(table[management.Scene]{
 	},
 })
 
-func (a *accounts) Scenes(ctx context.Context, users []int64) ([]management.Scene, error) {
+func (a *accounts) Scenes(ctx context.Context, users []int64) ([]storage.Scene, error) {
 	if len(users) == 0 {
 		return nil, nil
 	}
 	return scenes.list(ctx, a, "WHERE user_id IN (?) ORDER BY user_id, number", slice[int64](users))
 }
 
-func (a *accounts) SetScene(ctx context.Context, s management.Scene) error {
+func (a *accounts) SetScene(ctx context.Context, s storage.Scene) error {
 	return scenes.set(ctx, a, &s)
 }
 

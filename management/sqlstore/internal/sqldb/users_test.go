@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -20,11 +20,11 @@ import (
 func TestQueryPlans(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
-	ann := management.User{UUID: uuid.New(), DistinctID: "d", Email: "ann@example.com", Active: true, Joined: now}
+	ann := storage.User{UUID: uuid.New(), DistinctID: "d", Email: "ann@example.com", Active: true, Joined: now}
 	if err := db.CreateUser(ctx, &ann); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.AddActivity(ctx, &management.Activity{ID: uuid.New(), Project: new(int64(1)), Organization: new(uuid.UUID), Scope: "s", ItemID: "i", Created: now}); err != nil {
+	if err := db.AddActivity(ctx, &storage.Activity{ID: uuid.New(), Project: new(int64(1)), Organization: new(uuid.UUID), Scope: "s", ItemID: "i", Created: now}); err != nil {
 		t.Fatal(err)
 	}
 	users, organizations := []int64{ann.ID}, []uuid.UUID{uuid.New()}
@@ -32,7 +32,7 @@ func TestQueryPlans(t *testing.T) {
 	ignore(db.UserByUUID(ctx, ann.UUID))
 	ignore(db.UserByEmail(ctx, ann.Email))
 	ignore(db.UsersByID(ctx, users))
-	for _, f := range []management.UserFilter{{}, {Staff: new(false)}, {ID: &ann.ID}, {Email: &ann.Email, Staff: new(false)}} {
+	for _, f := range []storage.UserFilter{{}, {Staff: new(false)}, {ID: &ann.ID}, {Email: &ann.Email, Staff: new(false)}} {
 		if _, total, err := db.Users(ctx, f, 100, 0); total != 1 || err != nil {
 			t.Fatalf("Users: %d, %v; want 1, nil", total, err)
 		}
@@ -50,7 +50,7 @@ func TestQueryPlans(t *testing.T) {
 	ignore(db.ProjectByKey(ctx, ""))
 	ignore(db.ProjectBySecret(ctx, ""))
 	askManaged(t, db)
-	for _, f := range []management.ActivityFilter{
+	for _, f := range []storage.ActivityFilter{
 		{}, {Project: new(int64(1)), Scope: "s"}, {Project: new(int64(1)), Scope: "s", ItemID: "i"}, {Organization: new(uuid.UUID), Scope: "s"},
 	} {
 		if _, total, err := db.Activities(ctx, f, 100, 0); total != 1 || err != nil {
@@ -91,20 +91,20 @@ func TestQueryPlans(t *testing.T) {
 func askManaged(t *testing.T, db *sqldb.DB) {
 	t.Helper()
 	ctx := t.Context()
-	o := management.NewOrganization("Acme")
-	p := management.NewProject(o, "Shop")
+	o := storage.NewOrganization("Acme")
+	p := storage.NewProject(o, "Shop")
 	if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
 		t.Fatal(err)
 	}
 	project := p.ID
-	if err := db.CreateFlag(ctx, &management.FeatureFlag{Project: project, Key: "beta", Created: now, Updated: now}); err != nil {
+	if err := db.CreateFlag(ctx, &storage.Flag{Project: project, Key: "beta", Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.CreateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: project, Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
 	no := new(false)
-	for _, f := range []management.FlagFilter{{}, {Active: no}, {Archived: no}, {Active: no, Archived: no}, {Key: "Beta", Active: no, Archived: no}} {
+	for _, f := range []storage.FlagFilter{{}, {Active: no}, {Archived: no}, {Active: no, Archived: no}, {Key: "Beta", Active: no, Archived: no}} {
 		if _, total, err := db.FindFlags(ctx, project, f, 100, 0); total != 1 || err != nil {
 			t.Fatalf("FindFlags: %d, %v; want 1, nil", total, err)
 		}

@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"time"
@@ -18,9 +18,9 @@ const (
 	FlagSurveySampling
 )
 
-// A FeatureFlag is a flag as it is managed (management.md §13.3). Package flags
+// A Flag is a flag as it is managed (management.md §13.3). Package flags
 // evaluates it.
-type FeatureFlag struct {
+type Flag struct {
 	ID      int64 // given by the store
 	Project int64
 	Kind    FlagKind
@@ -28,7 +28,7 @@ type FeatureFlag struct {
 	Name    string
 
 	// Filters decides the flag's value. It was judged, and names other flags by
-	// their IDs. Copies of a FeatureFlag share it, so it is replaced and not
+	// their IDs. Copies of a Flag share it, so it is replaced and not
 	// changed. What a store holds and nobody can understand is kept, and has an
 	// error: see [flags.Filters.Err].
 	Filters flags.Filters
@@ -66,7 +66,17 @@ type FeatureFlag struct {
 }
 
 // InForce reports whether the flag decides anything.
-func (f *FeatureFlag) InForce() bool { return f.Active && !f.Deleted }
+func (f *Flag) InForce() bool { return f.Active && !f.Deleted }
 
 // Continues reports whether the flag keeps its value for a person who is identified.
-func (f *FeatureFlag) Continues() bool { return f.Continuity != nil && *f.Continuity }
+func (f *Flag) Continues() bool { return f.Continuity != nil && *f.Continuity }
+
+const MaxFlagKey = 400 // characters
+
+// NewFlag returns a flag of a project with defaults, made at a time by nobody.
+func NewFlag(project int64, created time.Time) *Flag {
+	return &Flag{
+		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any",
+		Created: created, Updated: created,
+	}
+}

@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/seal"
 )
 
-// A SealedStore knows which keys have encrypted what it keeps.
-type SealedStore interface {
+// Sealed knows which keys have encrypted what it keeps.
+type Sealed interface {
 	// Sealed returns, for each beginning of three bytes, how many authenticators,
 	// backup codes and payloads of flags begin so. The beginning names the key.
 	Sealed(ctx context.Context) (map[[3]byte]int, error)
 }
 
 // UnreadableSecrets returns how many authenticators, backup codes and payloads of
-// flags in a store were encrypted with none of the keys (Config.SecretKeys). A
+// flags in a store were encrypted with none of the keys (management.Config.SecretKeys). A
 // program should not start if there are any: users could not sign in, and the keys
 // may only be in another place.
-func UnreadableSecrets(ctx context.Context, s SealedStore, keys [][]byte) (int, error) {
+func UnreadableSecrets(ctx context.Context, s Sealed, keys [][]byte) (int, error) {
 	sealed, err := s.Sealed(ctx)
 	if err != nil {
 		return 0, err

@@ -1,10 +1,10 @@
-package management_test
+package storage_test
 
 import (
 	"regexp"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func TestKeys(t *testing.T) {
@@ -13,9 +13,9 @@ func TestKeys(t *testing.T) {
 		key  func() string
 		want string
 	}{
-		{"project", management.NewProjectKey, `^phc_[0-9A-Za-z]{35,43}$`}, // shorter has a chance below 62⁻⁷
-		{"secret", management.NewSecretKey, `^phs_[0-9A-Za-z]{35,43}$`},
-		{"personal", management.NewPersonalKey, `^phx_[0-9A-Za-z]{35,43}$`},
+		{"project", storage.NewProjectKey, `^phc_[0-9A-Za-z]{35,43}$`}, // shorter has a chance below 62⁻⁷
+		{"secret", storage.NewSecretKey, `^phs_[0-9A-Za-z]{35,43}$`},
+		{"personal", storage.NewPersonalKey, `^phx_[0-9A-Za-z]{35,43}$`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := regexp.MustCompile(tt.want)
@@ -43,7 +43,7 @@ func TestKeys(t *testing.T) {
 
 func TestHashKey(t *testing.T) {
 	const want = "sha256$ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // of abc, FIPS 180-2
-	if got := management.HashKey("abc"); got != want {
+	if got := storage.HashKey("abc"); got != want {
 		t.Errorf("HashKey(abc) = %s, want %s", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 )
 
-// A DataStore has captured data: persons, groups, and the members of static cohorts.
-type DataStore interface {
+// Data has captured data: persons, groups, and the members of static cohorts.
+type Data interface {
 	subject.Store
-	PersonStore
-	EventStore
-	CohortMemberStore
+	Persons
+	Events
+	CohortMembers
 }
 
 // An EventFilter selects events. Empty fields select nothing away.
@@ -36,8 +36,8 @@ type EventPlace struct {
 	ID   int64 // by which a store tells events of the same time apart
 }
 
-// An EventStore has the events that were captured. It is safe for concurrent use.
-type EventStore interface {
+// Events has the events that were captured. It is safe for concurrent use.
+type Events interface {
 	// FindEvents returns the first events that a filter selects after a place, by
 	// descending time, at most limit, and the place where the next ones begin; the
 	// zero EventPlace if there are no more. There may be fewer than limit and
@@ -106,10 +106,10 @@ type PersonFilter struct {
 	Within     string      // part of a distinct ID, whatever the case of English letters
 }
 
-// A PersonStore has the persons and groups that events have made. It is safe for
+// Persons has the persons and groups that events have made. It is safe for
 // concurrent use, and waits for no transaction of a [Store], since a transaction may
-// be under way. The next /flags of this process sees what a PersonStore has changed.
-type PersonStore interface {
+// be under way. The next /flags of this process sees what a Persons has changed.
+type Persons interface {
 	Person(ctx context.Context, project int64, id uuid.UUID) (*Person, error)
 	PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*Person, error)
 
@@ -162,10 +162,10 @@ type PersonStore interface {
 	DeleteGroup(ctx context.Context, project int64, typeIndex int, key string) error
 }
 
-// A CohortMemberStore keeps the members of static cohorts. A static cohort is a list
+// CohortMembers keeps the members of static cohorts. A static cohort is a list
 // of persons and cannot be computed from properties (evaluation.md §5.4). The store
 // is safe for concurrent use.
-type CohortMemberStore interface {
+type CohortMembers interface {
 	// AddCohortMembers makes the persons with the distinct IDs members of a
 	// cohort and returns how many were not members before. It makes a person
 	// for a distinct ID that no person has, so that nothing of a list is lost,

@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"encoding/json"
@@ -109,7 +109,7 @@ func (r *callReader) text(v jsonscan.Value) (string, bool) {
 
 func (r *callReader) key(v jsonscan.Value) string {
 	key, ok := r.text(v)
-	if !ok || len(key) > maxFlagKey || strings.ContainsRune(key, 0) {
+	if !ok || len(key) > MaxFlagKey || strings.ContainsRune(key, 0) {
 		return ""
 	}
 	return key

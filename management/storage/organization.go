@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"encoding/json"
@@ -39,9 +39,9 @@ type Organization struct {
 // NewOrganization returns an organization with the defaults of management.md §8.3. Its
 // slug is made from the name.
 func NewOrganization(name string) *Organization {
-	now := currentTime()
+	now := Now()
 	return &Organization{
-		ID: newID(), Name: name, Slug: slugOf(name),
+		ID: NewID(), Name: name, Slug: SlugOf(name),
 		PluginsAccessLevel: 3, MemberJoinEmail: true, MembersCanInvite: new(true), MembersCanUseKeys: true,
 		PublicSharing: true, ExperimentStatsMethod: new("bayesian"), AvailableFeatures: json.RawMessage("[]"), Active: new(true),
 		Created: now, Updated: now,
@@ -53,9 +53,9 @@ var notSlug = regexp.MustCompile(`[^a-z0-9_]+`)
 // maxSlug is how long slugs are at most, in characters.
 const maxSlug = 48
 
-// slugOf makes a slug from a name: in lower case, with a hyphen for each run of
+// SlugOf makes a slug from a name: in lower case, with a hyphen for each run of
 // characters that slugs cannot have.
-func slugOf(name string) string {
+func SlugOf(name string) string {
 	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 	slug = strings.TrimRight(slug[:min(len(slug), maxSlug)], "-")
 	if slug == "" {
@@ -64,11 +64,11 @@ func slugOf(name string) string {
 	return slug
 }
 
-// otherSlug returns the slug to use if another organization has slugOf(name) already:
+// OtherSlug returns the slug to use if another organization has SlugOf(name) already:
 // four random characters at its end make it unique.
-func otherSlug(name string) string {
-	slug := slugOf(name)
-	return slug[:min(len(slug), maxSlug-5)] + "-" + strings.ToLower(randomToken(3))[:4]
+func OtherSlug(name string) string {
+	slug := SlugOf(name)
+	return slug[:min(len(slug), maxSlug-5)] + "-" + strings.ToLower(RandomToken(3))[:4]
 }
 
 // A Project has flags, events and persons of its own (management.md §8.2). Make
@@ -120,7 +120,7 @@ type Project struct {
 	RecordingDomains           []string
 
 	// EventRetentionDays is for how many days events are kept, 1 to 36,500 (management.md
-	// §16.5). Nil: for as long as Config.Retain says.
+	// §16.5). Nil: for as long as management.Config.Retain says.
 	EventRetentionDays *int
 
 	// BucketingHash is the bucketing hash of new flags: "", sha1 or xxhash64
@@ -133,9 +133,9 @@ type Project struct {
 
 // NewProject returns a project with a new API key.
 func NewProject(organization *Organization, name string) *Project {
-	now := currentTime()
+	now := Now()
 	return &Project{
-		UUID: newID(), Organization: organization.ID, Name: name, APIKey: NewProjectKey(), Timezone: "UTC",
+		UUID: NewID(), Organization: organization.ID, Name: name, APIKey: NewProjectKey(), Timezone: "UTC",
 		AnonymizeIPs: organization.AnonymizeIPs, Created: now, Updated: now,
 	}
 }

@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Store keeps what a [Service] is about. It is safe for concurrent use. The
+// A Store keeps what a [management.Service] is about. It is safe for concurrent use. The
 // values that its methods take and return belong to the caller, except memory
 // that they point to, which nobody may change. Times are UTC with microseconds.
 //
@@ -17,19 +17,19 @@ import (
 // be unique is taken, and ErrNotFound if the thing refers to another one that does
 // not exist. Every other error is a failure of the storage.
 type Store interface {
-	UserStore
-	KeyStore
-	TwoFactorStore
-	EmailTokenStore
-	SessionStore
-	LinkStore
-	OrganizationStore
-	InvitationStore
-	FlagStore
-	CohortStore
-	EarlyAccessStore
-	ActivityStore
-	ThrottleStore
+	Users
+	Keys
+	TwoFactor
+	EmailTokens
+	Sessions
+	Links
+	Organizations
+	Invitations
+	Flags
+	Cohorts
+	EarlyAccess
+	Activities
+	Throttle
 
 	// Atomic runs f in a transaction. The Store that f gets is the
 	// transaction: its changes are kept if f returns nil, and undone
@@ -52,8 +52,8 @@ type UserFilter struct {
 	Staff *bool
 }
 
-// A UserStore keeps users.
-type UserStore interface {
+// Users keeps users.
+type Users interface {
 	// User, UserByUUID and UserByEmail return a user, who may be inactive.
 	User(ctx context.Context, id int64) (*User, error)
 	UserByUUID(ctx context.Context, id uuid.UUID) (*User, error)
@@ -87,8 +87,8 @@ type UserStore interface {
 	DeleteScene(ctx context.Context, user, project int64, scene string) error
 }
 
-// A KeyStore keeps personal API keys.
-type KeyStore interface {
+// Keys keeps personal API keys.
+type Keys interface {
 	Key(ctx context.Context, id string) (*PersonalKey, error)
 	KeyByHash(ctx context.Context, hash string) (*PersonalKey, error)
 
@@ -103,9 +103,9 @@ type KeyStore interface {
 	TouchKey(ctx context.Context, id string, at time.Time) error
 }
 
-// A TwoFactorStore keeps authenticators and backup codes. Its methods that delete
+// TwoFactor keeps authenticators and backup codes. Its methods that delete
 // something return nil also if there is nothing to delete.
-type TwoFactorStore interface {
+type TwoFactor interface {
 	TOTP(ctx context.Context, user int64) (*TOTP, error)
 
 	// WithTOTP returns the IDs of the users who have an authenticator, in
@@ -131,8 +131,8 @@ type TwoFactorStore interface {
 	UseBackupCode(ctx context.Context, user int64, hash []byte) (bool, error)
 }
 
-// An EmailTokenStore keeps the tokens of e-mail addresses, one for each user.
-type EmailTokenStore interface {
+// EmailTokens keeps the tokens of e-mail addresses, one for each user.
+type EmailTokens interface {
 	EmailToken(ctx context.Context, user int64) (*EmailToken, error)
 	SetEmailToken(ctx context.Context, t *EmailToken) error // adds or replaces
 
@@ -140,8 +140,8 @@ type EmailTokenStore interface {
 	DeleteEmailToken(ctx context.Context, user int64) (bool, error)
 }
 
-// A SessionStore keeps sessions.
-type SessionStore interface {
+// Sessions keeps sessions.
+type Sessions interface {
 	// SessionByHash returns the session with the hash of a token, whatever the time.
 	SessionByHash(ctx context.Context, hash []byte) (*Session, error)
 
@@ -165,8 +165,8 @@ type SessionStore interface {
 	DeleteOldSessions(ctx context.Context, seen, created time.Time) error
 }
 
-// A LinkStore keeps links of users, of each kind at most one for a user.
-type LinkStore interface {
+// Links keeps links of users, of each kind at most one for a user.
+type Links interface {
 	// Link returns the link with the hash of a token, whatever the time.
 	Link(ctx context.Context, hash []byte) (*Link, error)
 	SetLink(ctx context.Context, l *Link) error // adds or replaces
@@ -175,8 +175,8 @@ type LinkStore interface {
 	DeleteLinks(ctx context.Context, user int64) error
 }
 
-// An OrganizationStore keeps organizations, their members and their projects.
-type OrganizationStore interface {
+// Organizations keeps organizations, their members and their projects.
+type Organizations interface {
 	Organization(ctx context.Context, id uuid.UUID) (*Organization, error)
 
 	// OrganizationsByID returns the organizations with some IDs, and
@@ -225,8 +225,8 @@ type OrganizationStore interface {
 	DeleteProject(ctx context.Context, id int64) error
 }
 
-// An InvitationStore keeps invitations to organizations.
-type InvitationStore interface {
+// Invitations keeps invitations to organizations.
+type Invitations interface {
 	// Invitation returns an invitation of an organization by ID, and
 	// InvitationByToken one of any organization by the hash of its token.
 	// Neither looks at the time.
@@ -250,35 +250,35 @@ type FlagFilter struct {
 	Key      string // whatever its case
 }
 
-// A FlagStore keeps feature flags.
-type FlagStore interface {
+// Flags keeps feature flags.
+type Flags interface {
 	// Flag returns a flag of a project by ID, deleted or not.
-	Flag(ctx context.Context, project, id int64) (*FeatureFlag, error)
+	Flag(ctx context.Context, project, id int64) (*Flag, error)
 
 	// FlagByKey returns the flag with a key that is not deleted.
-	FlagByKey(ctx context.Context, project int64, key string) (*FeatureFlag, error)
+	FlagByKey(ctx context.Context, project int64, key string) (*Flag, error)
 
 	// Flags returns all flags of a project that are not deleted, of every
 	// kind, by ascending ID.
-	Flags(ctx context.Context, project int64) ([]FeatureFlag, error)
+	Flags(ctx context.Context, project int64) ([]Flag, error)
 
 	// FlagDefinitions returns what Flags returns, but LastCalled, which is nil. It
 	// is the faster one of the two, and reads only what has changed since it was
 	// asked before.
-	FlagDefinitions(ctx context.Context, project int64) ([]FeatureFlag, error)
+	FlagDefinitions(ctx context.Context, project int64) ([]Flag, error)
 
 	// FindFlags returns a page of the flags that a filter selects, newest
 	// first, and how many it selects.
-	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]FeatureFlag, int, error)
+	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]Flag, int, error)
 
 	// CreateFlag creates flags of one project, which have different keys, and sets
 	// their IDs. UpdateFlag changes flags of one project. Both return ErrConflict if
 	// another flag that is not deleted has the key. UpdateFlag leaves
 	// LastCalled as it is.
-	CreateFlag(ctx context.Context, list ...*FeatureFlag) error
-	UpdateFlag(ctx context.Context, list ...*FeatureFlag) error
+	CreateFlag(ctx context.Context, list ...*Flag) error
+	UpdateFlag(ctx context.Context, list ...*Flag) error
 
-	// DeleteFlag deletes a flag for good. A Service does so only with flags of
+	// DeleteFlag deletes a flag for good. A management.Service does so only with flags of
 	// surveys.
 	DeleteFlag(ctx context.Context, project, id int64) error
 
@@ -288,8 +288,8 @@ type FlagStore interface {
 	// that the flag has then, in place of what was kept as that version before;
 	// DeleteFlag deletes all. A version leaves LastCalled, CreatedBy and Created
 	// empty.
-	FlagVersion(ctx context.Context, project, id int64, version int) (*FeatureFlag, error)
-	FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]FeatureFlag, int, error)
+	FlagVersion(ctx context.Context, project, id int64, version int) (*Flag, error)
+	FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]Flag, int, error)
 
 	// FlagUsage returns how often clients have reported the flag with a key since a
 	// day, in the order of day, value and SDK. Calls are counted as their events are
@@ -306,9 +306,9 @@ type FlagStore interface {
 	AddGroupTypes(ctx context.Context, project int64, names []string) error
 }
 
-// A CohortStore keeps cohorts. A [CohortMemberStore] keeps the members of static
+// Cohorts keeps cohorts. A [CohortMembers] keeps the members of static
 // cohorts.
-type CohortStore interface {
+type Cohorts interface {
 	// Cohort returns a cohort of a project by ID, deleted or not.
 	Cohort(ctx context.Context, project, id int64) (*Cohort, error)
 
@@ -325,13 +325,13 @@ type CohortStore interface {
 	UpdateCohort(ctx context.Context, c *Cohort) error
 
 	// SetCohortCount sets Count and Calculated and nothing else. The version of
-	// the project (see [ChangeStore]) does not grow, since clients do not see
+	// the project (see [Changes]) does not grow, since clients do not see
 	// these fields.
 	SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error
 }
 
-// An EarlyAccessStore keeps early access features.
-type EarlyAccessStore interface {
+// EarlyAccess keeps early access features.
+type EarlyAccess interface {
 	EarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) (*EarlyAccessFeature, error)
 
 	// EarlyAccessFeatures returns all features of a project, newest first.
@@ -359,8 +359,8 @@ type ActivityFilter struct {
 	Before       uuid.UUID  // only what comes after this entry in the list
 }
 
-// An ActivityStore keeps the activity log.
-type ActivityStore interface {
+// Activities keeps the activity log.
+type Activities interface {
 	AddActivity(ctx context.Context, entries ...*Activity) error
 
 	// Activities returns a page of the entries that a filter selects, newest
@@ -368,18 +368,18 @@ type ActivityStore interface {
 	Activities(ctx context.Context, f ActivityFilter, limit, offset int) ([]Activity, int, error)
 }
 
-// A ThrottleStore counts attempts, for all processes that share it. Counting is
+// Throttle counts attempts, for all processes that share it. Counting is
 // never part of a transaction: an attempt counts also if what it was for fails.
-type ThrottleStore interface {
+type Throttle interface {
 	// Throttle counts an attempt in a bucket if the limit allows the attempt,
 	// and returns how long to wait otherwise. It forgets buckets that are full
 	// again.
 	Throttle(ctx context.Context, bucket string, l Limit, now time.Time) (wait time.Duration, err error)
 }
 
-// A ChangeStore tells a process what others have changed. It is safe for concurrent
+// Changes tells a process what others have changed. It is safe for concurrent
 // use.
-type ChangeStore interface {
+type Changes interface {
 	// Versions returns a number for each project, which grows with every
 	// change of the project's flags, cohorts, early access features, surveys
 	// and group types. The number under 0 grows with every change of projects
@@ -411,8 +411,8 @@ type ProjectPurger interface {
 	PurgeProjects(ctx context.Context, before time.Time) (more bool, err error)
 }
 
-// A UsageStore counts what organizations use. It is safe for concurrent use.
-type UsageStore interface {
+// Usage counts what organizations use. It is safe for concurrent use.
+type Usage interface {
 	// AddUsage adds n to a counter and returns its value, and the limit that
 	// SetQuota has set for the resource, or -1 if there is none. The period is
 	// the time that the counter is about, as "2026-11", or "" for all time.

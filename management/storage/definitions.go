@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"maps"
@@ -6,12 +6,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// Definitions returns what evaluation needs of a project: its flags that are not
+// FlagDefinitions returns what evaluation needs of a project: its flags that are not
 // deleted, of every kind, its cohorts and its group types. Without groupTypes it is
 // not known which group types there are. A flag with filters that cannot be
 // understood fails, and does not hurt the others. The result shares filters and trees
 // with the flags and cohorts.
-func Definitions(list []FeatureFlag, cohorts []Cohort, groupTypes map[int]string) *flags.Definitions {
+func FlagDefinitions(list []Flag, cohorts []Cohort, groupTypes map[int]string) *flags.Definitions {
 	d := &flags.Definitions{
 		Flags: make([]flags.Flag, len(list)), Cohorts: make(map[int64]flags.Cohort, len(cohorts)), GroupTypes: maps.Clone(groupTypes),
 	}

@@ -1,15 +1,17 @@
-package management_test
+package storage_test
 
 import (
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
+var begin = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
 func TestLimit(t *testing.T) {
-	l := management.Limit{N: 5, Per: time.Minute}
+	l := storage.Limit{N: 5, Per: time.Minute}
 	var full time.Time
 	now := begin
 	try := func(want time.Duration) {
@@ -48,7 +50,7 @@ func TestLimitIsATokenBucket(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 1 + r.IntN(40)
 		each := time.Duration(1 + r.IntN(1e9)) // so that no fraction is lost
-		l := management.Limit{N: n, Per: time.Duration(n) * each}
+		l := storage.Limit{N: n, Per: time.Duration(n) * each}
 		now, full := begin, time.Time{}
 		last, level := now, l.Per // the bucket: what is in it, in units of time
 		for step := range 500 {

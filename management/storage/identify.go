@@ -1,4 +1,4 @@
-package management
+package storage
 
 import (
 	"encoding/json"
@@ -8,10 +8,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// Sightings returns one event for each distinct ID that is not blank. The events have
+// IdentifyEvents returns one event for each distinct ID that is not blank. The events have
 // no name, and their only effect is that a person exists for the distinct ID. They are
 // for stores, which pass them through a persons.Unit and do not keep them.
-func Sightings(project int64, distinctIDs []string) []capture.Event {
+func IdentifyEvents(project int64, distinctIDs []string) []capture.Event {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	list := make([]capture.Event, 0, len(distinctIDs))
 	for _, id := range distinctIDs {

@@ -1,4 +1,4 @@
-package management
+package storage
 
 import "time"
 
@@ -12,7 +12,7 @@ type Limit struct {
 // Next says whether a bucket allows an attempt now. Full is the time at which the bucket
 // will have all its attempts again, the zero Time for a bucket that was never used. Next
 // is that time after the attempt. If the attempt is not allowed, next equals full, and
-// wait, which is above 0, is the time until one is. Implementations of [ThrottleStore]
+// wait, which is above 0, is the time until one is. Implementations of [Throttle]
 // call it.
 func (l Limit) Next(full, now time.Time) (next time.Time, wait time.Duration) {
 	each := l.Per / time.Duration(l.N)

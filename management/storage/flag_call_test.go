@@ -1,4 +1,4 @@
-package management_test
+package storage_test
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func TestFlagCalls(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	long := strings.Repeat("k", 400)
 	var events []capture.Event
-	var want []management.FlagCall
-	add := func(at time.Duration, properties string, call *management.FlagCall) {
+	var want []storage.FlagCall
+	add := func(at time.Duration, properties string, call *storage.FlagCall) {
 		e := capture.Event{Project: 1 + int64(len(events)%2), Name: "$feature_flag_called", Time: now.Add(at), Received: now, Properties: []byte(properties)}
 		if call != nil {
 			call.Event, call.Project, call.At = len(events), e.Project, now.Add(min(at, 0))
@@ -25,8 +25,8 @@ func TestFlagCalls(t *testing.T) {
 		}
 		events = append(events, e)
 	}
-	call := func(key, value, sdk string) *management.FlagCall {
-		return &management.FlagCall{Key: key, Value: value, SDK: sdk}
+	call := func(key, value, sdk string) *storage.FlagCall {
+		return &storage.FlagCall{Key: key, Value: value, SDK: sdk}
 	}
 	add(-time.Hour, `{"$feature_flag":"beta"}`, call("beta", "null", ""))
 	add(-time.Hour, `{"$feature_flag":"beta","$feature_flag_response":true,"$lib":"web"}`, call("beta", "true", "web"))
@@ -44,7 +44,7 @@ func TestFlagCalls(t *testing.T) {
 	add(0, `{}`, nil)
 	add(0, `{"$feature_flag":"page"}`, nil)
 	events[len(events)-1].Name = "page"
-	if diff := cmp.Diff(want, management.FlagCalls(events), same); diff != "" {
+	if diff := cmp.Diff(want, storage.FlagCalls(events)); diff != "" {
 		t.Errorf("FlagCalls (-want +got)\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package management_test
+package storage_test
 
 import (
 	"testing"
@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-func TestSightings(t *testing.T) {
+func TestIdentifyEvents(t *testing.T) {
 	before := time.Now().UTC().Truncate(time.Microsecond)
-	list := management.Sightings(7, []string{"a", "", " \t", "b", "a"})
+	list := storage.IdentifyEvents(7, []string{"a", "", " \t", "b", "a"})
 	var ids []string
 	for _, e := range list {
 		ids = append(ids, e.DistinctID)
@@ -25,7 +25,7 @@ func TestSightings(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "a"}, ids); diff != "" {
 		t.Errorf("distinct IDs (-want +got)\n%s", diff)
 	}
-	if list := management.Sightings(7, nil); len(list) != 0 {
-		t.Errorf("Sightings of nobody = %v", list)
+	if list := storage.IdentifyEvents(7, nil); len(list) != 0 {
+		t.Errorf("IdentifyEvents of nobody = %v", list)
 	}
 }
