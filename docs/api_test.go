@@ -34,6 +34,20 @@ var libraries = map[string]string{
 	"vet":               "vet",
 }
 
+// mostNames is how many names a package may export at its top level. Its reader wants to
+// survey them.
+var mostNames = map[string]int{"management": 150}
+
+// topLevel returns how many identifiers of a list are names at the top level of a package.
+func topLevel(identifiers []string, folder string) (n int) {
+	for _, identifier := range identifiers {
+		if f := strings.Fields(identifier); f[0] == folder && len(f) == 3 && !strings.Contains(f[2], ".") {
+			n++
+		}
+	}
+	return n
+}
+
 // TestAPI holds the exported identifiers of each library to a golden file, so that a
 // change of them is a decision. Their declarations must not mention a type that users
 // cannot name: one of an internal package, or one that is not exported.
@@ -54,6 +68,9 @@ func TestAPI(t *testing.T) {
 	}
 	for library, name := range libraries {
 		slices.Sort(found[library])
+		if n, most := topLevel(found[library], library), mostNames[library]; most > 0 && n > most {
+			t.Errorf("%s exports %d names, want at most %d: what only other packages need is for a package of its own", library, n, most)
+		}
 		got := strings.Join(found[library], "\n") + "\n"
 		golden := filepath.Join("testdata", "golden", name+".txt")
 		if *update {

@@ -57,8 +57,8 @@
 // again when it comes back into force. The Store keeps every version of a flag, which
 // [Service.FlagVersions] lists and [Service.RevertFlag] makes again.
 //
-// Nothing is compiled here to be served. [storage.FlagDefinitions] turns what is stored of a
-// project into the document that [flags.Compile] takes; a program that serves
+// Nothing is compiled here to be served. [storage.FlagDefinitions] turns what is stored
+// of a project into the document that [flags.Compile] takes; a program that serves
 // flags, as package server/catalog does, calls it when it is told of a change: by
 // Config.OnChange, which is called after the commit and before the answer, or from
 // other processes by the [storage.Changes]. So who changes a flag and is answered gets
@@ -71,8 +71,9 @@
 //
 // # Stores
 //
-// Package sqlstore implements [storage.Store] and [storage.Data] on SQLite, in a file or in
-// memory, and on PostgreSQL. Package sqlitetest beneath it gives tests a store.
+// Package storage has what a store keeps and must do. Package sqlstore implements
+// [storage.Store] and [storage.Data] on SQLite, in a file or in memory, and on
+// PostgreSQL. Package sqlitetest beneath it gives tests a store.
 //
 //	created, err := management.Bootstrap(ctx, store, management.First{})
 //

@@ -44,23 +44,23 @@ func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
 func (db *DB) addCohortMembers(
 	ctx context.Context, project, cohort int64, upload uuid.UUID, distinctIDs []string,
 ) (_, unknown int, err error) {
-	sightings := storage.IdentifyEvents(project, distinctIDs)
-	if len(sightings) == 0 {
+	events := storage.IdentifyEvents(project, distinctIDs)
+	if len(events) == 0 {
 		return 0, 0, nil
 	}
 	var changes persons.Changes
 	var members []uuid.UUID
 	var added int64
 	err = db.about(ctx, project, func(t *tx) error {
-		u := persons.NewUnit(sightings)
+		u := persons.NewUnit(events)
 		if err := t.load(ctx, u); err != nil {
 			return err
 		}
-		for i := range sightings {
+		for i := range events {
 			u.Apply(i)
 		}
 		changes = u.Changes()
-		if err := t.apply(ctx, &changes, sightings[0].Received); err != nil {
+		if err := t.apply(ctx, &changes, events[0].Received); err != nil {
 			return err
 		}
 		var err error
