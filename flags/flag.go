@@ -2,6 +2,7 @@ package flags
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/members"
@@ -65,6 +66,19 @@ func (f *Flag) Err() error { return asError(f.unreadable()) }
 // be evaluated.
 func (f *Flag) Unusable() error { return asError(f.unusable()) }
 
+// Defaults returns the texts of the flag for which "" says something, each with the text that
+// says the same: a flag without an EvaluationRuntime is for "all". The pointers are into the
+// flag, so that a caller can write either in place of the other.
+func (f *Flag) Defaults() iter.Seq2[*string, string] {
+	return func(yield func(*string, string) bool) {
+		for i := range flagFields {
+			if field := &flagFields[i]; field.usual != "" && !yield(field.text(f), field.usual) {
+				return
+			}
+		}
+	}
+}
+
 // unreadable returns the first fault of the flag and its filters, or nil.
 func (f *Flag) unreadable() *DefinitionError {
 	if f.fault != nil {
@@ -79,6 +93,9 @@ type flagField struct {
 	name string
 	read func(d *decoder, m *flagMembers, p *path, v jsonscan.Value)
 	hash func(b contentHash, f *Flag) contentHash
+
+	text  func(f *Flag) *string // of a field that is a text
+	usual string                // what says the same as ""
 }
 
 // flagMembers is what the members of a flag leave for the end of its object.
@@ -92,35 +109,35 @@ type flagMembers struct {
 // flagFields is the table of them. The digest of a flag depends on their order.
 var flagFields = []flagField{
 	{
-		"id",
-		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { m.hasID = d.integer(&m.flag.ID, p, v) },
-		func(b contentHash, f *Flag) contentHash { return b.number(f.ID) },
+		name: "id",
+		read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { m.hasID = d.integer(&m.flag.ID, p, v) },
+		hash: func(b contentHash, f *Flag) contentHash { return b.number(f.ID) },
 	},
 	{
-		"key",
-		func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.key = v },
-		func(b contentHash, f *Flag) contentHash { return b.text(f.Key) },
+		name: "key",
+		read: func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.key = v },
+		hash: func(b contentHash, f *Flag) contentHash { return b.text(f.Key) },
 	},
 	boolField("active", func(f *Flag) *bool { return &f.Active }),
 	boolField("deleted", func(f *Flag) *bool { return &f.Deleted }),
 	{
-		"version",
-		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
+		name: "version",
+		read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
 			var n int64
 			if d.integer(&n, p, v) {
 				m.flag.Version = int(n)
 			}
 		},
-		func(b contentHash, f *Flag) contentHash { return b.number(int64(f.Version)) },
+		hash: func(b contentHash, f *Flag) contentHash { return b.number(int64(f.Version)) },
 	},
 	boolField("ensure_experience_continuity", func(f *Flag) *bool { return &f.EnsureExperienceContinuity }),
-	textField("bucketing_identifier", func(f *Flag) *string { return &f.BucketingIdentifier }),
-	textField("bucketing_hash", func(f *Flag) *string { return &f.BucketingHash }),
-	textField("evaluation_runtime", func(f *Flag) *string { return &f.EvaluationRuntime }),
+	textField("bucketing_identifier", "distinct_id", func(f *Flag) *string { return &f.BucketingIdentifier }),
+	textField("bucketing_hash", "", func(f *Flag) *string { return &f.BucketingHash }),
+	textField("evaluation_runtime", "all", func(f *Flag) *string { return &f.EvaluationRuntime }),
 	{
-		"evaluation_contexts",
-		func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.contexts = v },
-		func(b contentHash, f *Flag) contentHash {
+		name: "evaluation_contexts",
+		read: func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.contexts = v },
+		hash: func(b contentHash, f *Flag) contentHash {
 			b = b.number(int64(len(f.EvaluationContexts)))
 			for _, t := range f.EvaluationContexts {
 				b = b.text(t)
@@ -128,23 +145,23 @@ var flagFields = []flagField{
 			return b
 		},
 	},
-	textField("evaluation_contexts_match_mode", func(f *Flag) *string { return &f.EvaluationContextsMatchMode }),
+	textField("evaluation_contexts_match_mode", "any", func(f *Flag) *string { return &f.EvaluationContextsMatchMode }),
 	boolField("is_remote_configuration", func(f *Flag) *bool { return &f.IsRemoteConfiguration }),
 	boolField("has_encrypted_payloads", func(f *Flag) *bool { return &f.HasEncryptedPayloads }),
 	{
-		"has_experiment",
-		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
+		name: "has_experiment",
+		read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
 			b := true
 			if d.bool(&b, p, v); !b {
 				m.flag.HasExperiment = &b
 			}
 		},
-		func(b contentHash, f *Flag) contentHash { return b.flag(f.HasExperiment == nil || *f.HasExperiment) },
+		hash: func(b contentHash, f *Flag) contentHash { return b.flag(f.HasExperiment == nil || *f.HasExperiment) },
 	},
 	{
-		"filters",
-		func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.filters = v },
-		func(b contentHash, f *Flag) contentHash { return b.flag(f.unreadable() != nil).filters(&f.Filters) },
+		name: "filters",
+		read: func(_ *decoder, m *flagMembers, _ *path, v jsonscan.Value) { m.filters = v },
+		hash: func(b contentHash, f *Flag) contentHash { return b.flag(f.unreadable() != nil).filters(&f.Filters) },
 	},
 
 	{name: "evaluate_remotely", read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.bool(&m.remote, p, v) }},
@@ -178,17 +195,19 @@ var flagFieldNamed = func() map[string]*flagField {
 // boolField returns the row of a field that is true or false.
 func boolField(name string, of func(f *Flag) *bool) flagField {
 	return flagField{
-		name,
-		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.bool(of(m.flag), p, v) },
-		func(b contentHash, f *Flag) contentHash { return b.flag(*of(f)) },
+		name: name,
+		read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.bool(of(m.flag), p, v) },
+		hash: func(b contentHash, f *Flag) contentHash { return b.flag(*of(f)) },
 	}
 }
 
 // textField returns the row of a field that is a text.
-func textField(name string, of func(f *Flag) *string) flagField {
+func textField(name, usual string, of func(f *Flag) *string) flagField {
 	return flagField{
-		name,
-		func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.str(of(m.flag), p, v) },
-		func(b contentHash, f *Flag) contentHash { return b.text(*of(f)) },
+		name:  name,
+		read:  func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) { d.str(of(m.flag), p, v) },
+		hash:  func(b contentHash, f *Flag) contentHash { return b.text(*of(f)) },
+		text:  of,
+		usual: usual,
 	}
 }

@@ -969,13 +969,7 @@ func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error 
 // fill gives a new flag what a file says of it, but for its filters, which it returns with
 // their text.
 func (i *importer) fill(made *storage.Flag, f *importedFlag, world *judge.World) (flags.Filters, error) {
-	patch := FlagPatch{
-		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
-		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(strings.ToLower(f.EvaluationRuntime)), Bucketing: optional.Of(f.BucketingIdentifier),
-		BucketingHash: optional.Of(cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash)), Contexts: optional.Of(rawjson.Must(append([]string{}, f.EvaluationContexts...))),
-		ContextMatch: optional.Of(f.EvaluationContextsMatchMode),
-		Tags:         optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.IsRemoteConfiguration),
-	}
+	patch := patchOf(f, cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash))
 	err := patch.validate(made)
 	if err == nil {
 		err = applyFields(made, &patch, world)

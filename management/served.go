@@ -51,20 +51,7 @@ func newPinnedStore(store storage.Store, p *storage.Project, d *flags.Definition
 		if f.Deleted {
 			continue
 		}
-		own := storage.NewFlag(p.ID, p.Created)
-		own.ID, own.Key, own.Name, own.Filters, own.Active, own.Version = f.ID, f.Key, f.Name, f.Filters, f.Active, f.Version
-		own.Continuity, own.RemoteConfig, own.EncryptedPayloads = &f.EnsureExperienceContinuity, f.IsRemoteConfiguration, f.HasEncryptedPayloads
-		own.BucketingHash, own.Contexts, own.HasExperiment = f.BucketingHash, f.EvaluationContexts, f.HasExperiment == nil || *f.HasExperiment
-		if f.EvaluationContextsMatchMode != "" {
-			own.ContextMatch = f.EvaluationContextsMatchMode
-		}
-		if f.EvaluationRuntime != "" {
-			own.Runtime = f.EvaluationRuntime
-		}
-		if f.BucketingIdentifier != "" {
-			own.Bucketing = f.BucketingIdentifier
-		}
-		s.flags = append(s.flags, *own)
+		s.flags = append(s.flags, *storage.FlagOf(p.ID, p.Created, f))
 	}
 	for id, c := range d.Cohorts {
 		s.cohorts = append(s.cohorts, storage.Cohort{ID: id, Project: p.ID, Static: c.Stored, Criteria: c.Properties, Created: p.Created})

@@ -45,8 +45,8 @@ const (
 	AllTags
 )
 
-// ParseTagMatch returns what a flag definition says in its field
-// evaluation_contexts_match_mode: "any" or nothing, or "all", in lower case. ok is
+// ParseTagMatch returns what a flag definition says of the match of its
+// evaluation contexts: "any" or nothing, or "all", in lower case. ok is
 // false for any other text, which means nothing (evaluation.md §1.2).
 func ParseTagMatch(s string) (m TagMatch, ok bool) {
 	switch s {

@@ -64,7 +64,7 @@ func (p *Project) Document() (document []byte, leftOut []string, err error) {
 			continue
 		}
 		f.Deleted, f.Version, f.HasExperiment = false, nil, f.HasExperiment || len(all[i].Experiments) > 0
-		for text, usual := range map[*string]string{&f.EvaluationRuntime: "all", &f.BucketingIdentifier: "distinct_id", &f.EvaluationContextsMatchMode: "any"} {
+		for text, usual := range f.Defaults() {
 			if *text == usual {
 				*text = ""
 			}

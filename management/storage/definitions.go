@@ -16,16 +16,7 @@ func FlagDefinitions(list []Flag, cohorts []Cohort, groupTypes map[int]string) *
 		Flags: make([]flags.Flag, len(list)), Cohorts: make(map[int64]flags.Cohort, len(cohorts)), GroupTypes: maps.Clone(groupTypes),
 	}
 	for i := range list {
-		f := &list[i]
-		d.Flags[i] = flags.Flag{
-			ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active && !f.Archived, Version: f.Version, Filters: f.Filters,
-			EnsureExperienceContinuity: f.Continues(), BucketingIdentifier: f.Bucketing, BucketingHash: f.BucketingHash,
-			EvaluationRuntime: f.Runtime, EvaluationContexts: f.Contexts, IsRemoteConfiguration: f.RemoteConfig,
-			HasEncryptedPayloads: f.EncryptedPayloads, HasExperiment: new(f.HasExperiment),
-		}
-		if f.ContextMatch != "any" {
-			d.Flags[i].EvaluationContextsMatchMode = f.ContextMatch
-		}
+		d.Flags[i] = list[i].definition()
 	}
 	for i := range cohorts {
 		if c := &cohorts[i]; !c.Deleted {

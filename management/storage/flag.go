@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -75,8 +76,36 @@ const MaxFlagKey = 400 // characters
 
 // NewFlag returns a flag of a project with defaults, made at a time by nobody.
 func NewFlag(project int64, created time.Time) *Flag {
+	return FlagOf(project, created, &flags.Flag{Active: true, Version: 1, HasExperiment: new(false)})
+}
+
+// definition returns the flag for evaluation.
+func (f *Flag) definition() flags.Flag {
+	d := flags.Flag{
+		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active && !f.Archived, Version: f.Version, Filters: f.Filters,
+		EnsureExperienceContinuity: f.Continues(), BucketingIdentifier: f.Bucketing, BucketingHash: f.BucketingHash,
+		EvaluationRuntime: f.Runtime, EvaluationContexts: f.Contexts, EvaluationContextsMatchMode: f.ContextMatch,
+		IsRemoteConfiguration: f.RemoteConfig, HasEncryptedPayloads: f.EncryptedPayloads, HasExperiment: new(f.HasExperiment),
+	}
+	for text, usual := range d.Defaults() {
+		if *text == usual {
+			*text = ""
+		}
+	}
+	return d
+}
+
+// FlagOf returns a flag of a project that is what a definition says, made at a time by nobody.
+func FlagOf(project int64, created time.Time, d *flags.Flag) *Flag {
+	full := *d
+	for text, usual := range full.Defaults() {
+		*text = cmp.Or(*text, usual)
+	}
 	return &Flag{
-		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any",
-		Created: created, Updated: created,
+		ID: d.ID, Project: project, Key: d.Key, Name: d.Name, Active: d.Active, Version: d.Version, Filters: d.Filters,
+		Continuity: &full.EnsureExperienceContinuity, Bucketing: full.BucketingIdentifier, BucketingHash: d.BucketingHash,
+		Runtime: full.EvaluationRuntime, Contexts: d.EvaluationContexts, ContextMatch: full.EvaluationContextsMatchMode,
+		RemoteConfig: d.IsRemoteConfiguration, EncryptedPayloads: d.HasEncryptedPayloads,
+		HasExperiment: d.HasExperiment == nil || *d.HasExperiment, Created: created, Updated: created,
 	}
 }

@@ -47,7 +47,7 @@ func TestHeadline(t *testing.T) {
 		{"no questions", nil, respond(eachAlone("x")), "No questions in survey"},
 		{"nothing but links", []summary.Question{link, link}, respond(eachAlone("x")), "No questions in survey"},
 		{"no responses", []summary.Question{open}, nil, "No responses yet"},
-		{"empty responses", []summary.Question{open, nps}, []summary.Response{{}, {Answers: [][]string{nil, {" "}}}}, "No responses yet"},
+		{"empty responses", []summary.Question{open, nps, plan}, []summary.Response{{}, {Answers: [][]string{nil, {" "}, {" "}}}}, "No responses yet"},
 		{"answers to no question", []summary.Question{open}, []summary.Response{{Answers: [][]string{nil, {"x"}}}}, "No responses yet"},
 		{"links do not count", []summary.Question{link, open}, respond(eachAlone("link clicked")), "No responses yet"},
 		{"rating", []summary.Question{faces}, respond(eachAlone("5", "4")), "Average 4.5 of 5 from 2 answers."},

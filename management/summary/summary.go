@@ -168,7 +168,9 @@ func (Extractive) Headline(ctx context.Context, in HeadlineInput) (string, error
 				answers = append(answers, r.Answers[i])
 			}
 		}
-		answers = visible(answers)
+		if answers = visible(answers); len(answers) == 0 {
+			continue
+		}
 		most = max(most, len(answers))
 		_, said, written := q.read(answers)
 		result = cmp.Or(result, said)

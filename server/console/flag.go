@@ -88,11 +88,7 @@ type variantView struct {
 const noVersion = -1
 
 func newFlag(q *request) error {
-	form := &flagForm{
-		Version: noVersion, Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any", Base: `{"groups":[]}`,
-		Conditions: []conditionForm{{Raw: newPart, Share: "100"}},
-	}
-	return q.showForm(http.StatusOK, nil, form, "")
+	return q.showForm(http.StatusOK, nil, newFlagForm(), "")
 }
 
 func showFlag(q *request) error {
@@ -277,10 +273,7 @@ func selected(options []option, value string) []option {
 
 // fields fills in what the fields of the form show and offer.
 func (v *flagView) fields() {
-	v.Runtimes = selected(options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
-	v.Bucketings = selected(options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
-	v.Hashes = selected(options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
-	v.Matches = selected(options("any", "one of them", "all", "all of them"), v.ContextMatch)
+	v.choices()
 	v.Aggregations = selected(append(options("", "Persons"), v.GroupTypes...), v.Aggregation)
 	variants := options("", "by weight")
 	for i, f := range v.Variants {

@@ -83,6 +83,22 @@ func readList(raw json.RawMessage) []json.RawMessage {
 
 func quoted(s string) json.RawMessage { return must(json.Marshal(s)) }
 
+// newFlagForm returns the form of a new flag.
+func newFlagForm() *flagForm {
+	return &flagForm{
+		Version: noVersion, Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any", Base: `{"groups":[]}`,
+		Conditions: []conditionForm{{Raw: newPart, Share: "100"}},
+	}
+}
+
+// choices are what the fields of a flag offer.
+func (v *flagView) choices() {
+	v.Runtimes = selected(options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
+	v.Bucketings = selected(options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
+	v.Hashes = selected(options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
+	v.Matches = selected(options("any", "one of them", "all", "all of them"), v.ContextMatch)
+}
+
 // formOf returns the form of a flag.
 func formOf(f *management.FlagView) *flagForm {
 	form := &flagForm{

@@ -89,10 +89,10 @@ var notCompared = []string{"id", "key", "name", "version", "deleted", "has_exper
 func (n *normaliser) memberTree(f *flags.Flag) map[string]any {
 	full := *f
 	full.Filters = flags.Filters{}
-	full.BucketingIdentifier = cmp.Or(f.BucketingIdentifier, "distinct_id")
 	full.BucketingHash = cmp.Or(f.BucketingHash, n.document.BucketingHash, "sha1")
-	full.EvaluationRuntime = cmp.Or(f.EvaluationRuntime, "all")
-	full.EvaluationContextsMatchMode = cmp.Or(f.EvaluationContextsMatchMode, "any")
+	for text, usual := range full.Defaults() {
+		*text = cmp.Or(*text, usual)
+	}
 	tree := make(map[string]any)
 	addMembers(tree, func() ([]byte, error) { return json.Marshal(full) })
 	for _, name := range notCompared {
