@@ -126,7 +126,7 @@ var (
 // isProduct reports whether a folder has code that users run: not examples, and no
 // oracles and tools of tests.
 func isProduct(folder string) bool {
-	for _, other := range []string{"examples", "docs", ".ci", "internal/reference", "internal/parity", "internal/storetest", "internal/bench"} {
+	for _, other := range []string{"examples", "docs", ".ci", "internal/reference", "internal/storetest", "internal/bench"} {
 		if folder == other || strings.HasPrefix(folder, other+"/") || strings.HasSuffix(folder, "/"+other) {
 			return false
 		}

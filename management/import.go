@@ -11,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +22,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/internal/parallel"
+	"github.com/flagstaff-go/flagstaff/internal/subjects"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
-	"github.com/flagstaff-go/flagstaff/management/internal/parity"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
@@ -1089,23 +1090,35 @@ func (i *importer) prove(ctx context.Context) error {
 	}
 	seed := fnv.New64a()
 	seed.Write([]byte(before.ETag()))
-	subjects := parity.NewSubjects(inFile, i.now(), seed.Sum64())
-	var mu sync.Mutex // for subjects and tried
-	tried, differences := 0, make([]*parity.Difference, min(paritySubjects, max(maxParityValues/len(keys), 1)))
+	known, random, now := subjects.Of(inFile), rand.New(rand.NewPCG(seed.Sum64(), 0)), i.now()
+	var mu sync.Mutex // for random and tried
+	tried, differences := 0, make([]*difference, min(paritySubjects, max(maxParityValues/len(keys), 1)))
+	var stored []int64 // cohorts whose members only the store knows
+	for _, id := range slices.Sorted(maps.Keys(inFile.Cohorts)) {
+		if inFile.Cohorts[id].Stored {
+			stored = append(stored, id)
+		}
+	}
 	var differ atomic.Bool
 	next := func() (int, *flags.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		i.tell("subjects", tried, len(differences))
 		tried++
-		return tried - 1, subjects.Next()
+		subject := known.Draw(random, tried, now)
+		for _, id := range stored {
+			if random.IntN(2) == 0 {
+				subject.Cohorts = append(subject.Cohorts, id)
+			}
+		}
+		return tried - 1, subject
 	}
 	err = parallel.Each(len(differences), func(int) {
 		n, subject := next()
 		if differ.Load() {
 			return
 		}
-		if differences[n] = parity.Compare(before, after, keys, subject, i.cohorts); differences[n] != nil {
+		if differences[n] = compareValues(before, after, keys, subject, i.cohorts); differences[n] != nil {
 			differ.Store(true)
 		}
 	})

@@ -5,14 +5,17 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/diff"
+	"github.com/flagstaff-go/flagstaff/internal/subjects"
 )
 
 // maxPersons is how many random persons a comparison may take.
@@ -194,4 +197,18 @@ const WantPercentage = "a percentage from 0% to 100%, such as 0.5%"
 func Percentage(text string) (n float64, ok bool) {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	return n, err == nil && n >= 0 && n <= 100
+}
+
+// randomPersons yields persons with random properties and groups, the same ones for the
+// same documents.
+func randomPersons(ctx context.Context, n int, now time.Time, documents ...*flags.Definitions) iter.Seq[*flags.Request] {
+	known := subjects.Of(documents...)
+	random := rand.New(rand.NewPCG(1, 2))
+	return func(yield func(*flags.Request) bool) {
+		for i := range n {
+			if ctx.Err() != nil || !yield(known.Draw(random, i+1, now)) {
+				return
+			}
+		}
+	}
 }

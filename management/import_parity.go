@@ -1,4 +1,4 @@
-package parity
+package management
 
 import (
 	"fmt"
@@ -6,23 +6,23 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// A Difference is a flag whose value differs between two snapshots.
-type Difference struct {
+// A difference is a flag whose value differs between two snapshots.
+type difference struct {
 	Key           string
 	Subject       *flags.Request
 	Before, After string
 }
 
-func (d *Difference) Error() string {
+func (d *difference) Error() string {
 	return fmt.Sprintf("flag %q is %s for %q and was %s", d.Key, d.After, d.Subject.DistinctID, d.Before)
 }
 
-// Compare evaluates flags for a subject with two snapshots, and returns the
+// compareValues evaluates flags for a subject with two snapshots, and returns the
 // first difference, or nil. The map cohorts has the ID of each stored cohort in
 // the second snapshot, by its ID in the first. It is safe for concurrent use.
-func Compare(before, after *flags.Snapshot, keys []string, subject *flags.Request, cohorts map[int64]int64) *Difference {
+func compareValues(before, after *flags.Snapshot, keys []string, subject *flags.Request, cohorts map[int64]int64) *difference {
 	earlier, later := *subject, *subject
-	earlier.Keys, later.Keys, later.Cohorts = some(keys, before), some(keys, after), nil
+	earlier.Keys, later.Keys, later.Cohorts = requestKeys(keys, before), requestKeys(keys, after), nil
 	for _, id := range subject.Cohorts {
 		if mapped, ok := cohorts[id]; ok {
 			later.Cohorts = append(later.Cohorts, mapped)
@@ -32,29 +32,29 @@ func Compare(before, after *flags.Snapshot, keys []string, subject *flags.Reques
 	for _, key := range keys {
 		a, there := was.Get(key)
 		b, here := is.Get(key)
-		if there != here || there && !same(&a, &b) {
-			return &Difference{key, subject, outcome(&a), outcome(&b)}
+		if there != here || there && !sameOutcome(&a, &b) {
+			return &difference{key, subject, outcome(&a), outcome(&b)}
 		}
 	}
 	return nil
 }
 
-// some returns keys for a request about them, or nil, all flags, if most flags have one:
+// requestKeys returns keys for a request about them, or nil, all flags, if most flags have one:
 // to find flags by their keys costs more than to evaluate them.
-func some(keys []string, s *flags.Snapshot) []string {
+func requestKeys(keys []string, s *flags.Snapshot) []string {
 	if 2*len(keys) > s.Len() {
 		return nil
 	}
 	return keys
 }
 
-// same reports whether the parts of two results are equal that must not change.
-func same(a, b *flags.Result) bool {
+// sameOutcome reports whether the parts of two results are equal that must not change.
+func sameOutcome(a, b *flags.Result) bool {
 	return a.Value() == b.Value() && a.Failed == b.Failed && a.Reason.Code == b.Reason.Code && a.Metadata.Payload == b.Metadata.Payload &&
 		a.Reason.ConditionIndex == b.Reason.ConditionIndex
 }
 
-// outcome says what [same] looks at.
+// outcome says what [sameOutcome] looks at.
 func outcome(r *flags.Result) string {
 	return fmt.Sprintf("%v (%s, condition set %d, payload %s, failed %t)", r.Value(), r.Reason.Code, r.Reason.ConditionIndex, r.Metadata.Payload, r.Failed)
 }
