@@ -147,9 +147,7 @@ func (c *Cohort) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes all that a tree has, Extra too.
 func (n CohortNode) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.node(&n, 0)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.node(&n, 0) })
 }
 
 // UnmarshalJSON reads a node of a cohort's tree.
@@ -175,6 +173,13 @@ type encoder struct {
 	dst  []byte
 	err  error // the first
 	full bool  // and not the normal form
+}
+
+// encodeAll returns all that a function writes of a part, Extra too.
+func encodeAll(write func(*encoder)) ([]byte, error) {
+	e := encoder{full: true}
+	write(&e)
+	return e.result()
 }
 
 // result returns what was written.
@@ -443,9 +448,7 @@ func (e *encoder) value(v jsonscan.Value) {
 
 // MarshalJSON writes all that the condition set has, Extra too.
 func (c Condition) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.condition(&c)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.condition(&c) })
 }
 
 // UnmarshalJSON reads a condition set as [DecodeFilters] does.
@@ -459,9 +462,7 @@ func (c *Condition) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes all that the filter has, Extra too.
 func (f Filter) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.filter(&f)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.filter(&f) })
 }
 
 // UnmarshalJSON reads a filter as [DecodeFilters] does.
@@ -475,9 +476,7 @@ func (f *Filter) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes all that the variant has, Extra too.
 func (v Variant) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.variant(&v)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.variant(&v) })
 }
 
 // UnmarshalJSON reads a variant as [DecodeFilters] does.

@@ -34,7 +34,6 @@ type checker struct {
 	definitions *Definitions
 	now         time.Time
 
-	fset  *token.FileSet
 	files []*ast.File
 	info  *types.Info
 	found *uses.Package

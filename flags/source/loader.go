@@ -425,14 +425,12 @@ func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 // more.
 func (l *Loader) loadSource(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	switch s := l.source.(type) {
-	case File:
-		return s.load(ctx, have, l.decode)
 	case *File:
-		return s.load(ctx, have, l.decode)
-	case Remote:
-		return s.load(ctx, have, l.decode)
+		return load(ctx, *s, have, l.decode)
 	case *Remote:
-		return s.load(ctx, have, l.decode)
+		return load(ctx, *s, have, l.decode)
+	case File, Remote:
+		return load(ctx, s.(DocumentSource), have, l.decode)
 	}
 	return l.source.Load(ctx, have)
 }

@@ -59,7 +59,7 @@ func (f *finder) findOpen(found *Package, places []place) {
 				return true
 			}
 			if d := f.handle(e); d != nil && d.Key != "" && isHandle(f.Info.TypeOf(e)) {
-				if where := f.goes(e, parents); where != "" {
+				if where := f.goes(parents); where != "" {
 					found.Open = append(found.Open, Open{e, d.Key, "its handle is " + where})
 				}
 			}
@@ -69,7 +69,7 @@ func (f *finder) findOpen(found *Package, places []place) {
 }
 
 // goes says where a handle goes, "" if it is followed there or is not asked.
-func (f *finder) goes(e ast.Expr, parents []ast.Node) string {
+func (f *finder) goes(parents []ast.Node) string {
 	i := len(parents) - 1
 	for ; i > 0; i-- {
 		if _, ok := parents[i].(*ast.ParenExpr); !ok {
