@@ -246,14 +246,11 @@ func (l *Loader) Run(ctx context.Context) error {
 		if status.Err != nil {
 			news = nil // a source that fails is left alone for as long as without a stream
 		}
-		timer := time.NewTimer(l.schedule.pause(time.Now(), l.backoff(status)))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
 		case <-news:
-			timer.Stop()
-		case <-timer.C:
+		case <-time.After(l.schedule.pause(time.Now(), l.backoff(status))):
 		}
 	}
 }
