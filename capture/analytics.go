@@ -270,25 +270,22 @@ func (e *analyticsEvent) more(library []Property) (more []Property, exact, ok bo
 		if value.Kind() == jsonscan.Null {
 			continue
 		}
-		_, isBool := value.Bool()
+		truth, isBool := value.Bool()
 		switch string(o.Name()) {
 		case "process_person_profile":
-			if !isBool {
-				return nil, false, false
-			}
 			add(k.profile, "$process_person_profile", value)
 		case "cookieless_mode":
-			if !isBool {
-				return nil, false, false
-			}
 			add(k.cookieless, "$cookieless_mode", value)
 		case "disable_skew_correction":
-			if !isBool {
-				return nil, false, false
-			}
-			exact, _ = value.Bool()
+			exact = truth
 		case "product_tour_id":
 			add(false, "$product_tour_id", value)
+			continue // it may be any value
+		default:
+			continue
+		}
+		if !isBool {
+			return nil, false, false
 		}
 	}
 	return more, exact, true

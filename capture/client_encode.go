@@ -130,7 +130,7 @@ func (e *encoder) properties(object []byte) error {
 	}
 	for i, p := range added {
 		if has&(1<<i) == 0 {
-			e.member(p.Name, p.Value)
+			e.text = appendMember(e.text, p.Name, p.Value)
 		}
 	}
 	e.text = append(e.text, '}')
@@ -178,7 +178,7 @@ func (e *encoder) exposure(i *clientItem) error {
 		e.groups(i.groups)
 	}
 	for _, p := range e.members() {
-		e.member(p.Name, p.Value)
+		e.text = appendMember(e.text, p.Name, p.Value)
 	}
 	e.text = append(e.text, '}')
 	return nil
@@ -200,16 +200,6 @@ func (e *encoder) groups(groups map[string]string) {
 	}
 	e.text = append(e.text, '}')
 	clear(e.keys)
-}
-
-// member appends a member to the object that ends the buffer. The name needs no
-// escapes.
-func (e *encoder) member(name, value string) {
-	if e.text[len(e.text)-1] != '{' {
-		e.text = append(e.text, ',')
-	}
-	e.text = append(append(e.text, '"'), name...)
-	e.text = append(append(e.text, `":`...), value...)
 }
 
 // appendJSON appends s as a JSON string.

@@ -256,22 +256,15 @@ func appendLifted(dst, properties []byte) []byte {
 			found[i], some = o.Value(), true
 		}
 	}
-	member := func(name string, value []byte) {
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, '"'), name...), `":`...)
-		dst = append(dst, value...)
-	}
 	for i, v := range found {
 		if v != nil && !liftedMembers[i].option {
-			member(liftedMembers[i].member, v)
+			dst = appendMember(dst, liftedMembers[i].member, v)
 		}
 	}
 	dst = append(dst, `,"options":{`...)
 	for i, v := range found {
 		if v != nil && liftedMembers[i].option {
-			member(liftedMembers[i].member, v)
+			dst = appendMember(dst, liftedMembers[i].member, v)
 		}
 	}
 	dst = append(dst, `},"properties":`...)
@@ -280,14 +273,9 @@ func appendLifted(dst, properties []byte) []byte {
 	}
 	dst = append(dst, '{')
 	for o := jsonscan.Value(properties).Object(); o.Next(); {
-		if lift(o.Name(), o.Value()) >= 0 {
-			continue
+		if lift(o.Name(), o.Value()) < 0 {
+			dst = appendMember(dst, o.RawName(), o.Value())
 		}
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, '"'), o.RawName()...), `":`...)
-		dst = append(dst, o.Value()...)
 	}
 	return append(dst, '}')
 }

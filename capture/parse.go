@@ -546,19 +546,13 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	}
 	b.added = added
 	dst := append(b.allocate(size), '{')
-	member := func(name, value []byte) {
-		if len(dst) > 1 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(append(dst, '"'), name...), `":`...), value...)
-	}
 	switch {
 	case e.set != nil && k.set || e.setOnce != nil && k.setOnce:
 		for o := e.properties.Object(); o.Next(); {
 			switch n := string(o.Name()); {
 			case n == "$set" && e.set != nil, n == "$set_once" && e.setOnce != nil:
 			default:
-				member(o.RawName(), o.Value())
+				dst = appendMember(dst, o.RawName(), o.Value())
 			}
 		}
 	case k.nonEmpty:
@@ -566,24 +560,29 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 		dst = append(dst, bytes.TrimSpace(inner[1:len(inner)-1])...)
 	}
 	if e.set != nil {
-		member([]byte("$set"), e.set)
+		dst = appendMember(dst, "$set", e.set)
 	}
 	if e.setOnce != nil {
-		member([]byte("$set_once"), e.setOnce)
+		dst = appendMember(dst, "$set_once", e.setOnce)
 	}
 	b.ipAt = 0
 	for i, p := range added {
-		if len(dst) > 1 {
-			dst = append(dst, ',')
-		}
+		dst = appendMember(dst, p.Name, p.Value)
 		if i == ip {
-			b.ipAt = len(dst)
+			b.ipAt = len(dst) - len(`"$ip":`) - len(p.Value)
 		}
-		dst = append(append(append(append(dst, '"'), p.Name...), `":`...), p.Value...)
 	}
 	dst = append(dst, '}')
 	b.memory = b.memory[len(dst):]
 	return dst[:len(dst):len(dst)]
+}
+
+// appendMember appends a member to the object that ends dst. The name needs no escapes.
+func appendMember[N, V ~string | ~[]byte](dst []byte, name N, value V) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(append(append(dst, '"'), name...), `":`...), value...)
 }
 
 // allocate returns memory for size bytes: the free part of a piece that several

@@ -34,7 +34,7 @@ func (c *compiler) compileFlag(i int32) {
 	if f.state == normal {
 		c.compileRules(f, m)
 	} else {
-		c.compileState(f, m)
+		c.compileState(f)
 	}
 	f.valueCount = int32(len(c.s.values)) - f.offValue
 	switch {
@@ -46,7 +46,7 @@ func (c *compiler) compileFlag(i int32) {
 }
 
 // compileState fixes the decision of a flag whose state is not normal.
-func (c *compiler) compileState(f *compiledFlag, m *Flag) {
+func (c *compiler) compileState(f *compiledFlag) {
 	switch f.state {
 	case cyclic:
 		f.fixed.value = valueOmitted

@@ -673,9 +673,8 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 		return
 	}
 	d.out.GroupTypes = make(map[int]string)
-	var names nameSet
-	for o := v.Object(); o.Next(); {
-		names.add(o.Name())
+	o := d.object(nil, v)
+	for o.next() {
 		key := string(o.Name())
 		n, err := strconv.Atoi(key)
 		if err != nil || n < 0 || n > served.MaxGroupTypeIndex || o.Value().Kind() != jsonscan.String {
@@ -686,7 +685,7 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 			d.out.GroupTypes[n] = d.text(o.Value())
 		}
 	}
-	d.checkNames(&names, p, v)
+	d.check(&o, p)
 }
 
 func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
@@ -699,21 +698,16 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	notes := d.noteCount()
 	m := &d.late
 	*m = flagMembers{flag: f}
-	odd := false
-	var names nameSet
-	for o := d.values.Object(v); o.Next(); {
-		names.add(o.Name())
+	o := d.object(members.Flag, v)
+	for o.next() {
 		if field := flagFieldNamed[string(o.Name())]; field != nil {
 			m.place.name = field.name
 			field.read(d, m, &m.place, o.Value())
 		} else {
-			odd = odd || !members.Flag.Knows(o.Name())
+			o.other()
 		}
 	}
-	if odd {
-		d.checkMembers(members.Flag, nil, v)
-	}
-	d.checkNames(&names, nil, v)
+	d.check(&o, nil)
 
 	if m.key.Kind() != jsonscan.String || len(m.key) == len(`""`) {
 		d.flag = nil
@@ -771,11 +765,10 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 		return nil
 	}
 	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
-	var hasEnrollment, odd bool
-	var names nameSet
+	var hasEnrollment bool
 	p := &path{up: at}
-	for o := d.values.Object(v); o.Next(); {
-		names.add(o.Name())
+	o := d.object(members.Filters, v)
+	for o.next() {
 		v := o.Value()
 		switch string(o.Name()) {
 		case "groups":
@@ -808,13 +801,11 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 				f.Version = int(min(max(n, -1), 1<<30))
 			}
 		default:
-			odd = odd || !members.Filters.Knows(o.Name())
+			o.other()
 		}
 	}
-	if odd && (f.Version == 0 || f.Version == 1) {
-		d.checkMembers(members.Filters, at, v)
-	}
-	d.checkNames(&names, at, v)
+	o.odd = o.odd && (f.Version == 0 || f.Version == 1) // other versions may know more
+	d.check(&o, at)
 	if err := d.conditions(f, &path{up: at, name: "groups"}, groups); err != nil {
 		return err
 	}
@@ -871,11 +862,9 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 		}
 		list = d.groups.next(list)
 		c := &list[len(list)-1]
-		odd := false
-		var names nameSet
 		p := &path{up: at}
-		for o := d.values.Object(a.Value()); o.Next(); {
-			names.add(o.Name())
+		o := d.object(members.Condition, a.Value())
+		for o.next() {
 			v := o.Value()
 			switch string(o.Name()) {
 			case "properties":
@@ -904,13 +893,10 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 			case "sort_key":
 				c.SortKey = d.shown(v)
 			default:
-				odd = odd || !members.Condition.Knows(o.Name())
+				o.other()
 			}
 		}
-		if odd {
-			d.checkMembers(members.Condition, at, a.Value())
-		}
-		d.checkNames(&names, at, a.Value())
+		d.check(&o, at)
 		c.Extra = d.extra(a.Value(), c.has)
 	}
 	if f.Groups = d.groups.done(list); f.Groups == nil {
@@ -973,11 +959,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	defer func() { d.fault = outer }()
 
 	var key jsonscan.Value
-	odd := false
-	var names nameSet
 	p := &path{up: at}
-	for o := d.values.Object(v); o.Next(); {
-		names.add(o.Name())
+	o := d.object(members.Filter, v)
+	for o.next() {
 		v := o.Value()
 		switch string(o.Name()) {
 		case "key":
@@ -1020,15 +1004,13 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				d.expect(jsonscan.Array, p.member("dependency_chain"), v)
 			}
 		default:
-			odd = odd || !members.Filter.Knows(o.Name())
+			o.other()
 		}
 	}
-	if odd && operators.KindOf(f.Type) != operators.UnknownFilter {
-		d.fault = outer // what has the filter cannot be understood
-		d.checkMembers(members.Filter, at, v)
-		d.fault = &f.fault
-	}
-	d.checkNames(&names, at, v)
+	o.odd = o.odd && operators.KindOf(f.Type) != operators.UnknownFilter
+	d.fault = outer // what has the filter cannot be understood
+	d.check(&o, at)
+	d.fault = &f.fault
 	if name := currentOperator(f.Operator); name != f.Operator {
 		d.note(SeverityNote, &path{up: at, name: "operator"}, quote(f.Operator), fmt.Sprintf("replace it by %q", name), errors.New("the legacy operator was converted"))
 		f.Operator = name
@@ -1071,20 +1053,15 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Object, at, v) {
 		return nil
 	}
-	odd := false
-	var names nameSet
-	for o := d.values.Object(v); o.Next(); {
-		names.add(o.Name())
+	o := d.object(members.Multivariate, v)
+	for o.next() {
 		if string(o.Name()) == "variants" {
 			variants = o.Value()
 		} else {
-			odd = true
+			o.other()
 		}
 	}
-	if odd {
-		d.checkMembers(members.Multivariate, at, v)
-	}
-	d.checkNames(&names, at, v)
+	d.check(&o, at)
 	f.Multivariate = new(Multivariate)
 	defer func() { f.Multivariate.Extra = d.extra(v, f.Multivariate.has) }()
 	at = &path{up: at, name: "variants"}
@@ -1104,11 +1081,10 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		}
 		list = d.variants.next(list)
 		w := &list[len(list)-1]
-		hasKey, hasPct, odd := false, false, false
-		var names nameSet
+		hasKey, hasPct := false, false
 		p := &path{up: at}
-		for o := d.values.Object(a.Value()); o.Next(); {
-			names.add(o.Name())
+		o := d.object(members.Variant, a.Value())
+		for o.next() {
 			v := o.Value()
 			switch string(o.Name()) {
 			case "key":
@@ -1124,13 +1100,10 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 			case "rollout_percentage":
 				hasPct = d.float(&w.RolloutPercentage, p.member("rollout_percentage"), v)
 			default:
-				odd = odd || !members.Variant.Knows(o.Name())
+				o.other()
 			}
 		}
-		if odd {
-			d.checkMembers(members.Variant, at, a.Value())
-		}
-		d.checkNames(&names, at, a.Value())
+		d.check(&o, at)
 		if !hasKey {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
 		}
@@ -1150,15 +1123,14 @@ func (d *decoder) payloads(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	f.Payloads = make(map[string]json.RawMessage)
-	var names nameSet
-	for o := d.values.Object(v); o.Next(); {
-		names.add(o.Name())
+	o := d.object(nil, v)
+	for o.next() {
 		if err := d.count(1); err != nil {
 			return err
 		}
 		f.Payloads[string(o.Name())] = d.json(o.Value())
 	}
-	d.checkNames(&names, at, v)
+	d.check(&o, at)
 	return nil
 }
 
@@ -1167,23 +1139,19 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 		return
 	}
 	var h Holdout
-	var hasID, hasPct, odd bool
-	var names nameSet
-	for o := d.values.Object(v); o.Next(); {
-		names.add(o.Name())
+	var hasID, hasPct bool
+	o := d.object(members.Holdout, v)
+	for o.next() {
 		switch string(o.Name()) {
 		case "id":
 			hasID = d.integer(&h.ID, &path{up: at, name: "id"}, o.Value())
 		case "exclusion_percentage":
 			hasPct = d.float(&h.ExclusionPercentage, &path{up: at, name: "exclusion_percentage"}, o.Value())
 		default:
-			odd = odd || !members.Holdout.Knows(o.Name())
+			o.other()
 		}
 	}
-	if odd {
-		d.checkMembers(members.Holdout, at, v)
-	}
-	d.checkNames(&names, at, v)
+	d.check(&o, at)
 	if hasID && hasPct {
 		h.Extra = d.extra(v, h.has)
 		f.Holdout = &h

@@ -19,9 +19,8 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 	at := &path{name: "cohorts"}
 	switch v.Kind() {
 	case jsonscan.Object:
-		var names nameSet
-		for o := v.Object(); o.Next(); {
-			names.add(o.Name())
+		o := d.object(nil, v)
+		for o.next() {
 			key := string(o.Name())
 			id, err := strconv.ParseInt(key, 10, 64)
 			if err != nil {
@@ -32,7 +31,7 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 				return err
 			}
 		}
-		d.checkNames(&names, at, v)
+		d.check(&o, at)
 	case jsonscan.Array:
 		a := v.Array()
 		for i := 0; a.Next(); i++ {
@@ -112,10 +111,9 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 		d.wrong(at, v, "an object")
 	}
 	var filters, legacy jsonscan.Value
-	record, deleted, odd := false, false, false
-	var names nameSet
-	for o := v.Object(); o.Next(); {
-		names.add(o.Name())
+	record, deleted := false, false
+	o := d.object(members.Cohort, v)
+	for o.next() {
 		v, p := o.Value(), &path{up: at}
 		switch string(o.Name()) {
 		case "filters":
@@ -143,20 +141,15 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 				}
 			}
 		default:
-			odd = odd || !members.Cohort.Knows(o.Name())
+			o.other()
 		}
 	}
 	if deleted {
 		return nil
 	}
-	if record && odd {
-		d.checkMembers(members.Cohort, at, v)
-	}
-	if record {
-		d.checkNames(&names, at, v) // a tree has its own look at them
-	}
 	root, given := v, false
-	if record {
+	if record { // a tree has its own look at the names
+		d.check(&o, at)
 		given = filters.Kind() == jsonscan.Object
 		d.checkMembersOf(members.Criteria, &path{up: at, name: "filters"}, filters)
 		if root = treeOf(filters); root != nil {
@@ -306,10 +299,8 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		return nil
 	}
 	var values, kind, key, and, or jsonscan.Value
-	odd := false
-	var names nameSet
-	for o := v.Object(); o.Next(); {
-		names.add(o.Name())
+	o := d.object(members.Node, v)
+	for o.next() {
 		switch string(o.Name()) {
 		case "values":
 			values = o.Value()
@@ -322,10 +313,10 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		case "OR":
 			or = o.Value()
 		default:
-			odd = odd || !members.Node.Knows(o.Name())
+			o.other()
 		}
 	}
-	if odd && key == nil && isGroupType(d, kind) {
+	if o.odd && key == nil && isGroupType(d, kind) {
 		d.checkMembers(members.Node, at, v)
 	}
 	switch {
@@ -353,7 +344,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		}
 		return nil
 	}
-	d.checkNames(&names, at.up, v)
+	d.checkNames(&o.names, at.up, v)
 	n.Extra = d.extra(v, n.has)
 	if depth == served.MaxTreeGroups {
 		d.fail(at, nil, errTreeDepth)

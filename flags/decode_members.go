@@ -28,19 +28,49 @@ func (d *decoder) checkMembers(s *members.Shape, at *path, v jsonscan.Value) {
 	}
 }
 
+// An object is an object of a flag that is being read, member by member. It learns of its
+// names what check reports.
+type object struct {
+	jsonscan.MappedMembers
+	shape *members.Shape
+	text  jsonscan.Value
+	names nameSet
+	odd   bool // it has a member that the shape does not know
+}
+
+// object begins to read an object of a kind.
+func (d *decoder) object(s *members.Shape, v jsonscan.Value) object {
+	return object{MappedMembers: d.values.Object(v), shape: s, text: v}
+}
+
+// next goes on to the next member.
+func (o *object) next() bool {
+	if !o.Next() {
+		return false
+	}
+	o.names.add(o.Name())
+	return true
+}
+
+// other is for a member that the caller does not read.
+func (o *object) other() { o.odd = o.odd || !o.shape.Knows(o.Name()) }
+
+// check reports what is wrong with the names of an object that was read.
+func (d *decoder) check(o *object, at *path) {
+	if o.odd {
+		d.checkMembers(o.shape, at, o.text)
+	}
+	d.checkNames(&o.names, at, o.text)
+}
+
 // checkMembersOf reports what is wrong with the names in an object of which only one member
 // is read.
 func (d *decoder) checkMembersOf(s *members.Shape, at *path, v jsonscan.Value) {
-	var names nameSet
-	odd := false
-	for o := v.Object(); o.Next(); {
-		names.add(o.Name())
-		odd = odd || !s.Knows(o.Name())
+	o := d.object(s, v)
+	for o.next() {
+		o.other()
 	}
-	if odd {
-		d.checkMembers(s, at, v)
-	}
-	d.checkNames(&names, at, v)
+	d.check(&o, at)
 }
 
 // noteMember notes a member that means nothing, once in a document for each name: the

@@ -147,9 +147,7 @@ func (c *Cohort) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes all that a tree has, Extra too.
 func (n CohortNode) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.node(&n, 0)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.node(&n, 0) })
 }
 
 // UnmarshalJSON reads a node of a cohort's tree.
@@ -175,6 +173,13 @@ type encoder struct {
 	dst  []byte
 	err  error // the first
 	full bool  // and not the normal form
+}
+
+// encodeAll returns all that a function writes of a part, Extra too.
+func encodeAll(write func(*encoder)) ([]byte, error) {
+	e := encoder{full: true}
+	write(&e)
+	return e.result()
 }
 
 // result returns what was written.
@@ -220,12 +225,21 @@ func (e *encoder) aggregation(a Aggregation) {
 	}
 }
 
-// open begins a member of an object.
-func (e *encoder) open(name string) {
+// member begins a member of an object, whose value comes next.
+func (e *encoder) member(name string) *encoder {
 	e.comma()
 	e.raw(`"`)
 	e.raw(name)
 	e.raw(`":`)
+	return e
+}
+
+// encodeOptional writes a member that may be missing.
+func encodeOptional[T any](e *encoder, name string, value *T, write func(T)) {
+	if value != nil {
+		e.member(name)
+		write(*value)
+	}
 }
 
 // encodeList writes a member that is a list, which may be missing but in the normal form.
@@ -233,8 +247,7 @@ func encodeList[T any](e *encoder, name string, list []T, element func(*T)) {
 	if list == nil && e.full {
 		return
 	}
-	e.open(name)
-	e.raw(`[`)
+	e.member(name).raw(`[`)
 	for i := range list {
 		e.comma()
 		element(&list[i])
@@ -245,8 +258,7 @@ func encodeList[T any](e *encoder, name string, list []T, element func(*T)) {
 // textMember writes a member that is a text, unless it is empty.
 func (e *encoder) textMember(name, s string) {
 	if s != "" {
-		e.open(name)
-		e.text(s)
+		e.member(name).text(s)
 	}
 }
 
@@ -257,36 +269,25 @@ func (e *encoder) filters(f *Filters) {
 		e.multivariate(f.Multivariate)
 	}
 	if a := f.AggregationGroupTypeIndex; a > ByPerson || e.full && a == ByPerson {
-		e.open("aggregation_group_type_index")
-		e.aggregation(a)
+		e.member("aggregation_group_type_index").aggregation(a)
 	}
 	e.payloads(f.Payloads)
-	if f.EarlyExit != nil {
-		e.open("early_exit")
-		e.bool(*f.EarlyExit)
-	}
-	if f.FeatureEnrollment != nil {
-		e.open("feature_enrollment")
-		e.bool(*f.FeatureEnrollment)
-	}
+	encodeOptional(e, "early_exit", f.EarlyExit, e.bool)
+	encodeOptional(e, "feature_enrollment", f.FeatureEnrollment, e.bool)
 	if h := f.Holdout; h != nil {
-		e.open("holdout")
-		e.raw(`{"id":`)
-		e.int(h.ID)
-		e.raw(`,"exclusion_percentage":`)
-		e.percentage(h.ExclusionPercentage)
+		e.member("holdout").raw(`{`)
+		e.member("id").int(h.ID)
+		e.member("exclusion_percentage").percentage(h.ExclusionPercentage)
 		e.close(h.Extra, h.has)
 	}
 	if f.Version != 0 {
-		e.open("version")
-		e.int(int64(f.Version))
+		e.member("version").int(int64(f.Version))
 	}
 	e.close(f.Extra, f.has)
 }
 
 func (e *encoder) multivariate(m *Multivariate) {
-	e.open("multivariate")
-	e.raw(`{`)
+	e.member("multivariate").raw(`{`)
 	encodeList(e, "variants", m.Variants, e.variant)
 	e.close(m.Extra, m.has)
 }
@@ -294,17 +295,10 @@ func (e *encoder) multivariate(m *Multivariate) {
 func (e *encoder) condition(c *Condition) {
 	e.raw(`{`)
 	encodeList(e, "properties", c.Properties, e.filter)
-	if c.RolloutPercentage != nil {
-		e.open("rollout_percentage")
-		e.percentage(*c.RolloutPercentage)
-	}
-	if c.Variant != nil {
-		e.open("variant")
-		e.text(*c.Variant)
-	}
+	encodeOptional(e, "rollout_percentage", c.RolloutPercentage, e.percentage)
+	encodeOptional(e, "variant", c.Variant, e.text)
 	if c.AggregationGroupTypeIndex != Inherited {
-		e.open("aggregation_group_type_index")
-		e.aggregation(c.AggregationGroupTypeIndex)
+		e.member("aggregation_group_type_index").aggregation(c.AggregationGroupTypeIndex)
 	}
 	e.textMember("description", c.Description)
 	e.textMember("sort_key", c.SortKey)
@@ -312,14 +306,10 @@ func (e *encoder) condition(c *Condition) {
 }
 
 func (e *encoder) variant(v *Variant) {
-	e.raw(`{"key":`)
-	e.text(v.Key)
-	if v.Name != nil {
-		e.open("name")
-		e.text(*v.Name)
-	}
-	e.open("rollout_percentage")
-	e.percentage(v.RolloutPercentage)
+	e.raw(`{`)
+	e.member("key").text(v.Key)
+	encodeOptional(e, "name", v.Name, e.text)
+	e.member("rollout_percentage").percentage(v.RolloutPercentage)
 	e.close(v.Extra, v.has)
 }
 
@@ -327,8 +317,7 @@ func (e *encoder) variant(v *Variant) {
 func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 	opened := e.full && payloads != nil
 	if opened {
-		e.open("payloads")
-		e.raw(`{`)
+		e.member("payloads").raw(`{`)
 	}
 	for _, key := range slices.Sorted(maps.Keys(payloads)) {
 		v, err := jsonscan.Parse(payloads[key], maxDepth)
@@ -340,8 +329,7 @@ func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 			continue
 		}
 		if !opened {
-			e.open("payloads")
-			e.raw(`{`)
+			e.member("payloads").raw(`{`)
 			opened = true
 		}
 		e.comma()
@@ -364,8 +352,7 @@ func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 func (e *encoder) filter(f *Filter) {
 	e.raw(`{`)
 	if !e.full || f.has("key") {
-		e.open("key")
-		e.text(f.Key)
+		e.member("key").text(f.Key)
 	}
 	if f.Value != nil {
 		v, err := jsonscan.Parse(f.Value, maxDepth)
@@ -374,29 +361,24 @@ func (e *encoder) filter(f *Filter) {
 		}
 		switch id, ok := f.CohortID(); {
 		case ok && !e.full:
-			e.open("value")
-			e.int(id)
+			e.member("value").int(id)
 		case e.full || v.Kind() != jsonscan.Null:
-			e.open("value")
-			e.value(v)
+			e.member("value").value(v)
 		}
 	}
 	e.textMember("operator", f.Operator)
 	e.textMember("type", f.Type)
 	if f.GroupTypeIndex != nil {
-		e.open("group_type_index")
-		e.int(int64(*f.GroupTypeIndex))
+		e.member("group_type_index").int(int64(*f.GroupTypeIndex))
 	}
 	if f.Negation {
-		e.open("negation")
-		e.bool(true)
+		e.member("negation").bool(true)
 	}
 	if e.full {
 		e.textMember("cohort_name", f.CohortName)
 	}
 	if f.DependencyChain != nil {
-		e.open("dependency_chain")
-		e.raw(`[`)
+		e.member("dependency_chain").raw(`[`)
 		for _, key := range *f.DependencyChain {
 			e.comma()
 			e.text(key)
@@ -419,7 +401,8 @@ func (e *encoder) node(n *CohortNode, depth int) {
 		e.filter(n.Leaf)
 		return
 	}
-	e.raw(`{"type":`)
+	e.raw(`{`)
+	e.member("type")
 	switch anyOf, known := n.AnyOf(); {
 	case anyOf:
 		e.raw(`"OR"`)
@@ -428,7 +411,7 @@ func (e *encoder) node(n *CohortNode, depth int) {
 	default:
 		e.text(n.Type)
 	}
-	e.raw(`,"values":[`)
+	e.member("values").raw(`[`)
 	for i := range n.Values {
 		e.comma()
 		e.node(&n.Values[i], depth+1)
@@ -465,9 +448,7 @@ func (e *encoder) value(v jsonscan.Value) {
 
 // MarshalJSON writes all that the condition set has, Extra too.
 func (c Condition) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.condition(&c)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.condition(&c) })
 }
 
 // UnmarshalJSON reads a condition set as [DecodeFilters] does.
@@ -481,9 +462,7 @@ func (c *Condition) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes all that the filter has, Extra too.
 func (f Filter) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.filter(&f)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.filter(&f) })
 }
 
 // UnmarshalJSON reads a filter as [DecodeFilters] does.
@@ -497,9 +476,7 @@ func (f *Filter) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes all that the variant has, Extra too.
 func (v Variant) MarshalJSON() ([]byte, error) {
-	e := encoder{full: true}
-	e.variant(&v)
-	return e.result()
+	return encodeAll(func(e *encoder) { e.variant(&v) })
 }
 
 // UnmarshalJSON reads a variant as [DecodeFilters] does.

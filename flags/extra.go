@@ -14,25 +14,33 @@ import (
 // have is kept in Extra, and written from there.
 
 func (f *Filters) has(name string) bool {
-	switch name {
-	case "groups":
-		return f.Groups != nil
-	case "multivariate":
-		return f.Multivariate != nil
-	case "aggregation_group_type_index":
-		return f.AggregationGroupTypeIndex != Inherited
-	case "payloads":
-		return f.Payloads != nil
-	case "early_exit":
-		return f.EarlyExit != nil
-	case "feature_enrollment":
-		return f.FeatureEnrollment != nil
-	case "holdout":
-		return f.Holdout != nil
-	case "version":
-		return f.Version != 0
-	}
-	return false
+	m, ok := filtersMembers[name]
+	return ok && m.isSet(f)
+}
+
+// A filtersMember is a member of filters that is a field of them.
+type filtersMember struct {
+	older string // the older form of the member, which it takes away; "" for none
+	isSet func(*Filters) bool
+	take  func(to, from *Filters)
+}
+
+// filtersMembers has them by name.
+var filtersMembers = map[string]filtersMember{
+	"groups":       {"", func(f *Filters) bool { return f.Groups != nil }, func(to, from *Filters) { to.Groups = from.Groups }},
+	"multivariate": {"", func(f *Filters) bool { return f.Multivariate != nil }, func(to, from *Filters) { to.Multivariate = from.Multivariate }},
+	"aggregation_group_type_index": {
+		"", func(f *Filters) bool { return f.AggregationGroupTypeIndex != Inherited },
+		func(to, from *Filters) { to.AggregationGroupTypeIndex = from.AggregationGroupTypeIndex },
+	},
+	"payloads":   {"", func(f *Filters) bool { return f.Payloads != nil }, func(to, from *Filters) { to.Payloads = from.Payloads }},
+	"early_exit": {"", func(f *Filters) bool { return f.EarlyExit != nil }, func(to, from *Filters) { to.EarlyExit = from.EarlyExit }},
+	"feature_enrollment": {
+		"super_groups", func(f *Filters) bool { return f.FeatureEnrollment != nil },
+		func(to, from *Filters) { to.FeatureEnrollment = from.FeatureEnrollment },
+	},
+	"holdout": {"holdout_groups", func(f *Filters) bool { return f.Holdout != nil }, func(to, from *Filters) { to.Holdout = from.Holdout }},
+	"version": {"", func(f *Filters) bool { return f.Version != 0 }, func(to, from *Filters) { to.Version = from.Version }},
 }
 
 func (c *Condition) has(name string) bool {
@@ -189,32 +197,10 @@ func (f *Filters) Merge(change *Filters) Filters {
 		return *change
 	}
 	out := *f
-	replaces := func(name, older string) bool {
-		return change.Has(name) || change.Has(older) && (!f.has(name) || f.Has(older))
-	}
-	if change.Has("groups") {
-		out.Groups = change.Groups
-	}
-	if change.Has("multivariate") {
-		out.Multivariate = change.Multivariate
-	}
-	if change.Has("aggregation_group_type_index") {
-		out.AggregationGroupTypeIndex = change.AggregationGroupTypeIndex
-	}
-	if change.Has("payloads") {
-		out.Payloads = change.Payloads
-	}
-	if change.Has("early_exit") {
-		out.EarlyExit = change.EarlyExit
-	}
-	if replaces("feature_enrollment", "super_groups") {
-		out.FeatureEnrollment = change.FeatureEnrollment
-	}
-	if replaces("holdout", "holdout_groups") {
-		out.Holdout = change.Holdout
-	}
-	if change.Has("version") {
-		out.Version = change.Version
+	for name, m := range filtersMembers {
+		if change.Has(name) || m.older != "" && change.Has(m.older) && (!f.has(name) || f.Has(m.older)) {
+			m.take(&out, change)
+		}
 	}
 	if change.fault != nil {
 		out.fault, out.source = change.fault, change.source

@@ -41,7 +41,7 @@ func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
 	if h := m.Filters.Holdout; h != nil && !isPercentage(h.ExclusionPercentage) {
 		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "holdout"}, nil, "use a percentage from 0 to 100", "the exclusion percentage %v is cut to 0 or 100", h.ExclusionPercentage)
 	}
-	c.lintVariants(f, m)
+	c.lintVariants(m)
 	c.lintConditions(f, m)
 	c.lintPayloads(m)
 }
@@ -58,7 +58,7 @@ func isServedKey(key string) bool {
 
 func isPercentage(n float64) bool { return 0 <= n && n <= 100 }
 
-func (c *compiler) lintVariants(f *compiledFlag, m *Flag) {
+func (c *compiler) lintVariants(m *Flag) {
 	if m.Filters.Multivariate == nil || len(m.Filters.Multivariate.Variants) == 0 {
 		return
 	}

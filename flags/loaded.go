@@ -161,7 +161,7 @@ func (r *repair) of(d *Definitions, problems []Problem) *Definitions {
 	}
 	for i := range problems {
 		if p := &problems[i]; p.Severity == SeverityError && p.Flag == "" {
-			r.part(&out, d, partOf(p.Path), p, seen)
+			r.part(&out, d, partOf(p.Path), seen)
 		}
 	}
 	r.needed(&out)
@@ -214,7 +214,7 @@ func (r *repair) tell(d *Definitions, problems []Problem) {
 }
 
 // part keeps one of the other parts of a document. seen has the keys of its flags.
-func (r *repair) part(out, d *Definitions, part string, p *Problem, seen map[string]bool) {
+func (r *repair) part(out, d *Definitions, part string, seen map[string]bool) {
 	isCohort := strings.HasPrefix(part, "cohorts") // whose places may be others in another document
 	if part == "" || r.broken[part] && !isCohort || r.done["/"+part] {
 		return

@@ -181,11 +181,7 @@ func withoutMembers(document jsonscan.Value, drop func(name []byte) bool) []byte
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		name, err := json.Marshal(string(key))
-		if err != nil { // strings always can be encoded
-			panic(err)
-		}
-		b = append(append(append(b, name...), ':'), o.Value()...)
+		b = append(append(append(b, encoded(string(key))...), ':'), o.Value()...)
 	}
 	return append(b, '}')
 }
@@ -193,6 +189,15 @@ func withoutMembers(document jsonscan.Value, drop func(name []byte) bool) []byte
 // credentials are members that any body may have (management.md §1.1, §1.8).
 func credentials(name []byte) bool {
 	return string(name) == "personal_api_key" || string(name) == "current_password"
+}
+
+// encoded is encode for a value that always can be encoded, such as texts.
+func encoded(v any) string {
+	body, err := encode(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
 }
 
 // encode writes a value as compact JSON. It does not escape HTML, because no

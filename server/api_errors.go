@@ -120,11 +120,7 @@ func envelope(typ string, e *management.Error) string {
 	if e.Attr != "" {
 		v.Attr = &e.Attr
 	}
-	body, err := encode(v)
-	if err != nil { // strings always can be encoded
-		panic(err)
-	}
-	return string(body)
+	return encoded(v)
 }
 
 // throttledDetail is the text of management.md §2.3 for a limit.

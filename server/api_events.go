@@ -34,11 +34,7 @@ func listEvents(a *apiRequest) error {
 	}
 	list := eventList{Results: page.Items}
 	if page.Next != "" {
-		query := a.x.r.URL.Query()
-		query.Del("personal_api_key")
-		query.Set("limit", strconv.Itoa(limit))
-		query.Set("cursor", page.Next)
-		list.Next = new(a.s.address(a.x.r) + "?" + query.Encode())
+		list.Next = new(a.urlWith("limit", strconv.Itoa(limit), "cursor", page.Next))
 	}
 	return a.answer(http.StatusOK, list, nil)
 }

@@ -101,11 +101,14 @@ func listActivity(scope string) operation {
 		}
 		limit := min(q.Limit, management.MaxActivities)
 		body := activityAnswer{Results: append([]management.ActivityView{}, page.Items...), Total: page.Total}
+		link := func(page int) *string {
+			return new(a.urlWith("page", strconv.Itoa(page), "limit", strconv.Itoa(limit)))
+		}
 		if q.Page > 1 {
-			body.Previous = new(a.activityURL(q.Page-1, limit))
+			body.Previous = link(q.Page - 1)
 		}
 		if q.Page*limit < page.Total {
-			body.Next = new(a.activityURL(q.Page+1, limit))
+			body.Next = link(q.Page + 1)
 		}
 		return a.answer(http.StatusOK, body, nil)
 	}
@@ -130,12 +133,4 @@ type activityAnswer struct {
 	Next     *string                   `json:"next"`
 	Previous *string                   `json:"previous"`
 	Total    int                       `json:"total_count"`
-}
-
-func (a *apiRequest) activityURL(page, limit int) string {
-	query := a.x.r.URL.Query()
-	query.Del("personal_api_key")
-	query.Set("page", strconv.Itoa(page))
-	query.Set("limit", strconv.Itoa(limit))
-	return a.s.address(a.x.r) + "?" + query.Encode()
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,22 +54,26 @@ func answerPage[T any](a *apiRequest, page *management.Page[T], err error) error
 	}
 	limit, offset := a.window()
 	list := listAnswer[T]{Count: page.Total, Results: append([]T{}, page.Items...)}
+	link := func(offset int) *string {
+		return new(a.urlWith("limit", strconv.Itoa(limit), "offset", strconv.Itoa(offset)))
+	}
 	if next := offset + limit; next < page.Total {
-		list.Next = new(a.pageURL(limit, next))
+		list.Next = link(next)
 	}
 	if offset > 0 {
-		list.Previous = new(a.pageURL(limit, max(0, offset-limit)))
+		list.Previous = link(max(0, offset-limit))
 	}
 	return a.answer(http.StatusOK, list, nil)
 }
 
-// pageURL returns the URL of another page. A key in the query is left out
-// (management.md §15.2), because the client has it.
-func (a *apiRequest) pageURL(limit, offset int) string {
+// urlWith returns the URL of the request with other parameters, as names and values. A key in
+// the query is left out (management.md §15.2), because the client has it.
+func (a *apiRequest) urlWith(parameters ...string) string {
 	query := a.x.r.URL.Query()
 	query.Del("personal_api_key")
-	query.Set("limit", strconv.Itoa(limit))
-	query.Set("offset", strconv.Itoa(offset))
+	for pair := range slices.Chunk(parameters, 2) {
+		query.Set(pair[0], pair[1])
+	}
 	return a.s.address(a.x.r) + "?" + query.Encode() // sorted by name
 }
 

@@ -84,10 +84,7 @@ func (s *Server) deliverTo(x *exchange) (*Project, error) {
 	if err := s.takeIP(x); err != nil {
 		return nil, err
 	}
-	key := ""
-	for value := range valuesOf(x.r.URL.RawQuery, "token") {
-		key = value
-	}
+	key := lastOf(x.r.URL.RawQuery, "token")
 	if key == "" && x.r.Method == http.MethodPost && x.r.ContentLength != 0 {
 		if err := x.parseQuery(); err != nil {
 			return nil, err

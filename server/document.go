@@ -38,10 +38,7 @@ func (s *Server) schema(x *exchange) error {
 	if err := s.takeIP(x); err != nil {
 		return err
 	}
-	format := ""
-	for value := range valuesOf(x.r.URL.RawQuery, "format") {
-		format = value
-	}
+	format := lastOf(x.r.URL.RawQuery, "format")
 	h := x.w.Header()
 	h["Vary"] = varyAccept
 	h["X-Content-Type-Options"] = noSniff

@@ -103,9 +103,5 @@ func manifestFailure(x *exchange, err error) failure {
 	if e.Attr != "" {
 		v.Error.Message = e.Attr + ": " + e.Detail
 	}
-	body, err := encode(v)
-	if err != nil { // strings always can be encoded
-		panic(err)
-	}
-	return failure{a.status, string(body)}
+	return failure{a.status, encoded(v)}
 }

@@ -40,31 +40,22 @@ type routeMetrics struct {
 }
 
 func newMetrics(c Config, streams *streams) (*metrics, error) {
+	counter := func(name, help string) prometheus.CounterOpts {
+		return prometheus.CounterOpts{Name: name, Help: help}
+	}
+	gauge := func(name, help string) prometheus.GaugeOpts { return prometheus.GaugeOpts{Name: name, Help: help} }
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flagstaff_http_requests_total",
-			Help: "Requests by route and status of the answer.",
-		}, []string{"route", "status"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "flagstaff_http_requests_in_flight",
-			Help: "Requests that are being answered.",
-		}),
-		evaluated: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flagstaff_flags_evaluated_total",
-			Help: "Flags in answers.",
-		}),
-		limited: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flagstaff_quota_limited_total",
-			Help: "Answers without flags or definitions because the quota was used up.",
-		}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flagstaff_store_failures_total",
-			Help: "Reads of stored data that failed, by what was read. The answers were partial.",
-		}, []string{"store"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flagstaff_events_total",
-			Help: "Events that clients have sent, by what became of them: stored, not stored (the client is told), over the quota, or discarded on purpose.",
-		}, []string{"result"}),
+		requests: prometheus.NewCounterVec(counter("flagstaff_http_requests_total", "Requests by route and status of the answer."),
+			[]string{"route", "status"}),
+		inFlight:  prometheus.NewGauge(gauge("flagstaff_http_requests_in_flight", "Requests that are being answered.")),
+		evaluated: prometheus.NewCounter(counter("flagstaff_flags_evaluated_total", "Flags in answers.")),
+		limited: prometheus.NewCounter(counter("flagstaff_quota_limited_total",
+			"Answers without flags or definitions because the quota was used up.")),
+		failures: prometheus.NewCounterVec(counter("flagstaff_store_failures_total",
+			"Reads of stored data that failed, by what was read. The answers were partial."), []string{"store"}),
+		events: prometheus.NewCounterVec(counter("flagstaff_events_total",
+			"Events that clients have sent, by what became of them: stored, not stored (the client is told), over the quota, or discarded on purpose."),
+			[]string{"result"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "flagstaff_http_request_duration_seconds",
 			Help:    "Time from the first byte of a request that was read to the last of the answer that was written, by route.",
@@ -86,7 +77,7 @@ func newMetrics(c Config, streams *streams) (*metrics, error) {
 		m.events.WithLabelValues(result)
 	}
 	add := func(rt *route) { m.routes[rt] = new(routeMetrics) }
-	for _, rt := range routesOf(c) {
+	for _, rt := range c.routes() {
 		add(rt)
 	}
 	add(&unknownRoute)
@@ -98,19 +89,15 @@ func newMetrics(c Config, streams *streams) (*metrics, error) {
 	r.MustRegister(m.requests, m.inFlight, m.evaluated, m.limited, m.failures, m.durations, m.evaluations,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.addressed() != nil {
-		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "flagstaff_event_streams",
-			Help: "Event streams that are open.",
-		}, func() float64 { return float64(streams.count()) }))
+		r.MustRegister(prometheus.NewGaugeFunc(gauge("flagstaff_event_streams", "Event streams that are open."),
+			func() float64 { return float64(streams.count()) }))
 	}
 	if p, ok := c.Projects.(enumerable); ok {
 		r.MustRegister(definitions{p})
 	}
 	if c.Capture.Collector != nil {
-		r.MustRegister(m.events, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "flagstaff_events_waiting",
-			Help: "Events that were taken and are not stored yet.",
-		}, func() float64 { return float64(c.Capture.Collector.Waiting()) }))
+		r.MustRegister(m.events, prometheus.NewGaugeFunc(gauge("flagstaff_events_waiting", "Events that were taken and are not stored yet."),
+			func() float64 { return float64(c.Capture.Collector.Waiting()) }))
 	}
 	for _, more := range c.Metrics {
 		if err := r.Register(more); err != nil {
@@ -182,12 +169,9 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (definitions) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descFlags
-	ch <- descProblems
-	ch <- descTimeouts
-	ch <- descLoaded
-	ch <- descAge
-	ch <- descOrigin
+	for _, desc := range []*prometheus.Desc{descFlags, descProblems, descTimeouts, descLoaded, descAge, descOrigin} {
+		ch <- desc
+	}
 }
 
 // Collect implements [prometheus.Collector].

@@ -78,59 +78,41 @@ const (
 // unknownRoute answers all other paths.
 var unknownRoute = route{path: "other", public: true}
 
-// routes returns the routes that this server has.
-func (s *Server) routes() []*route { return routesOf(s.config) }
+func (s *Server) routes() []*route { return s.config.routes() }
 
-func routesOf(c Config) []*route {
-	var list []*route
-	for i := range routes {
-		list = append(list, &routes[i])
+// routes returns the routes that a server with the config has.
+func (c Config) routes() (list []*route) {
+	add := func(routes ...route) {
+		for i := range routes {
+			list = append(list, &routes[i])
+		}
 	}
+	add(routes...)
 	if !c.PrivateMetrics {
 		list = append(list, &metricsRoute)
 	}
-	for i := range deliveryRoutes {
-		list = append(list, &deliveryRoutes[i])
-	}
-	for i := range documentRoutes {
-		list = append(list, &documentRoutes[i])
-	}
+	add(deliveryRoutes...)
+	add(documentRoutes...)
 	if c.OFREP {
-		for i := range ofrepRoutes {
-			list = append(list, &ofrepRoutes[i])
-		}
+		add(ofrepRoutes...)
 		if c.addressed() != nil {
 			list = append(list, &streamRoute)
 		}
 	}
 	if c.Capture.Collector != nil {
-		for i := range captureRoutes {
-			list = append(list, &captureRoutes[i])
-		}
+		add(captureRoutes...)
 	}
 	if c.Management.Service != nil {
-		for i := range apiRoutes {
-			list = append(list, &apiRoutes[i])
-		}
-		for i := range managedRoutes {
-			list = append(list, &managedRoutes[i])
-		}
+		add(apiRoutes...)
+		add(managedRoutes...)
 		if c.Management.Surveys != nil {
-			for i := range surveyRoutes {
-				list = append(list, &surveyRoutes[i])
-			}
+			add(surveyRoutes...)
 		}
-		for i := range definitionRoutes {
-			list = append(list, &definitionRoutes[i])
-		}
-		for i := range manifestRoutes {
-			list = append(list, &manifestRoutes[i])
-		}
+		add(definitionRoutes...)
+		add(manifestRoutes...)
 		list = append(list, &signupRoute)
 		if c.Management.Service.MailAvailable() {
-			for i := range pageRoutes {
-				list = append(list, &pageRoutes[i])
-			}
+			add(pageRoutes...)
 		}
 	}
 	return list

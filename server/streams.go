@@ -350,13 +350,12 @@ func (s *Server) catchUp(x *exchange, p *Project) {
 	if snapshot.ETag() == want {
 		return
 	}
-	timer := time.NewTimer(maxLag)
-	defer timer.Stop()
+	late := time.After(maxLag)
 	for snapshot.ETag() != want {
 		select {
 		case <-changed:
 			snapshot, _, changed = p.Flags.Watch()
-		case <-timer.C:
+		case <-late:
 			return
 		case <-x.r.Context().Done():
 			return

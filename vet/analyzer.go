@@ -110,7 +110,7 @@ func OpenDefinitions(name string) (*Definitions, error) {
 // analyze reports the problems of one package.
 func (o *Options) analyze(pass *analysis.Pass) {
 	c := checker{
-		definitions: o.Definitions, now: o.Now, fset: pass.Fset, files: pass.Files, info: pass.TypesInfo,
+		definitions: o.Definitions, now: o.Now, files: pass.Files, info: pass.TypesInfo,
 		found: pass.ResultOf[uses.Analyzer].(*uses.Package),
 	}
 	tests := make(map[string]bool)

@@ -34,7 +34,6 @@ type checker struct {
 	definitions *Definitions
 	now         time.Time
 
-	fset  *token.FileSet
 	files []*ast.File
 	info  *types.Info
 	found *uses.Package
@@ -67,7 +66,7 @@ func (c *checker) check() []problem {
 		named[k.Expr] = true
 	}
 	for _, file := range c.files {
-		ast.Inspect(file, func(n ast.Node) bool {
+		for n := range ast.Preorder(file) {
 			switch n := n.(type) {
 			case *ast.BinaryExpr:
 				if n.Op == token.EQL || n.Op == token.NEQ {
@@ -77,8 +76,7 @@ func (c *checker) check() []problem {
 			case *ast.SwitchStmt:
 				c.checkSwitch(n)
 			}
-			return true
-		})
+		}
 	}
 	return c.problems
 }
@@ -145,13 +143,7 @@ func (c *checker) checkDeclaration(d *uses.Declaration) {
 			c.unknownVariant(f, d.Call.Args[i+1], v, "")
 		}
 	}
-	var missing []string
-	for _, v := range f.variants {
-		if !slices.Contains(d.Variants, v) {
-			missing = append(missing, v)
-		}
-	}
-	if len(missing) > 0 {
+	if missing := f.without(d.Variants); len(missing) > 0 {
 		c.report(MissingVariant, f.key, d.Call, "flag %q has %s, which the handle does not declare: in its place it has the fallback", f.key, variants(missing))
 	}
 }
@@ -458,15 +450,14 @@ func (c *checker) checkSwitch(s *ast.SwitchStmt) {
 	if !complete || len(named) == 0 {
 		return
 	}
-	var missing []string
-	for _, v := range f.variants {
-		if !slices.Contains(named, v) {
-			missing = append(missing, v)
-		}
-	}
-	if len(missing) > 0 {
+	if missing := f.without(named); len(missing) > 0 {
 		c.report(MissingVariant, f.key, s.Tag, "the switch has no case for %s of flag %q, and no default", variants(missing), f.key)
 	}
+}
+
+// without returns the variants of a flag that a list lacks.
+func (f *flagFacts) without(list []string) []string {
+	return slices.DeleteFunc(slices.Clone(f.variants), func(v string) bool { return slices.Contains(list, v) })
 }
 
 // checkRequest reports what a literal lacks.

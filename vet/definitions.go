@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/forms"
 )
 
 // Definitions are the flags that a program may ask for. They are safe for concurrent use.
@@ -40,7 +41,7 @@ type flagFacts struct {
 // of changes are. Of several flags with one key the first counts; deleted flags do not
 // exist. It refuses more than [flags.MaxDocument] bytes.
 func ReadDefinitions(document []byte) (*Definitions, error) {
-	if isManifest(document) {
+	if forms.IsManifest(document) {
 		return nil, errors.New("vet: this is a manifest of OpenFeature, which does not say what flags do: want a definitions document")
 	}
 	decoded, err := flags.Decode(bytes.NewReader(document))
@@ -52,7 +53,7 @@ func ReadDefinitions(document []byte) (*Definitions, error) {
 		return nil, err
 	}
 	d := &Definitions{snapshot: snapshot, flags: make(map[string]*flagFacts), groupTypes: decoded.GroupTypes}
-	more := describe(document)
+	more := forms.Described[description](document)
 	for i := range decoded.Flags {
 		f := &decoded.Flags[i]
 		if f.Deleted || f.Key == "" || d.flags[f.Key] != nil {
@@ -82,14 +83,6 @@ func ReadDefinitions(document []byte) (*Definitions, error) {
 	return d, nil
 }
 
-// isManifest reports whether "flags" is an object, as in manifests of OpenFeature.
-func isManifest(document []byte) bool {
-	var d struct {
-		Flags json.RawMessage `json:"flags"`
-	}
-	return json.Unmarshal(document, &d) == nil && bytes.HasPrefix(bytes.TrimSpace(d.Flags), []byte("{"))
-}
-
 // groupsOf returns the types of groups without which no condition set of a flag matches.
 func (d *Definitions) groupsOf(f *flags.Flag) (types []string) {
 	for i := range f.Filters.Groups {
@@ -112,7 +105,6 @@ func (d *Definitions) groupsOf(f *flags.Flag) (types []string) {
 // A description is what evaluation does not use of a flag. Its members may be anything, as
 // for evaluation.
 type description struct {
-	Key     string          `json:"key"`
 	Is      json.RawMessage `json:"archived"`
 	Created json.RawMessage `json:"created_at"`
 	Updated json.RawMessage `json:"updated_at"`
@@ -128,22 +120,6 @@ func (d *description) updated() (t time.Time) {
 		}
 	}
 	return time.Time{}
-}
-
-// describe returns the descriptions of flags by key.
-func describe(document []byte) map[string]*description {
-	var d struct {
-		Flags []json.RawMessage `json:"flags"`
-	}
-	_ = json.Unmarshal(document, &d) // flags.Decode has said what is wrong
-	described := make(map[string]*description, len(d.Flags))
-	for _, raw := range d.Flags {
-		var f description
-		if json.Unmarshal(raw, &f) == nil && described[f.Key] == nil {
-			described[f.Key] = &f
-		}
-	}
-	return described
 }
 
 // missingContext says what of the request the flag looks at and the request does not have: ""

@@ -101,7 +101,7 @@ func Run(ctx context.Context, o Options, patterns ...string) ([]Finding, error) 
 	}
 	var problems []problem
 	for _, p := range program.Packages {
-		c := checker{definitions: o.Definitions, now: o.Now, fset: fset, files: p.Syntax, info: p.TypesInfo, found: program.Found[p]}
+		c := checker{definitions: o.Definitions, now: o.Now, files: p.Syntax, info: p.TypesInfo, found: program.Found[p]}
 		problems = append(problems, c.check()...)
 	}
 	problems = append(problems, unusedHandles(fset, program)...)

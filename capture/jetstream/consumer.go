@@ -187,10 +187,8 @@ func causeOf(ctx context.Context, err error) error {
 
 // sleep returns nil after d, or the error of ctx if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

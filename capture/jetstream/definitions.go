@@ -90,10 +90,8 @@ func (d *Definitions) Put(ctx context.Context, document []byte) (version string,
 	}
 	var value bytes.Buffer
 	z := gzip.NewWriter(&value)
-	if _, err := z.Write(document); err != nil {
-		return "", fmt.Errorf("jetstream: definitions: %w", err)
-	}
-	if err := z.Close(); err != nil {
+	_, err = z.Write(document)
+	if err := errors.Join(err, z.Close()); err != nil {
 		return "", fmt.Errorf("jetstream: definitions: %w", err)
 	}
 	ctx, stop := whileConnected(ctx, d.conn)

@@ -131,19 +131,15 @@ func (s *Stream) acknowledged(ctx context.Context, f jetstream.PubAckFuture, hea
 	}
 	silent, other := false, false // the leader did not answer; there is another one
 	for wait := firstLook; ; wait = nextLook {
-		look := time.NewTimer(wait)
 		select {
 		case <-f.Ok():
-			look.Stop()
 			*heard = time.Now()
 			return nil
 		case err := <-f.Err():
-			look.Stop()
 			return err
 		case <-ctx.Done():
-			look.Stop()
 			return ctx.Err()
-		case <-look.C:
+		case <-time.After(wait):
 		}
 		switch {
 		case other: // what it did acknowledge has come meanwhile

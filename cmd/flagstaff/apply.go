@@ -138,16 +138,15 @@ func (p *program) printProblems(c *applyCall, file string, document []byte, prob
 		}
 		return tool.ErrFound
 	}
+	var lines []string
 	for _, problem := range list {
 		at := file
 		if problem.Line > 0 {
 			at = fmt.Sprintf("%s:%d:%d", file, problem.Line, problem.Column)
 		}
-		if err := p.Print("%s", tool.Printable(at+": "+problem.What+": "+problem.Reason)); err != nil {
-			return err
-		}
+		lines = append(lines, at+": "+problem.What+": "+problem.Reason)
 	}
-	if err := p.Print("nothing was changed: %s", tool.Count(len(list), "problem")); err != nil {
+	if err := p.PrintLines(append(lines, "nothing was changed: "+tool.Count(len(list), "problem"))...); err != nil {
 		return err
 	}
 	return tool.ErrFound
@@ -215,10 +214,5 @@ func (p *program) printApplied(r *management.ApplyReport, dryRun bool) error {
 	if r.Parity > 0 {
 		summary += fmt.Sprintf("; each new or changed flag has the value that the file gives for %d random persons", r.Parity)
 	}
-	for _, line := range append(lines, summary) {
-		if err := p.Print("%s", tool.Printable(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.PrintLines(append(lines, summary)...)
 }

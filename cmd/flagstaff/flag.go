@@ -93,16 +93,21 @@ func (r *remote) flag(ctx context.Context, key string) (*management.FlagView, er
 // withFlag runs f with the flag that the first argument names.
 func (p *program) withFlag(r *remote, names []string, f func(ctx context.Context, cmd *cli.Command, flag *management.FlagView) error) cli.ActionFunc {
 	return func(ctx context.Context, cmd *cli.Command) error {
-		args, err := p.connect(r, cmd, names...)
-		if err != nil {
-			return err
-		}
-		flag, err := r.flag(ctx, args[0])
+		flag, err := p.connectTo(ctx, r, cmd, names...)
 		if err != nil {
 			return err
 		}
 		return f(ctx, cmd, flag)
 	}
+}
+
+// connectTo is connect for a command whose first argument names a flag, which it returns.
+func (p *program) connectTo(ctx context.Context, r *remote, cmd *cli.Command, names ...string) (*management.FlagView, error) {
+	args, err := p.connect(r, cmd, names...)
+	if err != nil {
+		return nil, err
+	}
+	return r.flag(ctx, args[0])
 }
 
 // change sends a change of a flag, and returns the flag as it is then.

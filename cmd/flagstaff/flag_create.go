@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -156,19 +155,10 @@ var computed = []string{"id", "version", "deleted", "created_by", "created_at", 
 // bodyOfFile returns the body that a file is.
 func (n *newFlag) bodyOfFile(p *program, key string) (map[string]any, error) {
 	files := tool.Opener{Stdin: p.Stdin}
-	file, err := files.Open(n.file)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	name := n.file
-	if name == "-" {
-		name = "standard input"
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFlagFile+1))
+	text, name, err := files.Read(n.file, maxFlagFile+1)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, err
 	case len(text) > maxFlagFile:
 		return nil, fmt.Errorf("%s has more than %d bytes", name, maxFlagFile)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -59,12 +58,7 @@ Examples:
 			if err != nil {
 				return r.refused(ctx, args[0], err)
 			}
-			for line := range strings.Lines(text) {
-				if err := p.Print("%s", tool.Printable(strings.TrimSuffix(line, "\n"))); err != nil {
-					return err
-				}
-			}
-			return nil
+			return p.PrintText(text)
 		},
 	}
 }

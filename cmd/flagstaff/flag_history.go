@@ -40,11 +40,7 @@ Examples:
 			if limit < 0 {
 				return tool.BadValue("limit", strconv.Itoa(limit), "a number of versions, or 0 for all")
 			}
-			args, err := p.connect(&r, cmd, "KEY")
-			if err != nil {
-				return err
-			}
-			f, err := r.flag(ctx, args[0])
+			f, err := p.connectTo(ctx, &r, cmd, "KEY")
 			if err != nil {
 				return err
 			}

@@ -40,16 +40,18 @@ Examples:
 			if err != nil || version < 1 {
 				return tool.WrongUsage("VERSION is %q: want the number of a version, which %s flag history %s lists", args[1], tool.ProgramName, args[0])
 			}
-			return p.withFlag(&r, []string{"KEY", "VERSION"}, func(ctx context.Context, _ *cli.Command, before *management.FlagView) error {
-				f, err := r.change(ctx, http.MethodPost, before, map[string]any{"version": version, "current_version": before.Version}, "revert")
-				if err != nil {
-					return err
-				}
-				if f.Version == before.Version {
-					return p.tell(&r, f, "flag %s has the content of version %d already", f.Key, version)
-				}
-				return p.tell(&r, f, "flag %s: version %d is %s", f.Key, f.Version, r.summary(ctx, f, version))
-			})(ctx, cmd)
+			before, err := p.connectTo(ctx, &r, cmd, "KEY", "VERSION")
+			if err != nil {
+				return err
+			}
+			f, err := r.change(ctx, http.MethodPost, before, map[string]any{"version": version, "current_version": before.Version}, "revert")
+			if err != nil {
+				return err
+			}
+			if f.Version == before.Version {
+				return p.tell(&r, f, "flag %s has the content of version %d already", f.Key, version)
+			}
+			return p.tell(&r, f, "flag %s: version %d is %s", f.Key, f.Version, r.summary(ctx, f, version))
 		},
 	}
 }

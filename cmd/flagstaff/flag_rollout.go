@@ -47,10 +47,7 @@ Examples:
 			if cmd.IsSet("condition") && condition < 1 {
 				return tool.BadValue("condition", fmt.Sprint(condition), "a number from 1")
 			}
-			if _, err := p.connect(&r, cmd, "KEY", "PERCENTAGE"); err != nil {
-				return err
-			}
-			before, err := r.flag(ctx, args[0])
+			before, err := p.connectTo(ctx, &r, cmd, "KEY", "PERCENTAGE")
 			if err != nil {
 				return err
 			}

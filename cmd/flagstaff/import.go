@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -171,22 +170,11 @@ func (p *program) clientFrom(c *importCall) (*api.Client, error) {
 // importFile reads the file of an import.
 func (p *program) importFile(path string) ([]byte, error) {
 	files := tool.Opener{Stdin: p.Stdin}
-	file, err := files.Open(path)
-	if err != nil {
-		return nil, err
+	document, name, err := files.Read(path, flags.MaxDocument+1)
+	if len(document) > flags.MaxDocument {
+		return nil, fmt.Errorf("%s has more than %d MiB", name, flags.MaxDocument>>20)
 	}
-	defer file.Close()
-	if path == "-" {
-		path = "standard input"
-	}
-	document, err := io.ReadAll(io.LimitReader(file, flags.MaxDocument+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	case len(document) > flags.MaxDocument:
-		return nil, fmt.Errorf("%s has more than %d MiB", path, flags.MaxDocument>>20)
-	}
-	return document, nil
+	return document, err
 }
 
 // A target is what an import goes into.
@@ -417,10 +405,5 @@ func (p *program) printImport(r *importReport, withMembers bool) error {
 	if r.Parity > 0 {
 		summary += fmt.Sprintf("; each new flag has the same value as at its origin for %d random persons", r.Parity)
 	}
-	for _, line := range append(lines, summary) {
-		if err := p.Print("%s", tool.Printable(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.PrintLines(append(lines, summary)...)
 }

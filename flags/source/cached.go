@@ -61,9 +61,7 @@ func (c Cached) Load(ctx context.Context, have string) (*flags.Definitions, stri
 	if err == nil {
 		a.store(nil, nil)
 	}
-	log := c.Log
-	log = cmp.Or(log, slog.Default())
-	a.warn(ctx, log)
+	a.warn(ctx, cmp.Or(c.Log, slog.Default()))
 	return a.definitions, a.version, err
 }
 

@@ -118,17 +118,11 @@ func writeCache(path string, h cacheHeader, document []byte) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("source: %w", err)
-			f.Close()
 			os.Remove(f.Name())
 		}
 	}()
-	if _, err = f.Write(content); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err = os.Rename(f.Name(), path); err != nil {

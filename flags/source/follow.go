@@ -150,11 +150,9 @@ func (f *follower) run(ctx context.Context) {
 		if retry, ok := errors.AsType[*RetryError](err); ok {
 			pause += retry.After
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			timer.Stop()
 		}
 	}
 }

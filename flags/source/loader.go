@@ -246,14 +246,11 @@ func (l *Loader) Run(ctx context.Context) error {
 		if status.Err != nil {
 			news = nil // a source that fails is left alone for as long as without a stream
 		}
-		timer := time.NewTimer(l.schedule.pause(time.Now(), l.backoff(status)))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
 		case <-news:
-			timer.Stop()
-		case <-timer.C:
+		case <-time.After(l.schedule.pause(time.Now(), l.backoff(status))):
 		}
 	}
 }
@@ -425,14 +422,12 @@ func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 // more.
 func (l *Loader) loadSource(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	switch s := l.source.(type) {
-	case File:
-		return s.load(ctx, have, l.decode)
 	case *File:
-		return s.load(ctx, have, l.decode)
-	case Remote:
-		return s.load(ctx, have, l.decode)
+		return load(ctx, *s, have, l.decode)
 	case *Remote:
-		return s.load(ctx, have, l.decode)
+		return load(ctx, *s, have, l.decode)
+	case File, Remote:
+		return load(ctx, s.(DocumentSource), have, l.decode)
 	}
 	return l.source.Load(ctx, have)
 }

@@ -118,19 +118,7 @@ func (r Remote) Identity() string {
 // Load asks the server. It returns [ErrNotModified] if the caller has the current
 // version.
 func (r Remote) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
-	return r.load(ctx, have, decode)
-}
-
-func (r Remote) load(ctx context.Context, have string, decode decoding) (*flags.Definitions, string, error) {
-	document, version, err := r.Document(ctx, have)
-	if err != nil {
-		return nil, version, err
-	}
-	d, err := decode(document)
-	if err != nil {
-		return nil, "", fmt.Errorf("source: the server's answer: %w", err)
-	}
-	return d, version, nil
+	return load(ctx, r, have, decode)
 }
 
 // Document is Load without decoding.

@@ -166,13 +166,11 @@ func (e *remoteEvaluator) results(ctx context.Context, s *flags.Snapshot, r *fla
 	if results != nil {
 		return results
 	}
-	timer := time.NewTimer(e.remote.evaluateTimeout())
-	defer timer.Stop()
 	select {
 	case <-call.done:
 	case <-ctx.Done():
 		return e.failed(ctx.Err())
-	case <-timer.C:
+	case <-time.After(e.remote.evaluateTimeout()):
 		return e.failed(fmt.Errorf("source: no flags within %v: %w", e.remote.evaluateTimeout(), context.DeadlineExceeded))
 	}
 	if call.results.Err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -71,6 +72,23 @@ func decode(document []byte) (*flags.Definitions, error) {
 	return flags.Decode(bytes.NewReader(document))
 }
 
+// load asks a File or a Remote for a document, and decodes it.
+func load(ctx context.Context, s DocumentSource, have string, decode decoding) (*flags.Definitions, string, error) {
+	document, version, err := s.Document(ctx, have)
+	if err != nil {
+		return nil, version, err
+	}
+	d, err := decode(document)
+	if err != nil {
+		of := "the server's answer"
+		if f, ok := s.(File); ok {
+			of = f.Path
+		}
+		return nil, "", fmt.Errorf("source: %s: %w", of, err)
+	}
+	return d, version, nil
+}
+
 // Static is a Source whose definitions never change.
 type Static struct {
 	Definitions *flags.Definitions
@@ -115,19 +133,7 @@ func (f File) Identity() string { return "file " + f.Path }
 
 // Load reads the file, unless it has not changed since the version have.
 func (f File) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
-	return f.load(ctx, have, decode)
-}
-
-func (f File) load(ctx context.Context, have string, decode decoding) (*flags.Definitions, string, error) {
-	document, version, err := f.Document(ctx, have)
-	if err != nil {
-		return nil, version, err
-	}
-	d, err := decode(document)
-	if err != nil {
-		return nil, "", fmt.Errorf("source: %s: %w", f.Path, err)
-	}
-	return d, version, nil
+	return load(ctx, f, have, decode)
 }
 
 // Document is Load without decoding.
@@ -143,7 +149,7 @@ func (f File) Document(_ context.Context, have string) (document []byte, version
 		return nil, "", fmt.Errorf("source: %s is not a regular file", f.Path)
 	}
 	stamp := strconv.FormatInt(info.Size(), 10) + "-" + strconv.FormatInt(info.ModTime().UnixNano(), 10)
-	haveStamp, haveHash := split(have)
+	haveStamp, haveHash, _ := strings.Cut(have, "/")
 	if have != "" && haveStamp == stamp && time.Since(info.ModTime()) > settled {
 		return nil, have, ErrNotModified
 	}
@@ -159,9 +165,4 @@ func (f File) Document(_ context.Context, have string) (document []byte, version
 		return nil, version, ErrNotModified
 	}
 	return content, version, nil
-}
-
-func split(version string) (stamp, hash string) {
-	before, after, _ := bytes.Cut([]byte(version), []byte("/"))
-	return string(before), string(after)
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
@@ -20,7 +21,6 @@ const nobody = `{"key":"","value":null,"type":"group"}`
 // cohorts writes the cohorts that flags of the document refer to, and the cohorts
 // that these refer to.
 func (w *document) cohorts() {
-	first := true
 	for _, id := range w.reachable() {
 		if w.full() {
 			return
@@ -29,10 +29,7 @@ func (w *document) cohorts() {
 			w.static = append(w.static, id)
 			continue
 		}
-		w.next(&first)
-		w.raw(`"`)
-		w.integer(id)
-		w.raw(`":`)
+		w.member(strconv.FormatInt(id, 10))
 		switch c := w.d.Cohorts[id]; {
 		case c.Err() != nil:
 			w.raw(unreadableGroup)
@@ -52,11 +49,9 @@ func (w *document) staticCohorts() {
 	if len(w.static) == 0 {
 		return
 	}
-	w.raw(`,"static_cohorts":[`)
-	for i, id := range w.static {
-		if i > 0 {
-			w.raw(",")
-		}
+	w.member("static_cohorts").raw("[")
+	for _, id := range w.static {
+		w.comma()
 		w.integer(id)
 	}
 	w.raw("]")
@@ -134,9 +129,7 @@ func (w *document) node(n *flags.CohortNode, depth int) {
 	}
 	mixed := slices.ContainsFunc(n.Values, func(child flags.CohortNode) bool { return child.Leaf == nil })
 	for i := range n.Values {
-		if i > 0 {
-			w.raw(",")
-		}
+		w.comma()
 		if leaf := n.Values[i].Leaf; leaf != nil && mixed {
 			w.alone(leaf)
 		} else {
@@ -178,12 +171,10 @@ func (w *document) leaf(fl *flags.Filter) {
 		w.integer(id)
 	} else {
 		w.text(fl.Key)
-		w.raw(`,"value":`)
-		w.value(fl.Value)
+		w.member("value").value(fl.Value)
 	}
 	w.operator(operator)
-	w.raw(`,"type":`)
-	w.text(kind)
+	w.member("type").text(kind)
 	if negation {
 		w.raw(`,"negation":true`)
 	}

@@ -41,7 +41,7 @@ func (r *Request) ParseContext(body []byte) error {
 	r.rest = append(slices.Grow(r.rest, len(context)), '{')
 	o = context.Object()
 	for o.Next() {
-		if n := contextSpelling(r.memberName(&o)); n >= 0 {
+		if n, ok := contextSpelling[r.memberName(&o)]; ok {
 			r.members[n] = o.Value()
 			continue
 		}
@@ -75,22 +75,5 @@ var contextNames = [spellings]string{
 	dollarDeviceID: "$device_id", evaluationContexts: "evaluation_contexts", geoIPDisable: "$geoip_disable",
 }
 
-// contextSpelling returns the spelling of the field that a member of an evaluation
-// context is, or -1.
-func contextSpelling(name string) int {
-	switch name {
-	case "targetingKey":
-		return distinctID
-	case "groups":
-		return groups
-	case "groupProperties":
-		return groupProperties
-	case "$device_id":
-		return dollarDeviceID
-	case "evaluation_contexts":
-		return evaluationContexts
-	case "$geoip_disable":
-		return geoIPDisable
-	}
-	return -1
-}
+// contextSpelling has the spellings by these names.
+var contextSpelling = numbersOf(contextNames)

@@ -116,20 +116,26 @@ func (w *document) text(s string)   { w.dst = text.AppendQuoted(w.dst, s) }
 func (w *document) bool(b bool)     { w.dst = strconv.AppendBool(w.dst, b) }
 func (w *document) integer(n int64) { w.dst = strconv.AppendInt(w.dst, n, 10) }
 
-// next writes a comma unless it is called for the first time with this first.
-func (w *document) next(first *bool) {
-	if !*first {
+// comma separates what follows from an element or a member before it.
+func (w *document) comma() {
+	if c := w.dst[len(w.dst)-1]; c != '[' && c != '{' {
 		w.raw(",")
 	}
-	*first = false
+}
+
+// member begins a member of an object, whose value comes next.
+func (w *document) member(name string) *document {
+	w.comma()
+	w.raw(`"`)
+	w.raw(name)
+	w.raw(`":`)
+	return w
 }
 
 func (w *document) texts(list []string) {
 	w.raw("[")
-	for i, s := range list {
-		if i > 0 {
-			w.raw(",")
-		}
+	for _, s := range list {
+		w.comma()
 		w.text(s)
 	}
 	w.raw("]")
@@ -164,21 +170,16 @@ func (w *document) value(v json.RawMessage) {
 
 func (w *document) write() {
 	w.raw(`{"flags":[`)
-	first := true
 	byKey := func(a, b *flags.Flag) int { return strings.Compare(a.Key, b.Key) }
 	for _, f := range slices.SortedFunc(w.index.Flags(), byKey) {
 		if w.sent[f] && !w.full() {
-			w.next(&first)
+			w.comma()
 			w.flag(f)
 		}
 	}
 	w.raw(`],"group_type_mapping":{`)
-	first = true
 	for _, i := range slices.Sorted(maps.Keys(w.d.GroupTypes)) {
-		w.next(&first)
-		w.text(strconv.Itoa(i))
-		w.raw(":")
-		w.text(w.d.GroupTypes[i])
+		w.member(strconv.Itoa(i)).text(w.d.GroupTypes[i])
 	}
 	w.raw(`},"cohorts":{`)
 	if !w.o.InlineCohorts {
@@ -189,15 +190,12 @@ func (w *document) write() {
 		w.staticCohorts()
 	}
 	if w.d.TimeZone != "" && w.d.TimeZone != "UTC" {
-		w.raw(`,"timezone":`)
-		w.text(w.d.TimeZone)
+		w.member("timezone").text(w.d.TimeZone)
 	}
-	switch w.d.PropertyMatchingVersion {
-	case 0:
-	case 2:
-		w.raw(`,"property_matching_version":2`)
-	default:
-		w.raw(`,"property_matching_version":1`)
+	if version := w.d.PropertyMatchingVersion; version == 2 {
+		w.member("property_matching_version").integer(2)
+	} else if version != 0 {
+		w.member("property_matching_version").integer(1)
 	}
 	if w.d.MinimalFlagCalledEvents {
 		w.raw(`,"minimal_flag_called_events":true`)
@@ -215,41 +213,31 @@ func (w *document) flag(f *flags.Flag) {
 	xx := w.usesXXHash(f)
 	// An inactive flag is false for everyone, whatever it hashes with.
 	remote := f.Active && (xx || f.Unusable() != nil)
-	w.raw(`{"id":`)
-	w.integer(f.ID)
-	w.raw(`,"team_id":`)
-	w.integer(w.o.Project)
-	w.raw(`,"name":`)
-	w.text(f.Name)
-	w.raw(`,"key":`)
-	w.text(f.Key)
+	w.raw("{")
+	w.member("id").integer(f.ID)
+	w.member("team_id").integer(w.o.Project)
+	w.member("name").text(f.Name)
+	w.member("key").text(f.Key)
 	w.raw(`,"filters":`)
 	if f.Err() != nil {
 		w.raw(`{"groups":[],"multivariate":null,"payloads":{},"version":-1}`)
 	} else {
 		w.filters(f)
 	}
-	w.raw(`,"deleted":false,"active":`)
-	w.bool(f.Active)
-	w.raw(`,"ensure_experience_continuity":`)
-	w.bool(f.EnsureExperienceContinuity || remote)
-	w.raw(`,"has_experiment":`)
-	w.bool(f.HasExperiment == nil || *f.HasExperiment)
-	w.raw(`,"version":`)
-	w.integer(int64(f.Version))
-	w.raw(`,"evaluation_runtime":`)
-	w.text(runtime.ParseRequirement(f.EvaluationRuntime).String())
-	w.raw(`,"bucketing_identifier":`)
+	w.member("deleted").bool(false)
+	w.member("active").bool(f.Active)
+	w.member("ensure_experience_continuity").bool(f.EnsureExperienceContinuity || remote)
+	w.member("has_experiment").bool(f.HasExperiment == nil || *f.HasExperiment)
+	w.member("version").integer(int64(f.Version))
+	w.member("evaluation_runtime").text(runtime.ParseRequirement(f.EvaluationRuntime).String())
+	bucketing := "distinct_id"
 	if f.BucketingIdentifier == "device_id" {
-		w.raw(`"device_id"`)
-	} else {
-		w.raw(`"distinct_id"`)
+		bucketing = f.BucketingIdentifier
 	}
-	w.raw(`,"evaluation_contexts":`)
-	w.texts(f.EvaluationContexts)
+	w.member("bucketing_identifier").text(bucketing)
+	w.member("evaluation_contexts").texts(f.EvaluationContexts)
 	if m := f.EvaluationContextsMatchMode; m != "" && m != runtime.AnyTag.String() {
-		w.raw(`,"evaluation_contexts_match_mode":`)
-		w.text(m)
+		w.member("evaluation_contexts_match_mode").text(m)
 	}
 	if f.IsRemoteConfiguration {
 		w.raw(`,"is_remote_configuration":true`)
@@ -265,32 +253,25 @@ func (w *document) flag(f *flags.Flag) {
 
 func (w *document) filters(f *flags.Flag) {
 	w.raw(`{"groups":[`)
-	first := true
 	for c := range w.conditions(f) {
 		if w.full() {
 			return
 		}
-		w.next(&first)
+		w.comma()
 		w.condition(c)
 	}
-	w.raw(`],"multivariate":`)
-	if f.Filters.Multivariate == nil {
-		w.raw("null")
-	} else {
-		w.variants(f.Filters.Multivariate.Variants)
-	}
+	w.raw("]")
+	optional(w.member("multivariate"), f.Filters.Multivariate, w.multivariate)
 	w.raw(`,"payloads":{`)
 	w.payloads(&f.Filters)
 	w.raw("}")
 	if i, ok := f.Filters.AggregationGroupTypeIndex.Index(); ok {
-		w.raw(`,"aggregation_group_type_index":`)
-		w.integer(int64(i))
+		w.member("aggregation_group_type_index").integer(int64(i))
 	}
 	if h := f.Filters.Holdout; h != nil {
-		w.raw(`,"holdout":{"id":`)
-		w.integer(h.ID)
-		w.raw(`,"exclusion_percentage":`)
-		w.number(h.ExclusionPercentage)
+		w.member("holdout").raw("{")
+		w.member("id").integer(h.ID)
+		w.member("exclusion_percentage").number(h.ExclusionPercentage)
 		w.raw("}")
 	}
 	if b := f.Filters.EarlyExit; b != nil && *b {
@@ -300,8 +281,7 @@ func (w *document) filters(f *flags.Flag) {
 		w.raw(`,"feature_enrollment":true`)
 	}
 	if v := f.Filters.Version; v != 0 && v != 1 {
-		w.raw(`,"version":`)
-		w.integer(int64(v))
+		w.member("version").integer(int64(v))
 	}
 	w.raw("}")
 }
@@ -309,25 +289,14 @@ func (w *document) filters(f *flags.Flag) {
 func (w *document) condition(c *flags.Condition) {
 	w.raw(`{"properties":[`)
 	for i := range c.Properties {
-		if i > 0 {
-			w.raw(",")
-		}
+		w.comma()
 		w.filter(&c.Properties[i])
 	}
-	w.raw(`],"rollout_percentage":`)
-	if c.RolloutPercentage == nil {
-		w.raw("null")
-	} else {
-		w.number(*c.RolloutPercentage)
-	}
-	w.raw(`,"variant":`)
-	if c.Variant == nil {
-		w.raw("null")
-	} else {
-		w.text(*c.Variant)
-	}
+	w.raw("]")
+	optional(w.member("rollout_percentage"), c.RolloutPercentage, func(x *float64) { w.number(*x) })
+	optional(w.member("variant"), c.Variant, func(key *string) { w.text(*key) })
 	if c.AggregationGroupTypeIndex != flags.Inherited {
-		w.raw(`,"aggregation_group_type_index":`)
+		w.member("aggregation_group_type_index")
 		if i, ok := c.AggregationGroupTypeIndex.Index(); ok {
 			w.integer(int64(i))
 		} else {
@@ -337,22 +306,27 @@ func (w *document) condition(c *flags.Condition) {
 	w.raw("}")
 }
 
-func (w *document) variants(list []flags.Variant) {
+// optional writes a value, or null if there is none.
+func optional[T any](w *document, value *T, write func(*T)) {
+	if value == nil {
+		w.raw("null")
+	} else {
+		write(value)
+	}
+}
+
+func (w *document) multivariate(m *flags.Multivariate) {
 	w.raw(`{"variants":[`)
-	for i, v := range list {
-		if i > 0 {
-			w.raw(",")
+	for _, v := range m.Variants {
+		w.comma()
+		w.raw("{")
+		w.member("key").text(v.Key)
+		name := ""
+		if v.Name != nil {
+			name = *v.Name
 		}
-		w.raw(`{"key":`)
-		w.text(v.Key)
-		w.raw(`,"name":`)
-		if v.Name == nil {
-			w.raw(`""`)
-		} else {
-			w.text(*v.Name)
-		}
-		w.raw(`,"rollout_percentage":`)
-		w.number(v.RolloutPercentage)
+		w.member("name").text(name)
+		w.member("rollout_percentage").number(v.RolloutPercentage)
 		w.raw("}")
 	}
 	w.raw("]}")
@@ -364,13 +338,12 @@ func (w *document) payloads(f *flags.Filters) {
 	if len(f.Payloads) == 0 {
 		return // most have none, and to sort nothing allocates
 	}
-	first := true
 	for _, key := range slices.Sorted(maps.Keys(f.Payloads)) {
 		payload, ok := f.Payload(key)
 		if !ok || w.full() {
 			continue
 		}
-		w.next(&first)
+		w.comma()
 		w.text(key)
 		w.raw(":")
 		w.text(payload)
@@ -408,30 +381,26 @@ func (w *document) filter(fl *flags.Filter) {
 	case operators.CohortFilter:
 		key = "id"
 	}
-	w.raw(`{"key":`)
-	w.text(key)
-	w.raw(`,"value":`)
+	w.raw("{")
+	w.member("key").text(key)
+	w.member("value")
 	if hasID {
 		w.integer(id)
 	} else {
 		w.value(fl.Value)
 	}
 	w.operator(operator)
-	w.raw(`,"type":`)
-	w.text(kind)
+	w.member("type").text(kind)
 	if fl.GroupTypeIndex != nil {
-		w.raw(`,"group_type_index":`)
-		w.integer(int64(*fl.GroupTypeIndex))
+		w.member("group_type_index").integer(int64(*fl.GroupTypeIndex))
 	}
 	if fl.Negation {
 		w.raw(`,"negation":true`)
 	}
 	if operators.KindOf(fl.Type) == operators.FlagFilter {
-		w.raw(`,"dependency_chain":[`)
-		for i, f := range w.chain(target) {
-			if i > 0 {
-				w.raw(",")
-			}
+		w.member("dependency_chain").raw("[")
+		for _, f := range w.chain(target) {
+			w.comma()
 			w.text(f.Key)
 		}
 		w.raw("]")
@@ -455,7 +424,6 @@ func (w *document) chain(target *flags.Flag) []*flags.Flag {
 
 func (w *document) operator(name string) {
 	if name != "" {
-		w.raw(`,"operator":`)
-		w.text(name)
+		w.member("operator").text(name)
 	}
 }

@@ -114,7 +114,7 @@ const (
 	spellings // how many
 )
 
-// names are the spellings as text, for errors.
+// names are the spellings as text.
 var names = [spellings]string{
 	token: "token", apiKey: "api_key", dollarToken: "$token",
 	distinctID: "distinct_id", dollarDistinctID: "$distinct_id",
@@ -129,55 +129,18 @@ var names = [spellings]string{
 	evaluationRuntime: "evaluation_runtime",
 }
 
-// spelling returns the number of a member's name, or -1.
-func spelling(name []byte) int {
-	switch string(name) {
-	case "token":
-		return token
-	case "api_key":
-		return apiKey
-	case "$token":
-		return dollarToken
-	case "distinct_id":
-		return distinctID
-	case "$distinct_id":
-		return dollarDistinctID
-	case "groups":
-		return groups
-	case "$groups":
-		return dollarGroups
-	case "person_properties":
-		return personProperties
-	case "$properties":
-		return dollarProperties
-	case "group_properties":
-		return groupProperties
-	case "$group_properties":
-		return dollarGroupProperties
-	case "$anon_distinct_id":
-		return dollarAnonymousID
-	case "anon_distinct_id":
-		return anonymousID
-	case "$device_id":
-		return dollarDeviceID
-	case "device_id":
-		return deviceID
-	case "geoip_disable":
-		return geoIPDisable
-	case "disable_flags":
-		return disableFlags
-	case "flag_keys":
-		return flagKeys
-	case "flag_keys_to_evaluate":
-		return flagKeysToEvaluate
-	case "evaluation_contexts":
-		return evaluationContexts
-	case "evaluation_environments":
-		return evaluationEnvironments
-	case "evaluation_runtime":
-		return evaluationRuntime
+// spellingOf has the numbers of the spellings.
+var spellingOf = numbersOf(names)
+
+// numbersOf returns the numbers of names, of which "" is none.
+func numbersOf(names [spellings]string) map[string]int {
+	m := make(map[string]int, spellings)
+	for n, name := range names {
+		if name != "" {
+			m[name] = n
+		}
 	}
-	return -1
+	return m
 }
 
 // Parse reads a body. The error is ErrSyntax, or a *FieldError; with the latter
@@ -202,7 +165,7 @@ func (r *Request) parse(body []byte) error {
 	// One pass, which validates all of the body and decodes nothing.
 	o := jsonscan.Value(body).Object()
 	for o.Next() {
-		if n := spelling(o.NameIn(&r.text)); n >= 0 {
+		if n, ok := spellingOf[string(o.NameIn(&r.text))]; ok {
 			r.members[n] = o.Value()
 		}
 	}
@@ -234,10 +197,8 @@ func notObject(body []byte, err error) error {
 // decode sets the fields from the members that were found.
 func (r *Request) decode() error {
 	var err error
-	if n := r.first(token, dollarToken); n >= 0 {
-		if r.APIKey, err = r.string(n); err != nil {
-			return err
-		}
+	if err := r.string(&r.APIKey, token, dollarToken); err != nil {
+		return err
 	}
 	if n := r.first(distinctID, dollarDistinctID); n >= 0 {
 		switch v := r.members[n]; v.Kind() {
@@ -281,25 +242,17 @@ func (r *Request) decode() error {
 			return &FieldError{names[n], "an object of at most 1024 objects", "one of " + strconv.Itoa(count)}
 		}
 	}
-	if n := r.first(dollarAnonymousID, anonymousID); n >= 0 {
-		if r.AnonymousID, err = r.string(n); err != nil {
-			return err
-		}
+	if err := r.string(&r.AnonymousID, dollarAnonymousID, anonymousID); err != nil {
+		return err
 	}
-	if n := r.first(dollarDeviceID, deviceID); n >= 0 {
-		if r.DeviceID, err = r.string(n); err != nil {
-			return err
-		}
+	if err := r.string(&r.DeviceID, dollarDeviceID, deviceID); err != nil {
+		return err
 	}
-	if n := r.first(geoIPDisable, geoIPDisable); n >= 0 {
-		if r.GeoIPDisable, err = r.bool(n); err != nil {
-			return err
-		}
+	if err := r.bool(&r.GeoIPDisable, geoIPDisable); err != nil {
+		return err
 	}
-	if n := r.first(disableFlags, disableFlags); n >= 0 {
-		if r.DisableFlags, err = r.bool(n); err != nil {
-			return err
-		}
+	if err := r.bool(&r.DisableFlags, disableFlags); err != nil {
+		return err
 	}
 	if n := r.first(flagKeys, flagKeysToEvaluate); n >= 0 {
 		if r.keys, err = r.strings(r.keys, n); err != nil {
@@ -313,12 +266,12 @@ func (r *Request) decode() error {
 		}
 		r.Tags = r.tags
 	}
-	if n := r.first(evaluationRuntime, evaluationRuntime); n >= 0 {
-		var kind string
-		if kind, err = r.string(n); err != nil {
-			return err
-		}
-		r.Runtime, r.HasRuntime = runtime.ParseKind(kind), true
+	kind := ""
+	if err := r.string(&kind, evaluationRuntime, evaluationRuntime); err != nil {
+		return err
+	}
+	if r.HasRuntime = r.first(evaluationRuntime, evaluationRuntime) >= 0; r.HasRuntime {
+		r.Runtime = runtime.ParseKind(kind)
 	}
 	return nil
 }
@@ -334,12 +287,17 @@ func (r *Request) first(n, last int) int {
 	return -1
 }
 
-func (r *Request) string(n int) (string, error) {
+// string reads the first of the spellings from n to last into dst, if there is one.
+func (r *Request) string(dst *string, n, last int) error {
+	if n = r.first(n, last); n < 0 {
+		return nil
+	}
 	v := r.members[n]
 	if v.Kind() != jsonscan.String {
-		return "", &FieldError{names[n], "a string", v.Describe()}
+		return &FieldError{names[n], "a string", v.Describe()}
 	}
-	return r.decoded(v), nil
+	*dst = r.decoded(v)
+	return nil
 }
 
 func (r *Request) object(n int) (json.RawMessage, error) {
@@ -350,12 +308,16 @@ func (r *Request) object(n int) (json.RawMessage, error) {
 	return json.RawMessage(v), nil
 }
 
-func (r *Request) bool(n int) (bool, error) {
+func (r *Request) bool(dst *bool, n int) error {
+	if r.first(n, n) < 0 {
+		return nil
+	}
 	b, ok := r.members[n].Bool()
 	if !ok {
-		return false, &FieldError{names[n], "true or false", r.members[n].Describe()}
+		return &FieldError{names[n], "true or false", r.members[n].Describe()}
 	}
-	return b, nil
+	*dst = b
+	return nil
 }
 
 // How many entries lists may have, far more than there are flags and group types.

@@ -306,11 +306,9 @@ func (c *Catalog) watch(ctx context.Context, wake chan<- struct{}) {
 			failing = true
 			c.c.Log.WarnContext(ctx, "changes by other processes are seen by polling only", "error", err)
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 		pause = min(2*pause, maxPause)

@@ -190,29 +190,11 @@ func (p *pruner) file(from *packages.Package, file *ast.File) (*unitFile, error)
 
 // find finds the sites of a unit, and what is left at once.
 func (p *pruner) find(u *packageUnit) {
-	parents := make(map[ast.Node]ast.Node)
-	calls := make(map[*ast.CallExpr]bool)
 	found := p.program.Found[u.from]
 	if found == nil {
 		return
 	}
-	for i := range found.Uses {
-		calls[found.Uses[i].Call] = true
-	}
-	for _, file := range u.from.Syntax {
-		var stack []ast.Node
-		ast.Inspect(file, func(n ast.Node) bool {
-			if n == nil {
-				stack = stack[:len(stack)-1]
-				return true
-			}
-			if len(stack) > 0 {
-				parents[n] = stack[len(stack)-1]
-			}
-			stack = append(stack, n)
-			return true
-		})
-	}
+	parents := parentsIn(u.from.Syntax...)
 	p.findOpen(u, found)
 	for i := range found.Uses {
 		use := &found.Uses[i]
@@ -289,12 +271,11 @@ func (p *pruner) mentions(asked func(key string) bool) (list []Place) {
 		found := p.program.Found[u.from]
 		set := make(map[ast.Expr]bool) // by tests
 		for _, syntax := range u.from.Syntax {
-			ast.Inspect(syntax, func(n ast.Node) bool {
+			for n := range ast.Preorder(syntax) {
 				if call, ok := n.(*ast.CallExpr); ok && isFlagstest(u.from.TypesInfo, call, "Flag") && len(call.Args) == 1 {
 					set[call.Args[0]] = true
 				}
-				return true
-			})
+			}
 		}
 		for key := range p.settled {
 			for _, e := range found.Texts[key] {

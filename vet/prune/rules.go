@@ -28,26 +28,16 @@ type rules struct {
 
 func newRules(u *unit, f *unitFile) *rules {
 	r := &rules{
-		u: u, f: f, info: u.info, parents: make(map[ast.Node]ast.Node),
+		u: u, f: f, info: u.info, parents: parentsIn(f.syntax),
 		uses: make(map[types.Object][]*ast.Ident), made: make(map[token.Pos]token.Pos), unwrapped: make(map[ast.Node]bool),
 	}
-	var stack []ast.Node
-	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if n == nil {
-			stack = stack[:len(stack)-1]
-			return true
-		}
-		if len(stack) > 0 {
-			r.parents[n] = stack[len(stack)-1]
-		}
-		stack = append(stack, n)
+	for n := range ast.Preorder(f.syntax) {
 		if id, ok := n.(*ast.Ident); ok {
 			if o := r.info.Uses[id]; o != nil {
 				r.uses[o] = append(r.uses[o], id)
 			}
 		}
-		return true
-	})
+	}
 	for _, group := range f.syntax.Comments {
 		for _, c := range group.List {
 			if c.Text == u.block() {
@@ -56,6 +46,20 @@ func newRules(u *unit, f *unitFile) *rules {
 		}
 	}
 	return r
+}
+
+// parentsIn returns the nodes around the nodes of files.
+func parentsIn(files ...*ast.File) map[ast.Node]ast.Node {
+	parents := make(map[ast.Node]ast.Node)
+	for _, file := range files {
+		ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool {
+			if len(stack) > 0 {
+				parents[n] = stack[len(stack)-1]
+			}
+			return true
+		})
+	}
+	return parents
 }
 
 // all applies all rules.
@@ -286,13 +290,14 @@ func (r *rules) isLiteral(e ast.Expr) bool {
 
 // siteIn returns the site of a mark in an expression.
 func (r *rules) siteIn(n ast.Node) (site int, ok bool) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, isName := n.(*ast.Ident); isName && !ok {
-			site, _, ok = r.u.marked(id.Name)
+	for n := range ast.Preorder(n) {
+		if id, isName := n.(*ast.Ident); isName {
+			if site, _, ok = r.u.marked(id.Name); ok {
+				return site, true
+			}
 		}
-		return !ok
-	})
-	return site, ok
+	}
+	return 0, false
 }
 
 // expression replaces an expression with a value by a mark, and one that only repeats an
@@ -369,14 +374,13 @@ func (r *rules) keep(e ast.Expr, operand ast.Expr) {
 
 // hasLiteral reports whether an expression has braces, which would be taken for the
 // beginning of a block without parentheses around.
-func hasLiteral(e ast.Expr) (has bool) {
-	ast.Inspect(e, func(n ast.Node) bool {
+func hasLiteral(e ast.Expr) bool {
+	for n := range ast.Preorder(e) {
 		if _, ok := n.(*ast.CompositeLit); ok {
-			has = true
+			return true
 		}
-		return !has
-	})
-	return has
+	}
+	return false
 }
 
 // pure reports whether an expression has no effect, so that it can be left out.

@@ -98,13 +98,7 @@ func (u *packageUnit) testFlags(settled map[string]result) (list []testFlag) {
 	info := u.from.TypesInfo
 	for _, syntax := range u.from.Syntax {
 		file := u.byPos[u.from.Fset.File(syntax.FileStart)]
-		var stack []ast.Node
-		ast.Inspect(syntax, func(n ast.Node) bool {
-			if n == nil {
-				stack = stack[:len(stack)-1]
-				return true
-			}
-			stack = append(stack, n)
+		ast.PreorderStack(syntax, nil, func(n ast.Node, stack []ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || !isFlagstest(info, call, "Flag") || len(call.Args) != 1 {
 				return true
@@ -120,7 +114,7 @@ func (u *packageUnit) testFlags(settled map[string]result) (list []testFlag) {
 			at := u.from.Fset.PositionFor(call.Pos(), false)
 			t := testFlag{place: Place{Position: at, Line: at.Line, Key: constant.StringVal(key)}, call: call}
 			t.removal.file = file
-			set, top, parents, readable := u.chain(t.place.Key, stack)
+			set, top, parents, readable := u.chain(t.place.Key, append(stack, call))
 			value, isConstant := constantOf(set)
 			switch {
 			case !readable || !isConstant:

@@ -366,14 +366,13 @@ func (u *unit) marksAround(f *unitFile, pos token.Pos) (sites []int) {
 	if inner == nil {
 		return nil
 	}
-	ast.Inspect(inner, func(n ast.Node) bool {
+	for n := range ast.Preorder(inner) {
 		if id, ok := n.(*ast.Ident); ok {
 			if i, _, ok := u.marked(id.Name); ok && u.sites[i].left == "" {
 				sites = append(sites, i)
 			}
 		}
-		return true
-	})
+	}
 	return sites
 }
 

@@ -79,14 +79,14 @@ func (u *unit) spell() error {
 	lists := make([]edits, len(u.files))
 	for i, f := range u.files {
 		r := newRules(u, f)
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+		for n := range ast.Preorder(f.syntax) {
 			id, ok := n.(*ast.Ident)
 			if !ok {
-				return true
+				continue
 			}
 			site, v, ok := u.marked(id.Name)
 			if !ok {
-				return true
+				continue
 			}
 			why := r.stuck(id)
 			code := ""
@@ -98,8 +98,7 @@ func (u *unit) spell() error {
 			} else if s := u.sites[site]; s.left == "" {
 				s.left, stuck = why, true
 			}
-			return true
-		})
+		}
 	}
 	if stuck {
 		return errStuck

@@ -149,13 +149,13 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
 	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")
 	set.BoolVar(&s.demo, "demo", false, "serve a demo project with flags, a survey and 200 persons, whose keys are printed; loopback addresses only")
-	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
-	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
-	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
-	set.Var(&s.trustedProxies, "trusted-proxies", "addresses of the proxies in front of the server, `PREFIXES`, comma-separated, or \"none\"; the last address in X-Forwarded-For that is not in them is the client (default: the first one, whoever sends it, as the API says)")
+	set.Func("quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)", s.quota.Set)
+	set.Func("set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second", s.setQuota.Set)
+	set.Func("event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)", s.eventQuota.Set)
+	set.Func("trusted-proxies", "addresses of the proxies in front of the server, `PREFIXES`, comma-separated, or \"none\"; the last address in X-Forwarded-For that is not in them is the client (default: the first one, whoever sends it, as the API says)", s.trustedProxies.Set)
 	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")
-	set.Var(&s.rateLimit, "rate-limit", "requests per project as `RATE[:BURST]`, the rate per second (default: no limit)")
-	set.Var(&s.rateLimitIP, "rate-limit-ip", "requests per client address as `RATE[:BURST]`, the rate per second (default: no limit)")
+	set.Func("rate-limit", "requests per project as `RATE[:BURST]`, the rate per second (default: no limit)", s.rateLimit.Set)
+	set.Func("rate-limit-ip", "requests per client address as `RATE[:BURST]`, the rate per second (default: no limit)", s.rateLimitIP.Set)
 	s.maxBody = 10 << 20
 	set.Var(&s.maxBody, "max-body", "largest body of a flags request in `BYTES`, as sent; up to twice as much after decompression")
 	s.maxEvent = 1 << 20
@@ -425,14 +425,12 @@ func envName(name string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// The types below implement flag.Value.
+// The types below implement flag.Value, or its method Set if they have no default to show.
 
 type prefixes struct {
 	set  bool
 	list []netip.Prefix
 }
-
-func (p *prefixes) String() string { return "" }
 
 func (p *prefixes) Set(s string) error {
 	p.set, p.list = true, []netip.Prefix{}
@@ -475,8 +473,6 @@ type allowance struct {
 	period quota.Period
 }
 
-func (a *allowance) String() string { return "" }
-
 func (a *allowance) Set(s string) error {
 	number, period, hasPeriod := strings.Cut(s, "/")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -502,8 +498,6 @@ type ownQuota struct {
 	n   int64 // negative means no quota of its own
 }
 
-func (q *ownQuota) String() string { return "" }
-
 func (q *ownQuota) Set(s string) error {
 	*q = ownQuota{true, -1}
 	if s == "none" {
@@ -518,8 +512,6 @@ func (q *ownQuota) Set(s string) error {
 }
 
 type limit server.Limit
-
-func (l *limit) String() string { return "" }
 
 func (l *limit) Set(s string) error {
 	rate, burst, hasBurst := strings.Cut(s, ":")

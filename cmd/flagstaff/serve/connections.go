@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"net"
@@ -29,48 +30,41 @@ type connections struct {
 
 	mu     sync.Mutex
 	states map[net.Conn]*state
-	fresh  waiting // for their first request
-	idle   waiting // for another one
+	fresh  list.List // states that wait for their first request, the longest first
+	idle   list.List // for another one
 	closed bool
 	room   sync.Cond // signalled when a connection ends or may be closed, and at the end
 }
 
-// A state is what is known of a connection. The one that waits for a request is between
-// two others, so that the one that waits longest is found among many thousand at once.
+// A state is what is known of a connection. One that waits for a request has a place in a
+// list, so that the one that waits longest is found among many thousand at once.
 type state struct {
 	http.ConnState
 	conn    net.Conn
 	since   time.Time
 	surplus bool
 
-	before, after *state
+	waiting *list.List // nil for one that has a request
+	place   *list.Element
 }
 
-// A waiting is a ring of connections. Its first one waits longest.
-type waiting struct{ state }
-
-func (w *waiting) first() *state {
-	if w.after == nil || w.after == &w.state {
-		return nil
-	}
-	return w.after
-}
-
-// add adds a connection that begins to wait now.
-func (w *waiting) add(s *state) {
-	if w.after == nil {
-		w.before, w.after = &w.state, &w.state
-	}
-	s.before, s.after = w.before, &w.state
-	s.before.after, s.after.before = s, s
-}
+// wait begins to wait for a request.
+func (s *state) wait(in *list.List) { s.waiting, s.place = in, in.PushBack(s) }
 
 // leave ends the waiting.
 func (s *state) leave() {
-	if s.after != nil {
-		s.before.after, s.after.before = s.after, s.before
-		s.before, s.after = nil, nil
+	if s.waiting != nil {
+		s.waiting.Remove(s.place)
+		s.waiting = nil
 	}
+}
+
+// first returns the connection of a list that waits longest, or nil.
+func first(waiting *list.List) *state {
+	if e := waiting.Front(); e != nil {
+		return e.Value.(*state)
+	}
+	return nil
 }
 
 const (
@@ -101,7 +95,7 @@ func (c *connections) admit(ctx context.Context, conn net.Conn) context.Context 
 	surplus := len(c.states) >= c.most && !c.closeIdle()
 	s := &state{ConnState: http.StateNew, conn: conn, since: time.Now(), surplus: surplus}
 	c.states[conn] = s
-	c.fresh.add(s)
+	s.wait(&c.fresh)
 	if !surplus {
 		return ctx
 	}
@@ -129,7 +123,7 @@ func (c *connections) note(conn net.Conn, s http.ConnState) {
 		was.ConnState, was.since = s, time.Now()
 		was.leave()
 		if s == http.StateIdle {
-			c.idle.add(was)
+			was.wait(&c.idle)
 			c.room.Signal() // it may be closed
 		}
 	}
@@ -147,8 +141,8 @@ func (c *connections) forget(s *state) {
 // closeIdle closes the connection that waits longest for a request, and reports whether
 // there is one. New ones get a moment to bring theirs.
 func (c *connections) closeIdle() bool {
-	oldest := c.idle.first()
-	if s := c.fresh.first(); s != nil && time.Since(s.since) > newTime && (oldest == nil || s.since.Before(oldest.since)) {
+	oldest := first(&c.idle)
+	if s := first(&c.fresh); s != nil && time.Since(s.since) > newTime && (oldest == nil || s.since.Before(oldest.since)) {
 		oldest = s
 	}
 	if oldest == nil {
@@ -224,7 +218,7 @@ func (c *connections) busy() (active, fresh bool) {
 	for _, s := range c.states {
 		active = active || s.ConnState == http.StateActive
 	}
-	return active, c.fresh.first() != nil
+	return active, first(&c.fresh) != nil
 }
 
 // await returns when nothing is under way, or when ctx ends. New connections have newTime
@@ -238,28 +232,16 @@ func (c *connections) await(ctx context.Context) {
 	}
 }
 
-var (
-	descConnections = prometheus.NewDesc("flagstaff_connections",
-		"Connections of clients that are open.", nil, nil)
-	descMostConnections = prometheus.NewDesc("flagstaff_connections_max",
-		"Connections of clients that there may be.", nil, nil)
-	descRefused = prometheus.NewDesc("flagstaff_connections_refused_total",
-		"Connections that were answered 503 because there were too many.", nil, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (c *connections) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descConnections, descMostConnections, descRefused} {
-		ch <- d
+// metrics returns the metrics of the connections for /metrics.
+func (c *connections) metrics() []prometheus.Collector {
+	open := func() float64 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return float64(len(c.states))
 	}
-}
-
-// Collect implements [prometheus.Collector].
-func (c *connections) Collect(ch chan<- prometheus.Metric) {
-	c.mu.Lock()
-	n := len(c.states)
-	c.mu.Unlock()
-	ch <- prometheus.MustNewConstMetric(descConnections, prometheus.GaugeValue, float64(n))
-	ch <- prometheus.MustNewConstMetric(descMostConnections, prometheus.GaugeValue, float64(c.most))
-	ch <- prometheus.MustNewConstMetric(descRefused, prometheus.CounterValue, float64(c.refused.Load()))
+	return []prometheus.Collector{
+		gauge("flagstaff_connections", "Connections of clients that are open.", open),
+		gauge("flagstaff_connections_max", "Connections of clients that there may be.", func() float64 { return float64(c.most) }),
+		counter("flagstaff_connections_refused_total", "Connections that were answered 503 because there were too many.", nil, c.refused.Load),
+	}
 }

@@ -203,9 +203,9 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	connections := newConnections(given.most)
-	shown := append(events.metrics(), append(metrics.collectors(store), connections)...)
+	shown := slices.Concat(events.metrics(), metrics.collectors(store), connections.metrics())
 	if given.tls != nil {
-		shown = append(shown, given.tls)
+		shown = append(shown, given.tls.metric())
 		wg.Go(func() { given.tls.watch(background) })
 	}
 	config := server.Config{

@@ -50,37 +50,34 @@ func (m *storeMetrics) wrote(events int, d time.Duration, err error) {
 	}
 }
 
-// collectors returns the metrics for /metrics.
+// collectors returns the metrics for /metrics, with what the store counts by itself: how often
+// its cache spares the database, and which events it did not store.
 func (m *storeMetrics) collectors(store sqlstore.Storage) []prometheus.Collector {
-	return []prometheus.Collector{m.operations, m.commits, m.sizes, storeCounts{store}}
-}
-
-// storeCounts show what a store counts by itself: how often its cache spares the database,
-// and which events it did not store.
-type storeCounts struct{ store sqlstore.Storage }
-
-var (
-	descCacheReads = prometheus.NewDesc("flagstaff_store_cache_reads_total",
-		"Reads of stored data for flags: hits were answered from memory, misses by the database.", []string{"result"}, nil)
-	descSkipped = prometheus.NewDesc("flagstaff_store_skipped_events_total",
-		"Events that came to the store and were acknowledged without being stored: repeated, if they were stored before, or too_old, if events as old are not kept any more.", []string{"reason"}, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (c storeCounts) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descCacheReads
-	ch <- descSkipped
-}
-
-// Collect implements [prometheus.Collector].
-func (c storeCounts) Collect(ch chan<- prometheus.Metric) {
-	count := func(desc *prometheus.Desc, n uint64, label string) {
-		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), label)
+	reads := func(result string, value func() uint64) prometheus.Collector {
+		return counter("flagstaff_store_cache_reads_total",
+			"Reads of stored data for flags: hits were answered from memory, misses by the database.", prometheus.Labels{"result": result}, value)
 	}
-	hits, misses := c.store.CacheReads()
-	count(descCacheReads, hits, "hit")
-	count(descCacheReads, misses, "miss")
-	repeated, tooOld := c.store.SkippedEvents()
-	count(descSkipped, repeated, "repeated")
-	count(descSkipped, tooOld, "too_old")
+	skipped := func(reason string, value func() uint64) prometheus.Collector {
+		return counter("flagstaff_store_skipped_events_total",
+			"Events that came to the store and were acknowledged without being stored: repeated, if they were stored before, or too_old, if events as old are not kept any more.",
+			prometheus.Labels{"reason": reason}, value)
+	}
+	return []prometheus.Collector{
+		m.operations, m.commits, m.sizes,
+		reads("hit", func() uint64 { hits, _ := store.CacheReads(); return hits }),
+		reads("miss", func() uint64 { _, misses := store.CacheReads(); return misses }),
+		skipped("repeated", func() uint64 { repeated, _ := store.SkippedEvents(); return repeated }),
+		skipped("too_old", func() uint64 { _, tooOld := store.SkippedEvents(); return tooOld }),
+	}
+}
+
+// counter returns a metric whose value something else counts.
+func counter(name, help string, labels prometheus.Labels, value func() uint64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
+		func() float64 { return float64(value()) })
+}
+
+// gauge returns a metric whose value is asked for when somebody looks.
+func gauge(name, help string, value func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 }

@@ -159,70 +159,53 @@ func (e *eventStream) readiness(store sqlstore.Storage) *readiness {
 
 // metrics returns the metrics of the stream for /metrics.
 func (e *eventStream) metrics() []prometheus.Collector {
-	if e == nil {
+	switch {
+	case e == nil:
 		return nil
+	case e.consumer == nil:
+		return []prometheus.Collector{waitingEvents{e.stream}}
 	}
-	return []prometheus.Collector{e}
+	stats := e.consumer.Stats
+	return []prometheus.Collector{
+		waitingEvents{e.stream},
+		counter("flagstaff_stream_delivered_total", "Messages of the stream that came to this server.",
+			nil, func() uint64 { return stats().Delivered }),
+		counter("flagstaff_stream_redelivered_total", "Messages of the stream that came again.",
+			nil, func() uint64 { return stats().Redelivered }),
+		counter("flagstaff_stream_stored_total", "Events of the stream that this server has stored.",
+			nil, func() uint64 { return stats().Stored }),
+		counter("flagstaff_stream_dead_letters_total", "Messages of the stream that could not be stored and are dead letters.",
+			nil, func() uint64 { return stats().DeadLetters }),
+		counter("flagstaff_stream_failures_total", "Attempts to store events of the stream that failed, if only for some of them.",
+			nil, func() uint64 { return stats().Failures }),
+		counter("flagstaff_stream_renewals_total", "How often this server has made a consumer of NATS anew that did not deliver what the stream had.",
+			nil, func() uint64 { return stats().Renewed }),
+		gauge("flagstaff_stream_partitions", "Partitions of the stream that this server stores now.",
+			func() float64 { return float64(stats().Partitions) }),
+		gauge("flagstaff_stream_stalled_partitions", "Partitions of the stream that this server stores, and whose events NATS does not deliver.",
+			func() float64 { return float64(stats().Stalled) }),
+	}
 }
 
-var (
-	descWaiting = prometheus.NewDesc("flagstaff_stream_waiting_events",
-		"Events in the stream that are not stored yet, by any server.", nil, nil)
-	descDelivered = prometheus.NewDesc("flagstaff_stream_delivered_total",
-		"Messages of the stream that came to this server.", nil, nil)
-	descRedelivered = prometheus.NewDesc("flagstaff_stream_redelivered_total",
-		"Messages of the stream that came again.", nil, nil)
-	descStored = prometheus.NewDesc("flagstaff_stream_stored_total",
-		"Events of the stream that this server has stored.", nil, nil)
-	descDeadLetters = prometheus.NewDesc("flagstaff_stream_dead_letters_total",
-		"Messages of the stream that could not be stored and are dead letters.", nil, nil)
-	descFailures = prometheus.NewDesc("flagstaff_stream_failures_total",
-		"Attempts to store events of the stream that failed, if only for some of them.", nil, nil)
-	descRenewed = prometheus.NewDesc("flagstaff_stream_renewals_total",
-		"How often this server has made a consumer of NATS anew that did not deliver what the stream had.", nil, nil)
-	descStalled = prometheus.NewDesc("flagstaff_stream_stalled_partitions",
-		"Partitions of the stream that this server stores, and whose events NATS does not deliver.", nil, nil)
-	descPartitions = prometheus.NewDesc("flagstaff_stream_partitions",
-		"Partitions of the stream that this server stores now.", nil, nil)
-)
+// waitingEvents is a metric that is missing if the stream does not answer.
+type waitingEvents struct{ *jetstream.Stream }
+
+var descWaiting = prometheus.NewDesc("flagstaff_stream_waiting_events",
+	"Events in the stream that are not stored yet, by any server.", nil, nil)
 
 // Describe implements [prometheus.Collector].
-func (e *eventStream) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descWaiting, descDelivered, descRedelivered, descStored, descDeadLetters, descFailures, descRenewed, descPartitions, descStalled} {
-		ch <- d
-	}
-}
+func (w waitingEvents) Describe(ch chan<- *prometheus.Desc) { ch <- descWaiting }
 
 // lagTimeout is how long /metrics waits for the stream.
 const lagTimeout = 2 * time.Second
 
-// Collect implements [prometheus.Collector]. The number of waiting events is
-// missing if the stream does not answer.
-func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
+// Collect implements [prometheus.Collector].
+func (w waitingEvents) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
-	if n, err := e.stream.Waiting(ctx); err == nil {
+	if n, err := w.Waiting(ctx); err == nil {
 		ch <- prometheus.MustNewConstMetric(descWaiting, prometheus.GaugeValue, float64(n))
 	}
-	if e.consumer == nil {
-		return
-	}
-	s := e.consumer.Stats()
-	for _, m := range []struct {
-		desc  *prometheus.Desc
-		value uint64
-	}{
-		{descDelivered, s.Delivered},
-		{descRedelivered, s.Redelivered},
-		{descStored, s.Stored},
-		{descDeadLetters, s.DeadLetters},
-		{descFailures, s.Failures},
-		{descRenewed, s.Renewed},
-	} {
-		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value))
-	}
-	ch <- prometheus.MustNewConstMetric(descPartitions, prometheus.GaugeValue, float64(s.Partitions))
-	ch <- prometheus.MustNewConstMetric(descStalled, prometheus.GaugeValue, float64(s.Stalled))
 }
 
 // replay puts dead letters back into the stream, and lists them.

@@ -160,15 +160,10 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-var descExpiry = prometheus.NewDesc("flagstaff_tls_certificate_expiry_timestamp_seconds",
-	"When the certificate of the server expires, in seconds since 1970.", nil, nil)
-
-// Describe implements [prometheus.Collector].
-func (c *certificate) Describe(ch chan<- *prometheus.Desc) { ch <- descExpiry }
-
-// Collect implements [prometheus.Collector].
-func (c *certificate) Collect(ch chan<- prometheus.Metric) {
-	ch <- prometheus.MustNewConstMetric(descExpiry, prometheus.GaugeValue, float64(c.expires().Unix()))
+// metric returns the metric of the certificate for /metrics.
+func (c *certificate) metric() prometheus.Collector {
+	return gauge("flagstaff_tls_certificate_expiry_timestamp_seconds", "When the certificate of the server expires, in seconds since 1970.",
+		func() float64 { return float64(c.expires().Unix()) })
 }
 
 // certificate returns the pair of -tls-cert and -tls-key, or nil if they are not set.

@@ -151,14 +151,23 @@ func (c *Client) Get(ctx context.Context, path string, into any) error {
 // Send sends JSON by POST, PATCH or another method, and decodes the answer. body may be
 // nil for none, and into for an answer that does not matter.
 func (c *Client) Send(ctx context.Context, method, path string, body, into any) error {
-	var encoded []byte
-	if body != nil {
-		var err error
-		if encoded, err = json.Marshal(body); err != nil {
-			return fmt.Errorf("encode the request: %w", err)
-		}
+	encoded, err := encode(body)
+	if err != nil {
+		return err
 	}
 	return c.do(ctx, method, path, "application/json", encoded, into)
+}
+
+// encode returns the JSON of a body, nil for none.
+func encode(body any) ([]byte, error) {
+	if body == nil {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return encoded, nil
 }
 
 // Upload sends JSON that is there as text by POST, and decodes the answer.
@@ -168,15 +177,12 @@ func (c *Client) Upload(ctx context.Context, path string, document []byte, into 
 
 // Text asks for plain text. body may be nil, and is sent as JSON otherwise.
 func (c *Client) Text(ctx context.Context, method, path string, body any) (string, error) {
-	var encoded []byte
-	if body != nil {
-		var err error
-		if encoded, err = json.Marshal(body); err != nil {
-			return "", fmt.Errorf("encode the request: %w", err)
-		}
+	encoded, err := encode(body)
+	if err != nil {
+		return "", err
 	}
 	var text string
-	err := c.do(ctx, method, path, "text/plain", encoded, &text)
+	err = c.do(ctx, method, path, "text/plain", encoded, &text)
 	return text, err
 }
 

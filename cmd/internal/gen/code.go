@@ -156,7 +156,7 @@ func (w *writer) payload(f *Flag, flag, handle string, about []string) error {
 		if f.Schema != nil {
 			s = f.Schema.shape(0)
 		}
-		w.declare(s, flag+"Data", flag, f.Key)
+		w.declare(s, flag+"Data", f.Key)
 		typ, zero = w.expression(s), w.zero(s)
 		if f.Kind == Payload {
 			d := json.NewDecoder(bytes.NewReader(f.Fallback))
@@ -214,10 +214,10 @@ func (w *writer) foreign(given string) (string, error) {
 }
 
 // declare writes the structs of a type, the outer ones first.
-func (w *writer) declare(s *shape, name, flag, key string) {
+func (w *writer) declare(s *shape, name, key string) {
 	switch s.kind {
 	case goSlice:
-		w.declare(s.elem, name, flag, key)
+		w.declare(s.elem, name, key)
 	case goStruct:
 		name = w.names.take(name)
 		w.structs[s] = name
@@ -227,7 +227,7 @@ func (w *writer) declare(s *shape, name, flag, key string) {
 		w.body = inner
 		for _, member := range s.names() {
 			fields[member] = taken.take(exported(member, "Field"))
-			w.declare(s.fields[member], name+fields[member], flag, key)
+			w.declare(s.fields[member], name+fields[member], key)
 		}
 		inner, w.body = w.body, outer
 		w.comment(fmt.Sprintf("%s is part of the payloads of the flag %q.", name, key))

@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -17,14 +16,6 @@ type Schema struct {
 	Type       string             `json:"type"`
 	Properties map[string]*Schema `json:"properties"`
 	Items      *Schema            `json:"items"`
-}
-
-// isManifest tells a manifest from definitions.
-func isManifest(document []byte) bool {
-	var d struct {
-		Flags json.RawMessage `json:"flags"`
-	}
-	return json.Unmarshal(document, &d) == nil && bytes.HasPrefix(bytes.TrimSpace(d.Flags), []byte("{"))
 }
 
 // kinds are the kinds of flags by their names in a manifest.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/forms"
 )
 
 // Read reads a definitions document, or a manifest of OpenFeature, in which "flags" is an
@@ -16,7 +17,7 @@ import (
 // counts, as in evaluation; deleted flags and flags with faults are left out, the latter
 // with a note.
 func Read(document []byte) (list []Flag, notes []string, err error) {
-	if isManifest(document) {
+	if forms.IsManifest(document) {
 		list, err = readManifest(document)
 		return list, nil, err
 	}
@@ -24,7 +25,7 @@ func Read(document []byte) (list []Flag, notes []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	described := describe(document)
+	described := forms.Described[description](document)
 	known := make(map[string]bool)
 	for i := range definitions.Flags {
 		f := &definitions.Flags[i]
@@ -36,14 +37,14 @@ func Read(document []byte) (list []Flag, notes []string, err error) {
 			notes = append(notes, fmt.Sprintf("flag %q is left out: %v", f.Key, err))
 			continue
 		}
-		list = append(list, flagOf(f, described[f.Key]))
+		list = append(list, flagOf(f, cmp.Or(described[f.Key], new(description))))
 	}
 	slices.SortFunc(list, func(a, b Flag) int { return cmp.Compare(a.Key, b.Key) })
 	return list, notes, nil
 }
 
 // flagOf returns a flag of definitions.
-func flagOf(f *flags.Flag, d description) Flag {
+func flagOf(f *flags.Flag, d *description) Flag {
 	out := Flag{
 		Key: f.Key, Description: cmp.Or(f.Name, stringIn(d.Description)), Owner: d.owner(), Tags: append(stringsIn(d.Tags), f.EvaluationContexts...),
 		Active: f.Active, Archived: string(d.Archived) == "true", Filters: &f.Filters, ID: f.ID,
@@ -79,31 +80,11 @@ func flagOf(f *flags.Flag, d description) Flag {
 // A description is what evaluation does not use of a flag. Its members may be anything,
 // as for evaluation.
 type description struct {
-	Key         string          `json:"key"`
 	Description json.RawMessage `json:"description"`
 	Tags        json.RawMessage `json:"tags"`
 	Archived    json.RawMessage `json:"archived"`
 	Owner       json.RawMessage `json:"owner"`
 	CreatedBy   json.RawMessage `json:"created_by"`
-}
-
-// describe returns the descriptions of flags by key.
-func describe(document []byte) map[string]description {
-	var d struct {
-		Flags []json.RawMessage `json:"flags"`
-	}
-	_ = json.Unmarshal(document, &d) // flags.Decode has said what is wrong
-	described := make(map[string]description, len(d.Flags))
-	for _, raw := range d.Flags {
-		var f description
-		if json.Unmarshal(raw, &f) != nil {
-			continue
-		}
-		if _, again := described[f.Key]; !again {
-			described[f.Key] = f
-		}
-	}
-	return described
 }
 
 // owner returns the owner of a flag, or the user who has made it.

@@ -107,12 +107,11 @@ func printList[F fmt.Stringer](p *Program, findings []F, asJSON bool, summary st
 	if asJSON {
 		return p.JSON(findings)
 	}
+	var lines []string
 	for _, f := range findings {
-		if err := p.Print("%s", Printable(f.String())); err != nil {
-			return err
-		}
+		lines = append(lines, f.String())
 	}
-	return p.Print("%s", summary)
+	return p.PrintLines(append(lines, summary)...)
 }
 
 // count returns a number with its noun.

@@ -170,23 +170,21 @@ func (c *comparison) report(ctx context.Context, subjects iter.Seq[*flags.Reques
 }
 
 func (c *comparison) print(changes []flagReport, report *diff.Report) error {
+	var lines []string
 	for _, f := range changes {
 		if len(f.Differences) == 0 && f.Change == "changed" {
 			continue
 		}
-		if err := c.program.Print("%s %s", Printable(f.Key), f.Change); err != nil {
-			return err
-		}
+		lines = append(lines, f.Key+" "+f.Change)
 		for _, line := range f.Differences {
-			if err := c.program.Print("    %s", Printable(line)); err != nil {
-				return err
-			}
+			lines = append(lines, "    "+line)
 		}
 	}
 	if len(changes) > 0 {
-		if err := c.program.Print(""); err != nil {
-			return err
-		}
+		lines = append(lines, "")
+	}
+	if err := c.program.PrintLines(lines...); err != nil {
+		return err
 	}
 	return c.program.Print("%s", strings.TrimSuffix(report.String(), "\n"))
 }

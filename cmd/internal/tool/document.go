@@ -27,6 +27,22 @@ func (o *Opener) Open(path string) (io.ReadCloser, error) {
 	return io.NopCloser(r), nil
 }
 
+// Read reads a file, but no more than so many bytes, and returns what it is called.
+func (o *Opener) Read(path string, most int64) (text []byte, name string, err error) {
+	file, err := o.Open(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close()
+	if name = path; name == "-" {
+		name = "standard input"
+	}
+	if text, err = io.ReadAll(io.LimitReader(file, most)); err != nil {
+		return nil, "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return text, name, nil
+}
+
 // A document is a definitions document in a file, or what was made of the flags in one (see
 // package forms).
 type document struct {
@@ -47,17 +63,9 @@ func (e *refusedFile) Unwrap() error { return e.why }
 
 // document reads a file.
 func (o *Opener) document(path string) (*document, error) {
-	file, err := o.Open(path)
+	text, path, err := o.Read(path, flags.MaxDocument+1)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, flags.MaxDocument+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if path == "-" {
-		path = "standard input"
 	}
 	made, err := forms.Read(text)
 	if err != nil {

@@ -64,12 +64,7 @@ Examples:
 			case asJSON:
 				return p.JSON(trace)
 			}
-			for line := range strings.Lines(trace.String()) {
-				if err := p.Print("%s", Printable(strings.TrimSuffix(line, "\n"))); err != nil {
-					return err
-				}
-			}
-			return nil
+			return p.PrintText(trace.String())
 		},
 	}
 }

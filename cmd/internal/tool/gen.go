@@ -97,17 +97,12 @@ In a file of the package, for go generate:
 
 // generate returns the code.
 func (p *Program) generate(ctx context.Context, c *genCall, args []string) (_ []byte, err error) {
-	o := gen.Options{Package: cmp.Or(c.name, p.Getenv("GOPACKAGE"), packageOf(c.to)), Types: make(map[string]string)}
+	o := gen.Options{Package: cmp.Or(c.name, p.Getenv("GOPACKAGE"), packageOf(c.to))}
 	if c.name != "" && !token.IsIdentifier(c.name) {
 		return nil, BadValue("package", c.name, "a name such as flags")
 	}
-	for _, text := range c.types {
-		// A key may have an equals sign, and a type has none.
-		i := strings.LastIndexByte(text, '=')
-		if i <= 0 || i == len(text)-1 {
-			return nil, BadValue("type", text, "KEY=TYPE, such as button=Button")
-		}
-		o.Types[text[:i]] = text[i+1:]
+	if o.Types, err = pairs("type", "KEY=TYPE, such as button=Button", c.types); err != nil {
+		return nil, err
 	}
 	var document []byte
 	where := func(error) string { return "the server" }

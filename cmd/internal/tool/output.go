@@ -17,6 +17,21 @@ func (p *Program) Print(format string, args ...any) error {
 	return err
 }
 
+// PrintLines prints lines, which may come from anywhere.
+func (p *Program) PrintLines(lines ...string) error {
+	for _, line := range lines {
+		if err := p.Print("%s", Printable(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PrintText prints a text of several lines, as PrintLines does.
+func (p *Program) PrintText(text string) error {
+	return p.PrintLines(strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+}
+
 // json prints a value as JSON, indented.
 func (p *Program) JSON(v any) error {
 	e := json.NewEncoder(p.Stdout)
@@ -56,6 +71,20 @@ func (p *Program) inLines(err error) error {
 		fmt.Fprintln(p.Stderr, Printable(strings.ReplaceAll(line, "\t", " ")))
 	}
 	return errors.New(strings.TrimSuffix(text, ":"))
+}
+
+// pairs reads the values of a flag that are KEY=VALUE. A key may have an equals sign, and a
+// value has none.
+func pairs(flag, want string, texts []string) (map[string]string, error) {
+	list := make(map[string]string)
+	for _, text := range texts {
+		i := strings.LastIndexByte(text, '=')
+		if i <= 0 || i == len(text)-1 {
+			return nil, BadValue(flag, text, want)
+		}
+		list[text[:i]] = text[i+1:]
+	}
+	return list, nil
 }
 
 // printable makes a text fit for one line on a terminal: what does not print, such as

@@ -102,15 +102,11 @@ func (p *Program) splitArgs(cmd *cli.Command) (before, after []string) {
 }
 
 func (p *Program) prune(ctx context.Context, c *pruneCall, keys, packages []string) error {
-	o := prune.Options{Keys: keys, Values: make(map[string]string), Env: p.environWithoutKey()}
-	for _, text := range c.values {
-		// A key may have an equals sign, and the key of a variant has none.
-		i := strings.LastIndexByte(text, '=')
-		if i <= 0 || i == len(text)-1 {
-			return BadValue("value", text, "KEY=VALUE, such as new-checkout=true")
-		}
-		o.Values[text[:i]] = text[i+1:]
+	values, err := pairs("value", "KEY=VALUE, such as new-checkout=true", c.values)
+	if err != nil {
+		return err
 	}
+	o := prune.Options{Keys: keys, Values: values, Env: p.environWithoutKey()}
 	if c.tags != "" {
 		o.BuildFlags = []string{"-tags=" + c.tags}
 	}

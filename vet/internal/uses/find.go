@@ -409,7 +409,7 @@ func (f *finder) askHandle(u *Use, e ast.Expr) {
 	}
 	u.Field = f.field(e) != nil
 	if d := f.handle(e); d != nil {
-		u.Handle, u.Declared, u.Key, u.Typed = d.Object, d, d.Key, d.Typed
+		u.Declared, u.Key, u.Typed = d, d.Key, d.Typed
 	}
 }
 

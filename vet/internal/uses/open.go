@@ -35,27 +35,20 @@ func (f *finder) findOpen(found *Package, places []place) {
 		}
 	}
 	for _, file := range f.Files {
-		ast.Inspect(file, func(n ast.Node) bool {
+		for n := range ast.Preorder(file) {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if o, ok := f.byInterface(call); ok {
 					found.Open = append(found.Open, o)
 				}
 			}
-			return true
-		})
-		var parents []ast.Node
-		ast.Inspect(file, func(n ast.Node) bool {
-			if n == nil {
-				parents = parents[:len(parents)-1]
-				return true
-			}
-			parents = append(parents, n)
+		}
+		ast.PreorderStack(file, nil, func(n ast.Node, parents []ast.Node) bool {
 			e, ok := n.(ast.Expr)
 			if !ok || asks[e] {
 				return true
 			}
 			if name, m, ok := f.method(e); ok {
-				if _, part := parents[len(parents)-2].(*ast.SelectorExpr); !part && !followed[e] {
+				if _, part := parents[len(parents)-1].(*ast.SelectorExpr); !part && !followed[e] {
 					o := Open{Expr: e, Reason: name + " is not called here, but kept or passed on"}
 					if d := f.handle(selector(e).X); m.handle && d != nil {
 						o.Key = d.Key
@@ -66,7 +59,7 @@ func (f *finder) findOpen(found *Package, places []place) {
 				return true
 			}
 			if d := f.handle(e); d != nil && d.Key != "" && isHandle(f.Info.TypeOf(e)) {
-				if where := f.goes(e, parents[:len(parents)-1]); where != "" {
+				if where := f.goes(parents); where != "" {
 					found.Open = append(found.Open, Open{e, d.Key, "its handle is " + where})
 				}
 			}
@@ -76,7 +69,7 @@ func (f *finder) findOpen(found *Package, places []place) {
 }
 
 // goes says where a handle goes, "" if it is followed there or is not asked.
-func (f *finder) goes(e ast.Expr, parents []ast.Node) string {
+func (f *finder) goes(parents []ast.Node) string {
 	i := len(parents) - 1
 	for ; i > 0; i-- {
 		if _, ok := parents[i].(*ast.ParenExpr); !ok {

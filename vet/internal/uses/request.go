@@ -5,8 +5,6 @@ import "go/ast"
 // A Request is what a literal says about the subject of an evaluation. Names that are no
 // constants make what they name unknown.
 type Request struct {
-	Literal *ast.CompositeLit
-
 	// Person has the names of the person's properties, Groups the types of the groups,
 	// and GroupProperties the names of their properties by group type.
 	Person          []string
@@ -15,9 +13,6 @@ type Request struct {
 
 	// Contexts are the evaluation contexts.
 	Contexts []string
-
-	// DistinctID, Cohorts and Overrides say that the literal has them.
-	DistinctID, Cohorts, Overrides bool
 
 	// What the literal may have besides: a part that is unknown.
 	UnknownPerson, UnknownGroups, UnknownGroupProperties, UnknownContexts bool
@@ -65,50 +60,35 @@ func (f *finder) requestOfPerson(e ast.Expr) *Request {
 	return f.flagsRequest(argument(call, 1))
 }
 
-// requestLiteral returns the literal that a request is, the values of its fields, and
-// which of them are set later. The literal is nil if it is not known.
-func (f *finder) requestLiteral(e ast.Expr) (lit *ast.CompositeLit, values map[string]ast.Expr, changed []string) {
+// requestLiteral returns the values of the fields of the literal that a request is, and
+// which of them are set later. It is not ok if the literal is not known.
+func (f *finder) requestLiteral(e ast.Expr) (values map[string]ast.Expr, changed []string, ok bool) {
 	if e == nil {
-		return nil, nil, nil
+		return nil, nil, false
 	}
-	if lit, changed = f.literal(e, f.shown); lit == nil {
-		return nil, nil, nil
+	lit, changed := f.literal(e, f.shown)
+	if lit == nil {
+		return nil, nil, false
 	}
-	values, ok := fields(lit)
-	if !ok {
-		return nil, nil, nil
-	}
-	return lit, values, changed
+	values, ok = fields(lit)
+	return values, changed, ok
 }
 
 // flagsRequest returns what a literal of flags.Request says.
 func (f *finder) flagsRequest(e ast.Expr) *Request {
-	lit, values, changed := f.requestLiteral(e)
-	if lit == nil {
+	values, changed, ok := f.requestLiteral(e)
+	if !ok {
 		return nil
 	}
-	r := &Request{Literal: lit, Local: values["Answers"] == nil && !changes(changed, "Answers")}
-	isSet := func(field string) bool { return values[field] != nil || changes(changed, field) }
-	r.DistinctID, r.Cohorts, r.Overrides = isSet("DistinctID"), isSet("Cohorts"), isSet("Overrides")
+	r := &Request{Local: values["Answers"] == nil && !changes(changed, "Answers")}
 
-	r.UnknownPerson = changes(changed, "Person") || changes(changed, "PersonProperties")
-	if names, ok := f.namesOfMap(values["PersonProperties"]); ok {
-		r.Person = names
-	} else {
-		r.UnknownPerson = true
-	}
-	if names, ok := f.textsOf(values["Person"], f.nameOfProperty); ok {
-		r.Person = append(r.Person, names...)
-	} else {
-		r.UnknownPerson = true
-	}
+	inMap, known := f.namesOfMap(values["PersonProperties"])
+	inList, also := f.textsOf(values["Person"], f.nameOfProperty)
+	r.Person = append(inMap, inList...)
+	r.UnknownPerson = !known || !also || changes(changed, "Person") || changes(changed, "PersonProperties")
 
-	r.UnknownGroups = changes(changed, "Groups")
-	if names, ok := f.namesOfMap(values["Groups"]); ok {
-		r.Groups = names
-	} else {
-		r.UnknownGroups = true
-	}
+	r.Groups, known = f.namesOfMap(values["Groups"])
+	r.UnknownGroups = !known || changes(changed, "Groups")
 
 	r.GroupProperties = make(map[string][]string)
 	r.UnknownGroupProperties = changes(changed, "GroupProperties") || changes(changed, "OfGroups") ||
@@ -233,25 +213,20 @@ func (f *finder) textsOf(e ast.Expr, text func(ast.Expr) (string, bool)) (list [
 
 // postHogRequest returns what a literal of posthog.FeatureFlagPayload says.
 func (f *finder) postHogRequest(e ast.Expr) *Request {
-	lit, values, changed := f.requestLiteral(e)
-	if lit == nil {
+	values, changed, ok := f.requestLiteral(e)
+	if !ok {
 		return nil
 	}
-	var ok bool
-	r := &Request{Literal: lit, DistinctID: true, Cohorts: true, Overrides: true, UnknownContexts: true}
+	r := &Request{UnknownContexts: true}
 	// A server, which posthog-go asks otherwise, has stored properties.
 	if only := values["OnlyEvaluateLocally"]; only != nil && !changes(changed, "OnlyEvaluateLocally") {
 		v := f.Info.Types[only].Value
 		r.Local = v != nil && v.ExactString() == "true"
 	}
-	r.UnknownPerson = changes(changed, "PersonProperties")
-	if r.Person, ok = f.namesOfSet(values["PersonProperties"]); !ok {
-		r.UnknownPerson = true
-	}
-	r.UnknownGroups = changes(changed, "Groups")
-	if r.Groups, ok = f.namesOfSet(values["Groups"]); !ok {
-		r.UnknownGroups = true
-	}
+	r.Person, ok = f.namesOfSet(values["PersonProperties"])
+	r.UnknownPerson = !ok || changes(changed, "PersonProperties")
+	r.Groups, ok = f.namesOfSet(values["Groups"])
+	r.UnknownGroups = !ok || changes(changed, "Groups")
 	r.UnknownGroupProperties = values["GroupProperties"] != nil || changes(changed, "GroupProperties")
 	return r
 }

@@ -140,7 +140,6 @@ type Use struct {
 	Field    bool         // the key, the handle or the method is in a field of a struct
 	Keys     []Key        // what the field with the key is set to, if all of that is known
 	Closed   bool         // no other package can set the field
-	Handle   types.Object // the variable of a handle, or nil
 	Declared *Declaration // of the handle; nil if there is none, or if it is not known
 	Library  Library
 	Asks     Kind
