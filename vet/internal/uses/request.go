@@ -80,7 +80,7 @@ func (f *finder) flagsRequest(e ast.Expr) *Request {
 	if !ok {
 		return nil
 	}
-	r := &Request{Local: values["Answers"] == nil && !changes(changed, "Answers")}
+	r := &Request{Local: values["RemoteResults"] == nil && !changes(changed, "RemoteResults")}
 
 	inMap, known := f.namesOfMap(values["PersonProperties"])
 	inList, also := f.textsOf(values["Person"], f.nameOfProperty)
