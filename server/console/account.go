@@ -12,36 +12,34 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "Your account",
-		scope: ofAccount, pages: map[string]page{
-			"GET /me":                         showAccount,
-			"POST /me/name":                   saveName,
-			"POST /me/address":                changeAddress,
-			"POST /me/address/keep":           keepAddress,
-			"POST /me/address/verify":         verifyAddress,
-			"POST /me/password":               changePassword,
-			"POST /me/two-factor/start":       setUpSecondFactor,
-			"POST /me/two-factor/confirm":     confirmSecondFactor,
-			"POST /me/two-factor/codes":       newBackupCodes,
-			"GET /me/two-factor/off":          askSecondFactorOff,
-			"POST /me/two-factor/off":         turnSecondFactorOff,
-			"POST /me/sessions/{session}/end": endSession,
-			"POST /me/sessions/end-others":    endOtherSessions,
-		},
-		done: map[string]string{
-			"address":        "The address was changed.",
-			"address-asked":  "A message is on its way. Open the link in it.",
-			"address-kept":   "The address stays as it is.",
-			"password":       "The password was changed. All other sessions have ended.",
-			"two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
-			"session":        "The session has ended.",
-			"sessions":       "All other sessions have ended.",
-		},
-		undo: map[string]undoer{"Name": undoName},
-	})
-}
+var _ = register(screen{
+	title: "Your account",
+	scope: ofAccount, pages: map[string]page{
+		"GET /me":                         showAccount,
+		"POST /me/name":                   saveName,
+		"POST /me/address":                changeAddress,
+		"POST /me/address/keep":           keepAddress,
+		"POST /me/address/verify":         verifyAddress,
+		"POST /me/password":               changePassword,
+		"POST /me/two-factor/start":       setUpSecondFactor,
+		"POST /me/two-factor/confirm":     confirmSecondFactor,
+		"POST /me/two-factor/codes":       newBackupCodes,
+		"GET /me/two-factor/off":          askSecondFactorOff,
+		"POST /me/two-factor/off":         turnSecondFactorOff,
+		"POST /me/sessions/{session}/end": endSession,
+		"POST /me/sessions/end-others":    endOtherSessions,
+	},
+	done: map[string]string{
+		"address":        "The address was changed.",
+		"address-asked":  "A message is on its way. Open the link in it.",
+		"address-kept":   "The address stays as it is.",
+		"password":       "The password was changed. All other sessions have ended.",
+		"two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
+		"session":        "The session has ended.",
+		"sessions":       "All other sessions have ended.",
+	},
+	undo: map[string]undoer{"Name": undoName},
+})
 
 // An accountView is the account of the user who is signed in.
 type accountView struct {

@@ -11,16 +11,13 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Audit log", entry: 7, path: "/audit-log",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/audit-log": auditLog},
-	})
-}
+var _ = register(screen{
+	title: "Audit log", entry: 7, path: "/audit-log",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/audit-log": auditLog},
+})
 
 // auditLogView is what was done in a project, newest first.
 type auditLogView struct {

@@ -14,24 +14,22 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "New cohort", under: "Cohorts",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/cohorts/new":       newCohort,
-			"POST /projects/{project}/cohorts/new":      postCohort,
-			"GET /projects/{project}/cohorts/{cohort}":  showCohort,
-			"POST /projects/{project}/cohorts/{cohort}": postCohort,
-		},
-		done: map[string]string{
-			"cohort-made":     "The cohort was created.",
-			"cohort-deleted":  "The cohort was deleted.",
-			"cohort-restored": "The cohort is back.",
-		},
-		undo:  map[string]undoer{"Cohort": undoCohort},
-		thing: &thing{scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/")},
-	})
-}
+var _ = register(screen{
+	title: "New cohort", under: "Cohorts",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/cohorts/new":       newCohort,
+		"POST /projects/{project}/cohorts/new":      postCohort,
+		"GET /projects/{project}/cohorts/{cohort}":  showCohort,
+		"POST /projects/{project}/cohorts/{cohort}": postCohort,
+	},
+	done: map[string]string{
+		"cohort-made":     "The cohort was created.",
+		"cohort-deleted":  "The cohort was deleted.",
+		"cohort-restored": "The cohort is back.",
+	},
+	undo:  map[string]undoer{"Cohort": undoEntry([]string{"name", "description", "filters", "deleted"}, undoCohort)},
+	thing: &thing{scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/")},
+})
 
 // cohortView is the page of one cohort.
 type cohortView struct {
@@ -364,24 +362,13 @@ func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView
 	return out
 }
 
-func undoCohort(q *request, u undo) (string, undo, error) {
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
+func undoCohort(q *request, e *management.ActivityView, before object) (to, item string, err error) {
+	if e.Activity == "created" {
+		before, to = object{"deleted": json.RawMessage("true")}, q.projectPath("/cohorts")
 	}
-	patch, to := management.CohortPatch{Deleted: optional.Of(true)}, q.projectPath("/cohorts")
-	if e.Activity != "created" {
-		body, err := valuesBefore(e, []string{"name", "description", "filters", "deleted"})
-		if err != nil {
-			return "", undo{}, err
-		}
-		to = ""
-		if patch, err = decodePatch[management.CohortPatch](body); err != nil {
-			return "", undo{}, err
-		}
+	patch, err := decodePatch[management.CohortPatch](before)
+	if err == nil {
+		_, err = q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, e.ItemID, patch)
 	}
-	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
-		return "", undo{}, err
-	}
-	return to, q.entryUndo(u.What, u.Item), nil
+	return to, e.ItemID, err
 }

@@ -22,22 +22,20 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/internal/idlist"
 )
 
-func init() {
-	register(screen{
-		under: "Cohorts",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/cohorts/{cohort}/members":  cohortMembers,
-			"POST /projects/{project}/cohorts/{cohort}/members": addMembers,
-		},
-		done: map[string]string{
-			"members-added": "The persons are in the cohort.",
-			"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
-				"Persons who were created for unknown distinct IDs stay.",
-			"member-removed": "The person is not in the cohort any more.",
-		},
-		undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
-	})
-}
+var _ = register(screen{
+	under: "Cohorts",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/cohorts/{cohort}/members":  cohortMembers,
+		"POST /projects/{project}/cohorts/{cohort}/members": addMembers,
+	},
+	done: map[string]string{
+		"members-added": "The persons are in the cohort.",
+		"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
+			"Persons who were created for unknown distinct IDs stay.",
+		"member-removed": "The person is not in the cohort any more.",
+	},
+	undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
+})
 
 // cohortMembersView is the list of all persons in a cohort.
 type cohortMembersView struct {

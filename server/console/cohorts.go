@@ -6,16 +6,13 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Cohorts", entry: 2, path: "/cohorts",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/cohorts": listCohorts},
-	})
-}
+var _ = register(screen{
+	title: "Cohorts", entry: 2, path: "/cohorts",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/cohorts": listCohorts},
+})
 
 // cohortsView is the list of cohorts.
 type cohortsView struct {

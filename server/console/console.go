@@ -18,14 +18,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		scope: signedIn, pages: map[string]page{"GET /{$}": home},
-	})
-	register(screen{
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/{$}": projectHome},
-	})
-}
+var _ = register(screen{
+	scope: signedIn, pages: map[string]page{"GET /{$}": home},
+})
+
+var _ = register(screen{
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/{$}": projectHome},
+})
 
 //go:embed static
 var staticFiles embed.FS

@@ -16,29 +16,27 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "New feature", under: "Early access",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/features/new":        newFeature,
-			"POST /projects/{project}/features/new":       postFeature,
-			"GET /projects/{project}/features/{feature}":  showFeature,
-			"POST /projects/{project}/features/{feature}": postFeature,
-		},
-		done: map[string]string{
-			"feature-made":     "The feature was created.",
-			"feature-deleted":  "The feature was deleted. Its flag is still there.",
-			"enrolled":         "The person is enrolled.",
-			"unenrolled":       "The person is not enrolled any more.",
-			"choice-forgotten": "The choice of the person is forgotten.",
-		},
-		undo: map[string]undoer{"EarlyAccessFeature": undoFeature},
-		thing: &thing{
-			scope: "EarlyAccessFeature", one: "early access feature", many: "Early access features", path: below("/features/"),
-			place: featurePlace, value: featureValue,
-		},
-	})
-}
+var _ = register(screen{
+	title: "New feature", under: "Early access",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/features/new":        newFeature,
+		"POST /projects/{project}/features/new":       postFeature,
+		"GET /projects/{project}/features/{feature}":  showFeature,
+		"POST /projects/{project}/features/{feature}": postFeature,
+	},
+	done: map[string]string{
+		"feature-made":     "The feature was created.",
+		"feature-deleted":  "The feature was deleted. Its flag is still there.",
+		"enrolled":         "The person is enrolled.",
+		"unenrolled":       "The person is not enrolled any more.",
+		"choice-forgotten": "The choice of the person is forgotten.",
+	},
+	undo: map[string]undoer{"EarlyAccessFeature": undoEntry(featureMembers, undoFeature)},
+	thing: &thing{
+		scope: "EarlyAccessFeature", one: "early access feature", many: "Early access features", path: below("/features/"),
+		place: featurePlace, value: featureValue,
+	},
+})
 
 // A featureForm is an early access feature as a person edits it.
 type featureForm struct {
@@ -542,33 +540,23 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 
 var featureMembers = []string{"name", "description", "stage", "documentation_url", "payload", "feature_flag_id"}
 
-func undoFeature(q *request, u undo) (string, undo, error) {
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
-	}
+func undoFeature(q *request, e *management.ActivityView, before object) (to, item string, err error) {
 	if e.Activity == "created" {
-		return q.projectPath("/features"), undo{}, q.unmakeFeature(u.Item)
+		return q.projectPath("/features"), "", q.unmakeFeature(e.ItemID)
 	}
-	body, err := valuesBefore(e, featureMembers)
+	patch, err := decodePatch[management.EarlyAccessPatch](before)
 	if err != nil {
-		return "", undo{}, err
-	}
-	patch, err := decodePatch[management.EarlyAccessPatch](body)
-	if err != nil {
-		return "", undo{}, err
+		return "", "", err
 	}
 	if e.Activity == "deleted" {
 		made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
 		if err != nil {
-			return "", undo{}, err
+			return "", "", err
 		}
-		return q.featurePath(made.ID.String()), q.entryUndo(u.What, made.ID.String()), nil
+		return q.featurePath(made.ID.String()), made.ID.String(), nil
 	}
-	if _, err := q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
-		return "", undo{}, err
-	}
-	return "", q.entryUndo(u.What, u.Item), nil
+	_, err = q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, e.ItemID, patch)
+	return "", e.ItemID, err
 }
 
 // unmakeFeature deletes a feature that was just made, and its flag, if that was made with it

@@ -6,12 +6,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Early access", entry: 5, path: "/features",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/features": listFeatures},
-	})
-}
+var _ = register(screen{
+	title: "Early access", entry: 5, path: "/features",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/features": listFeatures},
+})
 
 // featuresView is the list of early access features.
 type featuresView struct {

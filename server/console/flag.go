@@ -11,31 +11,28 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "New flag", under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/flags/new":     newFlag,
-			"POST /projects/{project}/flags/new":    postFlag,
-			"GET /projects/{project}/flags/{flag}":  showFlag,
-			"POST /projects/{project}/flags/{flag}": postFlag,
-		},
-		done: map[string]string{
-			"created":    "The flag was created.",
-			"archived":   "The flag is archived, and off.",
-			"unarchived": "The flag is back from the archive. It is still off.",
-			"deleted":    "The flag was deleted.",
-			"restored":   "The flag is back.",
-		},
-		undo:  map[string]undoer{"FeatureFlag": undoFlag},
-		thing: &thing{"FeatureFlag", "flag", "Flags", below("/flags/"), flagPlace, (*words.Names).Value},
-	})
-}
+var _ = register(screen{
+	title: "New flag", under: "Flags",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/flags/new":     newFlag,
+		"POST /projects/{project}/flags/new":    postFlag,
+		"GET /projects/{project}/flags/{flag}":  showFlag,
+		"POST /projects/{project}/flags/{flag}": postFlag,
+	},
+	done: map[string]string{
+		"created":    "The flag was created.",
+		"archived":   "The flag is archived, and off.",
+		"unarchived": "The flag is back from the archive. It is still off.",
+		"deleted":    "The flag was deleted.",
+		"restored":   "The flag is back.",
+	},
+	undo:  map[string]undoer{"FeatureFlag": undoFlag},
+	thing: &thing{"FeatureFlag", "flag", "Flags", below("/flags/"), flagPlace, (*words.Names).Value},
+})
 
 // flagView is the page of one flag.
 type flagView struct {

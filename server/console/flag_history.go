@@ -5,21 +5,18 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/flags/{flag}/history":  flagHistory,
-			"POST /projects/{project}/flags/{flag}/history": revertFlag,
-		},
-		done: map[string]string{"reverted": "The earlier version is back."},
-	})
-}
+var _ = register(screen{
+	under: "Flags",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/flags/{flag}/history":  flagHistory,
+		"POST /projects/{project}/flags/{flag}/history": revertFlag,
+	},
+	done: map[string]string{"reverted": "The earlier version is back."},
+})
 
 // historyView is the versions of a flag.
 type historyView struct {

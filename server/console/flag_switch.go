@@ -11,16 +11,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		under: "Flags",
-		scope: inProject, pages: map[string]page{"POST /projects/{project}/flags/{flag}/switch": switchFlag},
-		done: map[string]string{
-			"on":  "The flag is on.",
-			"off": "The flag is off.",
-		},
-	})
-}
+var _ = register(screen{
+	under: "Flags",
+	scope: inProject, pages: map[string]page{"POST /projects/{project}/flags/{flag}/switch": switchFlag},
+	done: map[string]string{
+		"on":  "The flag is on.",
+		"off": "The flag is off.",
+	},
+})
 
 // A flagAction is a change of a flag that one button makes. It shows first who changes, if
 // somebody does (management.md §5.11).

@@ -15,12 +15,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Flags", entry: 1, path: "/flags",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/flags": listFlags},
-	})
-}
+var _ = register(screen{
+	title: "Flags", entry: 1, path: "/flags",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/flags": listFlags},
+})
 
 // flagsView is the list of flags.
 type flagsView struct {

@@ -10,23 +10,20 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		under: "Persons",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/groups/{type}":        listGroups,
-			"GET /projects/{project}/groups/{type}/group":  showGroup,
-			"POST /projects/{project}/groups/{type}/group": postGroup,
-		},
-		done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
-		undo:  map[string]undoer{"Group": undoProperty},
-		thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
-	})
-}
+var _ = register(screen{
+	under: "Persons",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/groups/{type}":        listGroups,
+		"GET /projects/{project}/groups/{type}/group":  showGroup,
+		"POST /projects/{project}/groups/{type}/group": postGroup,
+	},
+	done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
+	undo:  map[string]undoer{"Group": undoProperty},
+	thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
+})
 
 // groupsView is the list of the groups of a type.
 type groupsView struct {

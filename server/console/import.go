@@ -18,15 +18,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Import and export", under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/import":  importPage,
-			"POST /projects/{project}/import": postImport,
-		},
-	})
-}
+var _ = register(screen{
+	title: "Import and export", under: "Flags",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/import":  importPage,
+		"POST /projects/{project}/import": postImport,
+	},
+})
 
 const (
 	// maxUpload is how large the body of a form with files may be: a document, and what is

@@ -13,13 +13,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		under: "Flags",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/import/{run}": importRunPage},
-		undo: map[string]undoer{"Import": undoImport},
-	})
-}
+var _ = register(screen{
+	under: "Flags",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/import/{run}": importRunPage},
+	undo: map[string]undoer{"Import": undoImport},
+})
 
 const (
 	maxImports    = 2         // documents that are checked or imported at once

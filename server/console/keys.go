@@ -11,20 +11,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "Personal keys",
-		scope: ofAccount, pages: map[string]page{
-			"GET /me/keys":               showKeys,
-			"POST /me/keys":              createKey,
-			"GET /me/keys/{key}/roll":    askRollKey,
-			"POST /me/keys/{key}/roll":   rollKey,
-			"GET /me/keys/{key}/delete":  askDeleteKey,
-			"POST /me/keys/{key}/delete": deleteKey,
-		},
-		done: map[string]string{"key-deleted": "The key was deleted."},
-	})
-}
+var _ = register(screen{
+	title: "Personal keys",
+	scope: ofAccount, pages: map[string]page{
+		"GET /me/keys":               showKeys,
+		"POST /me/keys":              createKey,
+		"GET /me/keys/{key}/roll":    askRollKey,
+		"POST /me/keys/{key}/roll":   rollKey,
+		"GET /me/keys/{key}/delete":  askDeleteKey,
+		"POST /me/keys/{key}/delete": deleteKey,
+	},
+	done: map[string]string{"key-deleted": "The key was deleted."},
+})
 
 // A keysView is the personal API keys of the user.
 type keysView struct {

@@ -14,25 +14,23 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-func init() {
-	register(screen{
-		title: "Members", under: "Settings",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/settings/members":                            showMembers,
-			"POST /projects/{project}/settings/members":                           forAdministrators(inviteMember),
-			"POST /projects/{project}/settings/members/{user}":                    forAdministrators(changeLevel),
-			"GET /projects/{project}/settings/members/{user}/remove":              askRemoveMember,
-			"POST /projects/{project}/settings/members/{user}/remove":             forAdministrators(removeMember),
-			"POST /projects/{project}/settings/invitations/{invitation}/withdraw": forAdministrators(withdrawInvitation),
-		},
-		done: map[string]string{
-			"level":     "The level was changed.",
-			"removed":   "The member was removed.",
-			"withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
-		},
-		undo: map[string]undoer{"Member": undoMember},
-	})
-}
+var _ = register(screen{
+	title: "Members", under: "Settings",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/settings/members":                            showMembers,
+		"POST /projects/{project}/settings/members":                           forAdministrators(inviteMember),
+		"POST /projects/{project}/settings/members/{user}":                    forAdministrators(changeLevel),
+		"GET /projects/{project}/settings/members/{user}/remove":              askRemoveMember,
+		"POST /projects/{project}/settings/members/{user}/remove":             forAdministrators(removeMember),
+		"POST /projects/{project}/settings/invitations/{invitation}/withdraw": forAdministrators(withdrawInvitation),
+	},
+	done: map[string]string{
+		"level":     "The level was changed.",
+		"removed":   "The member was removed.",
+		"withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
+	},
+	undo: map[string]undoer{"Member": undoMember},
+})
 
 type memberListView struct {
 	layout

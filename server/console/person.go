@@ -8,23 +8,21 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Person", under: "Persons",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/persons/{person}":  showPerson,
-			"POST /projects/{project}/persons/{person}": postPerson,
-		},
-		done: map[string]string{
-			"person-deleted":   "The person was deleted. The events stay.",
-			"person-erased":    "The person was deleted. The events are being deleted now, which may take some minutes.",
-			"property-set":     "The property is set.",
-			"property-removed": "The property is gone.",
-		},
-		undo:  map[string]undoer{"Person": undoProperty},
-		thing: &thing{scope: "Person", one: "person", many: "Persons", path: below("/persons/"), place: propertyPlace},
-	})
-}
+var _ = register(screen{
+	title: "Person", under: "Persons",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/persons/{person}":  showPerson,
+		"POST /projects/{project}/persons/{person}": postPerson,
+	},
+	done: map[string]string{
+		"person-deleted":   "The person was deleted. The events stay.",
+		"person-erased":    "The person was deleted. The events are being deleted now, which may take some minutes.",
+		"property-set":     "The property is set.",
+		"property-removed": "The property is gone.",
+	},
+	undo:  map[string]undoer{"Person": undoProperty},
+	thing: &thing{scope: "Person", one: "person", many: "Persons", path: below("/persons/"), place: propertyPlace},
+})
 
 // personView is the page about one person.
 type personView struct {

@@ -13,12 +13,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Persons", entry: 4, path: "/persons",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/persons": listPersons},
-	})
-}
+var _ = register(screen{
+	title: "Persons", entry: 4, path: "/persons",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/persons": listPersons},
+})
 
 // personsView is the list of persons, or of those that a search has found.
 type personsView struct {

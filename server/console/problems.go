@@ -7,17 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 )
 
-func init() {
-	register(screen{
-		title: "Problems", entry: 8, path: "/problems",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/problems": listProblems},
-	})
-}
+var _ = register(screen{
+	title: "Problems", entry: 8, path: "/problems",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/problems": listProblems},
+})
 
 // problemsView is what is wrong with the definitions of a project.
 type problemsView struct {

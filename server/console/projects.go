@@ -5,13 +5,11 @@ import (
 	"strconv"
 )
 
-func init() {
-	register(screen{
-		done:  map[string]string{"joined": "You are a member now."},
-		title: "Projects",
-		scope: signedIn, pages: map[string]page{"GET /projects": listProjects},
-	})
-}
+var _ = register(screen{
+	done:  map[string]string{"joined": "You are a member now."},
+	title: "Projects",
+	scope: signedIn, pages: map[string]page{"GET /projects": listProjects},
+})
 
 // projectsView is the projects that a user may see.
 type projectsView struct {

@@ -45,9 +45,12 @@ type scope func(page) page
 
 var screens []*screen
 
-// register is for the init functions of the files of screens. Words of notices, undos and
-// things have names that no other screen uses.
-func register(s screen) { screens = append(screens, &s) }
+// register adds the screen of a file. Words of notices, undos and things have names that no
+// other screen uses.
+func register(s screen) *screen {
+	screens = append(screens, &s)
+	return &s
+}
 
 // registered returns what some screen has by a name.
 func registered[V any](of func(*screen) map[string]V, name string) (v V) {

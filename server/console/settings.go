@@ -16,27 +16,25 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-func init() {
-	register(screen{
-		title: "Settings", entry: 9, path: "/settings",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/settings":           showSettings,
-			"POST /projects/{project}/settings":          forAdministrators(saveSettings),
-			"GET /projects/{project}/settings/{action}":  askProjectAction,
-			"POST /projects/{project}/settings/{action}": doProjectAction,
-		},
-		done: map[string]string{
-			"key-reset":       "The API key was reset.",
-			"key-ended":       "The previous secret key is revoked.",
-			"project-deleted": "The project was deleted.",
-		},
-		undo: map[string]undoer{"Project": undoProject},
-		thing: &thing{
-			scope: "Project", one: "project", many: "Project",
-			path: func(q *request, _ string) string { return q.settingsPath() },
-		},
-	})
-}
+var _ = register(screen{
+	title: "Settings", entry: 9, path: "/settings",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/settings":           showSettings,
+		"POST /projects/{project}/settings":          forAdministrators(saveSettings),
+		"GET /projects/{project}/settings/{action}":  askProjectAction,
+		"POST /projects/{project}/settings/{action}": doProjectAction,
+	},
+	done: map[string]string{
+		"key-reset":       "The API key was reset.",
+		"key-ended":       "The previous secret key is revoked.",
+		"project-deleted": "The project was deleted.",
+	},
+	undo: map[string]undoer{"Project": undoEntry(settingNames, undoProject)},
+	thing: &thing{
+		scope: "Project", one: "project", many: "Project",
+		path: func(q *request, _ string) string { return q.settingsPath() },
+	},
+})
 
 // A settingForm says how a setting of a project is typed.
 type settingForm uint8
@@ -99,7 +97,13 @@ var (
 			hint: "A JSON object.", form: settingJSON,
 		},
 	}
-	allSettings = slices.Concat(mainSettings, browserSettings)
+	allSettings  = slices.Concat(mainSettings, browserSettings)
+	settingNames = func() (names []string) {
+		for i := range allSettings {
+			names = append(names, allSettings[i].name)
+		}
+		return names
+	}()
 )
 
 // text returns a value of the API as it is typed.
@@ -375,8 +379,7 @@ func saveSettings(q *request) error {
 	return q.done(q.settingsPath(), "saved", u)
 }
 
-// unixLines returns a text with the line ends of the store: browsers send others.
-
+// words says what was typed, or is stored, to somebody who has typed something else.
 func (s *setting) words(typed string) string {
 	if s.form == settingCheck && typed == "" {
 		return "no"
@@ -516,30 +519,16 @@ func doProjectAction(q *request) error {
 	return a.do(q)
 }
 
-func undoProject(q *request, u undo) (string, undo, error) {
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
-	}
-	var settable []string
+func undoProject(q *request, e *management.ActivityView, before object) (to, item string, err error) {
 	for i := range allSettings {
-		settable = append(settable, allSettings[i].name)
-	}
-	body, err := valuesBefore(e, settable)
-	if err != nil {
-		return "", undo{}, err
-	}
-	for i := range allSettings {
-		if before := body[allSettings[i].name]; before != nil {
-			body[allSettings[i].name] = allSettings[i].value(allSettings[i].text(before)) // the log has null for what is empty
+		s := &allSettings[i]
+		if raw := before[s.name]; raw != nil {
+			before[s.name] = s.value(s.text(raw)) // the log has null for what is empty
 		}
 	}
-	patch, err := decodePatch[management.ProjectPatch](body)
-	if err != nil {
-		return "", undo{}, err
+	patch, err := decodePatch[management.ProjectPatch](before)
+	if err == nil {
+		_, err = q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch)
 	}
-	if _, err := q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch); err != nil {
-		return "", undo{}, err
-	}
-	return "", q.entryUndo(u.What, u.Item), nil
+	return "", e.ItemID, err
 }

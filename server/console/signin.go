@@ -10,23 +10,21 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-func init() {
-	register(screen{
-		scope: everybody, pages: map[string]page{
-			"GET /signin":         signInPage,
-			"POST /signin":        signIn,
-			"GET /signin/code":    codePage,
-			"POST /signin/code":   confirmCode,
-			"POST /signout":       signOut,
-			"GET /join/{token}":   joinPage,
-			"POST /join/{token}":  join,
-			"GET /forgot":         forgotPage,
-			"POST /forgot":        forgot,
-			"GET /reset/{token}":  resetPage,
-			"POST /reset/{token}": resetPassword,
-		},
-	})
-}
+var _ = register(screen{
+	scope: everybody, pages: map[string]page{
+		"GET /signin":         signInPage,
+		"POST /signin":        signIn,
+		"GET /signin/code":    codePage,
+		"POST /signin/code":   confirmCode,
+		"POST /signout":       signOut,
+		"GET /join/{token}":   joinPage,
+		"POST /join/{token}":  join,
+		"GET /forgot":         forgotPage,
+		"POST /forgot":        forgot,
+		"GET /reset/{token}":  resetPage,
+		"POST /reset/{token}": resetPassword,
+	},
+})
 
 type signInView struct {
 	layout

@@ -11,38 +11,35 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		title: "New survey", under: "Surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys/new":       newSurvey,
-			"POST /projects/{project}/surveys/new":      postSurvey,
-			"GET /projects/{project}/surveys/{survey}":  showSurvey,
-			"POST /projects/{project}/surveys/{survey}": postSurvey,
-		},
-		done: map[string]string{
-			"survey-created":    "The survey was created. It is a draft until you launch it.",
-			"survey-launched":   "The survey runs.",
-			"survey-stopped":    "The survey has ended.",
-			"survey-resumed":    "The survey runs again.",
-			"survey-archived":   "The survey is archived, and is not shown any more.",
-			"survey-unarchived": "The survey is back from the archive.",
-			"survey-copied":     "This is the copy. It is a draft.",
-			"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
-		},
-		undo:  map[string]undoer{"Survey": undoSurvey},
-		thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace},
-	})
-}
+var _ = register(screen{
+	title: "New survey", under: "Surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/surveys/new":       newSurvey,
+		"POST /projects/{project}/surveys/new":      postSurvey,
+		"GET /projects/{project}/surveys/{survey}":  showSurvey,
+		"POST /projects/{project}/surveys/{survey}": postSurvey,
+	},
+	done: map[string]string{
+		"survey-created":    "The survey was created. It is a draft until you launch it.",
+		"survey-launched":   "The survey runs.",
+		"survey-stopped":    "The survey has ended.",
+		"survey-resumed":    "The survey runs again.",
+		"survey-archived":   "The survey is archived, and is not shown any more.",
+		"survey-unarchived": "The survey is back from the archive.",
+		"survey-copied":     "This is the copy. It is a draft.",
+		"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
+	},
+	undo:  map[string]undoer{"Survey": undoEntry(append(slices.Clone(surveyMembers), "archived"), undoSurvey)},
+	thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace},
+})
 
 // surveyView is the page of one survey.
 type surveyView struct {
@@ -645,39 +642,28 @@ func deleteSurvey(q *request, v *survey.View) error {
 	return q.redirect(q.projectPath("/surveys?done=survey-deleted"))
 }
 
-func undoSurvey(q *request, u undo) (string, undo, error) {
+func undoSurvey(q *request, e *management.ActivityView, before object) (to, item string, err error) {
 	if q.c.Surveys == nil {
-		return "", undo{}, errNoPage
-	}
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
+		return "", "", errNoPage
 	}
 	if e.Activity == "created" {
-		return q.projectPath("/surveys"), undo{}, q.c.Surveys.Delete(q.Context(), q.by, q.ref, u.Item)
-	}
-	body, err := valuesBefore(e, append(slices.Clone(surveyMembers), "archived"))
-	if err != nil {
-		return "", undo{}, err
+		return q.projectPath("/surveys"), "", q.c.Surveys.Delete(q.Context(), q.by, q.ref, e.ItemID)
 	}
 	for _, name := range []string{"targeting_flag_filters", "targeting_flag_id"} {
-		if before, changed := body[name]; changed && isEmptyJSON(before) {
-			delete(body, name)
-			if body["targeting_flag_filters"] == nil && body["targeting_flag_id"] == nil {
-				body["remove_targeting_flag"] = json.RawMessage("true")
+		if was, changed := before[name]; changed && isEmptyJSON(was) {
+			delete(before, name)
+			if before["targeting_flag_filters"] == nil && before["targeting_flag_id"] == nil {
+				before["remove_targeting_flag"] = json.RawMessage("true")
 			}
 		} else if changed {
-			delete(body, "remove_targeting_flag")
+			delete(before, "remove_targeting_flag")
 		}
 	}
-	patch, err := decodePatch[survey.Patch](body)
-	if err != nil {
-		return "", undo{}, err
+	patch, err := decodePatch[survey.Patch](before)
+	if err == nil {
+		_, err = q.c.Surveys.Update(q.Context(), q.by, q.ref, e.ItemID, patch)
 	}
-	if _, err := q.c.Surveys.Update(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
-		return "", undo{}, err
-	}
-	return "", q.entryUndo(u.What, u.Item), nil
+	return "", e.ItemID, err
 }
 
 func surveyLink(q *request, id string) string {

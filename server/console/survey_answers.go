@@ -14,20 +14,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		under: "Surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys/{survey}/answers":  surveyAnswers,
-			"POST /projects/{project}/surveys/{survey}/answers": postAnswer,
-		},
-		done: map[string]string{
-			"hidden": "The response is archived, and does not count.",
-			"shown":  "The response counts again.",
-		},
-		undo: map[string]undoer{"Response": undoResponse},
-	})
-}
+var _ = register(screen{
+	under: "Surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/surveys/{survey}/answers":  surveyAnswers,
+		"POST /projects/{project}/surveys/{survey}/answers": postAnswer,
+	},
+	done: map[string]string{
+		"hidden": "The response is archived, and does not count.",
+		"shown":  "The response counts again.",
+	},
+	undo: map[string]undoer{"Response": undoResponse},
+})
 
 // answersView is the answers to one question in words.
 type answersView struct {

@@ -10,12 +10,10 @@ import (
 	"strings"
 )
 
-func init() {
-	register(screen{
-		needs: hasSurveys,
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys/preview.css": previewSheet},
-	})
-}
+var _ = register(screen{
+	needs: hasSurveys,
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys/preview.css": previewSheet},
+})
 
 // A previewView is a survey as a respondent sees it, one screen after the other.
 type previewView struct {

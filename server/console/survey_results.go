@@ -15,16 +15,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		under: "Surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys/{survey}/results":     surveyResults,
-			"GET /projects/{project}/surveys/{survey}/results.csv": resultsCSV,
-			"GET /projects/{project}/surveys/{survey}/chart.csv":   chartCSV,
-		},
-	})
-}
+var _ = register(screen{
+	under: "Surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/surveys/{survey}/results":     surveyResults,
+		"GET /projects/{project}/surveys/{survey}/results.csv": resultsCSV,
+		"GET /projects/{project}/surveys/{survey}/chart.csv":   chartCSV,
+	},
+})
 
 // resultsView is what people have answered to a survey.
 type resultsView struct {

@@ -11,12 +11,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		title: "Surveys", entry: 3, path: "/surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys": listSurveys},
-	})
-}
+var _ = register(screen{
+	title: "Surveys", entry: 3, path: "/surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys": listSurveys},
+})
 
 // surveysView is the list of surveys.
 type surveysView struct {
