@@ -1,12 +1,10 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -19,7 +17,7 @@ var _ = register(screen{
 	scope: inProject, pages: map[string]page{
 		"GET /projects/{project}/cohorts/new":       newCohort,
 		"POST /projects/{project}/cohorts/new":      postCohort,
-		"GET /projects/{project}/cohorts/{cohort}":  showCohort,
+		"GET /projects/{project}/cohorts/{cohort}":  about(showCohort, (*request).cohort),
 		"POST /projects/{project}/cohorts/{cohort}": postCohort,
 	},
 	done: map[string]string{
@@ -36,17 +34,16 @@ type cohortView struct {
 	layout
 	*cohortForm
 	offered
-	New, Deleted         bool
+	New                  bool
 	Action, List, Notice string
 	Tree                 nodeView
 
-	Who       string // in words
+	Cohort    *management.CohortView // as it is stored; nil for a new one
+	Who       string                 // in words
 	Size      sizeView
 	Uses      []useView
 	Blocking  []useView // what keeps it from being deleted
-	Made      moment
-	Author    string
-	Activity  string // the whole history
+	Activity  string    // the whole history
 	Entries   []auditEntry
 	Members   *membersView // nil: they are not shown here
 	UploadURL string
@@ -105,11 +102,12 @@ func newCohort(q *request) error {
 	return q.showCohortForm(http.StatusOK, nil, form, "")
 }
 
-func showCohort(q *request) error {
-	c, err := q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
-	if err != nil {
-		return err
-	}
+// cohort returns the cohort that the path names.
+func (q *request) cohort() (*management.CohortView, error) {
+	return q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
+}
+
+func showCohort(q *request, c *management.CohortView) error {
 	return q.showCohortForm(http.StatusOK, c, cohortFormOf(c), "")
 }
 
@@ -117,9 +115,9 @@ func showCohort(q *request) error {
 func postCohort(q *request) error {
 	form := readCohortForm(q.PostForm)
 	var c *management.CohortView
-	if ref := q.PathValue("cohort"); ref != "" {
+	if q.PathValue("cohort") != "" {
 		var err error
-		if c, err = q.c.Service.Cohort(q.Context(), q.by, q.ref, ref); err != nil {
+		if c, err = q.cohort(); err != nil {
 			return q.keepCohort(err, form)
 		}
 		form.Static = c.IsStatic
@@ -201,17 +199,7 @@ func (q *request) saveCohort(c *management.CohortView, form *cohortForm) error {
 
 // sameText reports whether two JSON texts say the same, but for blanks and the order of
 // members.
-func sameText(a, b json.RawMessage) bool {
-	read := func(raw json.RawMessage) (v any, ok bool) {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		err := d.Decode(&v)
-		return v, err == nil
-	}
-	x, ok := read(a)
-	y, too := read(b)
-	return ok && too && reflect.DeepEqual(x, y)
-}
+func sameText(a, b json.RawMessage) bool { return json.Valid(a) && canonical(a) == canonical(b) }
 
 // refusedCohort shows a form again with what the Service says against it.
 func (q *request) refusedCohort(err error, c *management.CohortView, form *cohortForm) error {
@@ -275,8 +263,7 @@ func (q *request) showCohortForm(status int, c *management.CohortView, form *coh
 
 // cohortFacts fills in what is known of a cohort that exists.
 func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
-	v.Deleted, v.Size = c.Deleted, q.sizeOf(c)
-	v.Made, v.Author = q.c.moment(c.CreatedAt), authorName(c.CreatedBy)
+	v.Cohort, v.Size = c, q.sizeOf(c)
 	if !c.IsStatic {
 		v.Who = v.words.Cohort(c.Filters)
 	}
@@ -316,13 +303,10 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 
 // historyOf returns the newest entries about a thing, none if the user may not see them.
 func (q *request) historyOf(scope, item string) ([]auditEntry, error) {
-	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{
+	list, err := known(q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{
 		Scope: scope, ItemID: item, Page: 1, Limit: entriesShown,
-	})
-	if isRefusal(err) {
-		return nil, nil
-	}
-	if err != nil {
+	}))
+	if err != nil || list == nil {
 		return nil, err
 	}
 	return q.auditEntries(list.Items)

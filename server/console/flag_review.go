@@ -132,9 +132,10 @@ func (q *request) sentences(form *flagForm) ([]conditionView, error) {
 	return v.Sets, nil
 }
 
-// hiddenFields returns all fields of a form but its buttons.
-func hiddenFields(form url.Values) []hidden {
-	return slices.DeleteFunc(fieldsOf(form), func(h hidden) bool { return h.Name == "do" || h.Name == "reviewed" })
+// hiddenFields returns all fields of a form but its buttons and some others.
+func hiddenFields(form url.Values, but ...string) []hidden {
+	but = append(but, "do", "reviewed")
+	return slices.DeleteFunc(fieldsOf(form), func(h hidden) bool { return slices.Contains(but, h.Name) })
 }
 
 // fieldsOf returns all fields of a form.
@@ -265,10 +266,7 @@ func effectOf(p *management.FlagPreview, words *words.Names, since string) *effe
 	x = v.Bar.add(x, losses, "lose", "lose it")
 	x = v.Bar.add(x, others, "other", "get another value")
 	v.Bar.add(x, share[len(parts)], "same", "stay as they are")
-	for i, c := range p.Changes {
-		if i == examplesShown {
-			break
-		}
+	for _, c := range p.Changes[:min(len(p.Changes), examplesShown)] {
 		v.Persons = append(v.Persons, move{Person: c.DistinctID, From: valueWords(c.From), To: valueWords(c.To)})
 	}
 	v.More = changed - len(v.Persons)
@@ -361,11 +359,8 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 		return q.keepFlag(err, form)
 	}
 	q.layout.Title = "Somebody else changed " + f.Key
-	v := &conflictView{Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version}
-	for _, h := range hiddenFields(q.PostForm) {
-		if h.Name != "version" {
-			v.Hidden = append(v.Hidden, h)
-		}
+	v := &conflictView{
+		Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version, Hidden: hiddenFields(q.PostForm, "version"),
 	}
 	if v.Theirs, err = q.versionViews(versions.Items); err != nil {
 		return q.keepFlag(err, form)

@@ -16,9 +16,9 @@ import (
 var _ = register(screen{
 	under: "Persons",
 	scope: inProject, pages: map[string]page{
-		"GET /projects/{project}/groups/{type}":        listGroups,
-		"GET /projects/{project}/groups/{type}/group":  showGroup,
-		"POST /projects/{project}/groups/{type}/group": postGroup,
+		"GET /projects/{project}/groups/{type}":        about(listGroups, (*request).groupType),
+		"GET /projects/{project}/groups/{type}/group":  about(showGroup, (*request).groupType),
+		"POST /projects/{project}/groups/{type}/group": about(postGroup, (*request).groupType),
 	},
 	done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
 	undo:  map[string]undoer{"Group": undoProperty},
@@ -39,19 +39,23 @@ type groupRow struct {
 	Created              moment
 }
 
+// A groupType is the type of the groups on a page.
+type groupType struct {
+	index int
+	name  string
+}
+
 // groupType returns the type that the path names.
-func (q *request) groupType() (index int, name string, err error) {
+func (q *request) groupType() (groupType, error) {
 	types, err := q.groupTypes()
 	if err != nil {
-		return 0, "", err
+		return groupType{}, err
 	}
-	for _, t := range types {
-		if t.Value == q.PathValue("type") {
-			index, err := strconv.Atoi(t.Value)
-			return index, t.Label, err
-		}
+	name := labelOf(types, q.PathValue("type"), "")
+	if name == "" {
+		return groupType{}, errNoPage
 	}
-	return 0, "", errNoPage
+	return groupType{atoi(q.PathValue("type")), name}, nil
 }
 
 func (q *request) groupsPath(index int) string {
@@ -63,26 +67,22 @@ func (q *request) groupPath(index int, key string) string {
 	return q.groupsPath(index) + "/group?" + url.Values{"key": {key}}.Encode()
 }
 
-func listGroups(q *request) error {
-	index, name, err := q.groupType()
-	if err != nil {
-		return err
-	}
+func listGroups(q *request, of groupType) error {
 	page := pageNumber(q.Form)
 	search := strings.TrimSpace(q.Form.Get("q"))
-	found, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, of.index, search, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Groups: " + name
+	q.layout.Title = "Groups: " + of.name
 	q.notice()
-	v := &groupsView{Action: q.groupsPath(index), Type: name, Search: search}
-	if v.Tabs, err = q.personTabs(strconv.Itoa(index)); err != nil {
+	v := &groupsView{Action: q.groupsPath(of.index), Type: of.name, Search: search}
+	if v.Tabs, err = q.personTabs(strconv.Itoa(of.index)); err != nil {
 		return err
 	}
 	for _, g := range found.Items {
 		v.Rows = append(v.Rows, groupRow{
-			g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt),
+			g.GroupKey, q.groupPath(of.index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt),
 		})
 	}
 	at := listing{v.Action, map[string]string{"q": search}}
@@ -107,16 +107,12 @@ type groupView struct {
 	Delete           deleteForm
 }
 
-func showGroup(q *request) error {
-	index, name, err := q.groupType()
+func showGroup(q *request, of groupType) error {
+	g, err := q.c.Service.FindGroup(q.Context(), q.by, q.ref, of.index, q.Form.Get("key"))
 	if err != nil {
 		return err
 	}
-	g, err := q.c.Service.FindGroup(q.Context(), q.by, q.ref, index, q.Form.Get("key"))
-	if err != nil {
-		return err
-	}
-	return q.showGroup(http.StatusOK, name, g, q.propertyForm(q.groupPath(index, g.GroupKey), g.GroupProperties), deleteForm{})
+	return q.showGroup(http.StatusOK, of.name, g, q.propertyForm(q.groupPath(of.index, g.GroupKey), g.GroupProperties), deleteForm{})
 }
 
 func (q *request) showGroup(status int, name string, g *management.GroupView, form *propertyForm, deletion deleteForm) error {
@@ -163,10 +159,7 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]valueRow, 
 	explained := &explainView{
 		Action: q.projectPath("/explain"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}},
 	}
-	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, explained.body())
-	if isRefusal(err) {
-		return nil, nil
-	}
+	reasons, err := known(q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, explained.body()))
 	if err != nil {
 		return nil, err
 	}
@@ -191,39 +184,35 @@ func looksAt(f *flags.Filters, index int) bool {
 }
 
 // postGroup changes a property of a group, or deletes the group.
-func postGroup(q *request) error {
-	index, name, err := q.groupType()
-	if err != nil {
-		return err
-	}
+func postGroup(q *request, of groupType) error {
 	service, key := q.c.Service, q.Form.Get("key")
-	page := q.groupPath(index, key)
+	page := q.groupPath(of.index, key)
 	if q.PostForm.Get("do") == "delete" {
-		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, of.index, key)
 		if err != nil {
 			return err
 		}
 		if typed := q.PostForm.Get("typed"); typed != key {
 			deletion := deleteForm{Typed: typed, Error: "Type " + key + " to delete the group."}
-			return q.showGroup(http.StatusUnprocessableEntity, name, g, q.propertyForm(page, g.GroupProperties), deletion)
+			return q.showGroup(http.StatusUnprocessableEntity, of.name, g, q.propertyForm(page, g.GroupProperties), deletion)
 		}
-		if err := service.DeleteGroup(q.Context(), q.by, q.ref, index, key); err != nil {
+		if err := service.DeleteGroup(q.Context(), q.by, q.ref, of.index, key); err != nil {
 			return err
 		}
-		return q.redirect(q.groupsPath(index) + "?done=group-deleted")
+		return q.redirect(q.groupsPath(of.index) + "?done=group-deleted")
 	}
-	return q.changeProperty(q.readPropertyForm(page), page, q.groupProperties(index, key), func(status int, f *propertyForm) error {
+	return q.changeProperty(q.readPropertyForm(page), page, q.groupProperties(of.index, key), func(status int, f *propertyForm) error {
 		if status == http.StatusServiceUnavailable {
-			return q.showGroup(status, name, nil, f, deleteForm{})
+			return q.showGroup(status, of.name, nil, f, deleteForm{})
 		}
-		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, of.index, key)
 		if errors.Is(err, management.ErrNotFound) {
 			return errNoPage
 		}
 		if err != nil {
 			return err
 		}
-		return q.showGroup(status, name, g, f, deleteForm{})
+		return q.showGroup(status, of.name, g, f, deleteForm{})
 	})
 }
 

@@ -217,11 +217,14 @@ func (q *request) runImport(form *importForm) error {
 func (q *request) importInto(run runID, document []byte) error {
 	failure := "The program has failed."
 	var done *importReport
-	defer func() { q.c.imports.end(run, done, failure, q.c.Now()) }() // also after a panic
+	note := func(what func(*importRun)) { q.c.imports.with(run, q.c.Now(), what) }
+	defer note(func(run *importRun) { run.report, run.failure, run.ended = done, failure, q.c.Now() }) // also after a panic
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), maxImportTime)
 	defer cancel()
 	report, err := q.c.Service.ImportDefinitions(ctx, q.by, q.ref, document, management.ImportOptions{
-		Progress: func(what string, done, total int) { q.c.imports.progress(run, what, done, total) },
+		Progress: func(what string, done, total int) {
+			note(func(run *importRun) { run.what, run.done, run.total = what, done, total })
+		},
 	})
 	if err != nil {
 		failure = pageOf(err).title + "."

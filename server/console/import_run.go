@@ -118,17 +118,25 @@ func (i *imports) findLocked(id runID) *importRun {
 	return &i.runs[n]
 }
 
-// find returns a copy of an import, or nil.
-func (i *imports) find(project int64, id string, now time.Time) *importRun {
+// with does something with an import, and reports whether it is remembered.
+func (i *imports) with(id runID, now time.Time, do func(*importRun)) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.forgetLocked(now)
-	run := i.findLocked(runID{project, id})
-	if run == nil {
+	run := i.findLocked(id)
+	if run != nil {
+		do(run)
+	}
+	return run != nil
+}
+
+// find returns a copy of an import, or nil.
+func (i *imports) find(project int64, id string, now time.Time) *importRun {
+	found := new(importRun)
+	if !i.with(runID{project, id}, now, func(run *importRun) { *found = *run }) {
 		return nil
 	}
-	found := *run
-	return &found
+	return found
 }
 
 // of returns the imports of a project, the newest first.
@@ -142,36 +150,6 @@ func (i *imports) of(project int64, now time.Time) (out []importRun) {
 		}
 	}
 	return out
-}
-
-// progress notes how far an import is.
-func (i *imports) progress(id runID, what string, done, total int) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if run := i.findLocked(id); run != nil {
-		run.what, run.done, run.total = what, done, total
-	}
-}
-
-// end notes what has become of an import: a report, or a failure.
-func (i *imports) end(id runID, report *importReport, failure string, now time.Time) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if run := i.findLocked(id); run != nil {
-		run.report, run.failure, run.ended = report, failure, now
-	}
-}
-
-// undone notes that an import was taken back, and reports whether it is remembered.
-func (i *imports) undone(project int64, id string, now time.Time) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.forgetLocked(now)
-	run := i.findLocked(runID{project, id})
-	if run != nil {
-		run.undone = true
-	}
-	return run != nil
 }
 
 // newRunID returns the ID of an import that may follow.
@@ -274,7 +252,7 @@ func undoImport(q *request, u undo) (string, undo, error) {
 		return "", undo{}, failed(http.StatusConflict, errUndo.title, "Nothing was changed. "+e.Text())
 	}
 	to := q.projectPath("/import")
-	if err == nil && q.c.imports.undone(q.at.Project.ID, u.Item, q.c.Now()) {
+	if err == nil && q.c.imports.with(runID{q.at.Project.ID, u.Item}, q.c.Now(), func(run *importRun) { run.undone = true }) {
 		to = q.importPath(u.Item)
 	}
 	return to, undo{}, err

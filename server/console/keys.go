@@ -29,7 +29,7 @@ type keysView struct {
 	layout
 	Tabs   []navItem
 	Action string
-	Keys   []keyRow
+	Keys   []*management.KeyView
 	Newest string // the ID of the newest key; a form that is sent again makes no second key
 	checked
 
@@ -37,12 +37,6 @@ type keysView struct {
 	Reaches  []option
 	Scopes   []scopeField
 	Projects []option
-}
-
-type keyRow struct {
-	Label, Mask, May      string
-	Created, Used, Rolled moment
-	Roll, Delete          string
 }
 
 // A scopeField is the right to one kind of things.
@@ -83,36 +77,16 @@ func (q *request) keys(status int, v *keysView) error {
 	if err != nil {
 		return err
 	}
-	v.Tabs, v.Action, v.Label = q.accountTabs(), q.keysPath(), q.PostForm.Get("label")
-	chosen := q.PostForm.Get("reach")
-	v.Reaches = []option{
-		{Value: "chosen", Label: "only what is chosen below", Selected: chosen != "all"},
-		{Value: "all", Label: "everything that you may", Selected: chosen == "all"},
-	}
+	v.Tabs, v.Action, v.Label, v.Keys = q.accountTabs(), q.keysPath(), q.PostForm.Get("label"), list
+	v.Reaches = selected(options("chosen", "only what is chosen below", "all", "everything that you may"), q.PostForm.Get("reach"))
 	for _, s := range keyScopes {
 		name := "scope." + s.object
-		given := q.PostForm.Get(name)
-		v.Scopes = append(v.Scopes, scopeField{name, s.label, []option{
-			{Value: "", Label: "nothing"},
-			{Value: "read", Label: "read", Selected: given == "read"},
-			{Value: "write", Label: "read and change", Selected: given == "write"},
-		}})
+		levels := selected(options("", "nothing", "read", "read", "write", "read and change"), q.PostForm.Get(name))
+		v.Scopes = append(v.Scopes, scopeField{name, s.label, levels})
 	}
-	v.Projects = options("", "all projects")
-	for _, p := range projects {
-		p.Selected = p.Value == q.PostForm.Get("project")
-		v.Projects = append(v.Projects, p)
-	}
+	v.Projects = selected(append(options("", "all projects"), projects...), q.PostForm.Get("project"))
 	if len(list) > 0 {
 		v.Newest = list[0].ID
-	}
-	for _, k := range list {
-		row := keyRow{
-			Label: k.Label, Mask: k.Mask, May: mayWords(k, projects), Created: q.c.moment(k.Created), Used: q.c.momentOf(k.LastUsed),
-			Rolled: q.c.momentOf(k.LastRolled),
-		}
-		row.Roll, row.Delete = v.Action+"/"+k.ID+"/roll", v.Action+"/"+k.ID+"/delete"
-		v.Keys = append(v.Keys, row)
 	}
 	return q.render(status, "keys", v)
 }
@@ -131,8 +105,8 @@ func (q *request) projectNames() (names []option, err error) {
 
 const projectsOffered = 1000
 
-// mayWords says what a key may do.
-func mayWords(k *management.KeyView, projects []option) string {
+// May says what a key may do. The template asks for it.
+func (v *keysView) May(k *management.KeyView) string {
 	var parts []string
 	for _, scope := range k.Scopes {
 		object, action, _ := strings.Cut(scope, ":")
@@ -155,13 +129,7 @@ func mayWords(k *management.KeyView, projects []option) string {
 	text := strings.Join(parts, ", ")
 	var only []string
 	for _, id := range k.Projects {
-		name := "project " + strconv.FormatInt(id, 10)
-		for _, p := range projects {
-			if p.Value == strconv.FormatInt(id, 10) {
-				name = p.Label
-			}
-		}
-		only = append(only, name)
+		only = append(only, labelOf(v.Projects, strconv.FormatInt(id, 10), "project "+strconv.FormatInt(id, 10)))
 	}
 	if n := len(k.Organizations); n > 0 {
 		only = append(only, count(n, "organization", "organizations"))

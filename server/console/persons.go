@@ -91,22 +91,11 @@ func (p personsQuery) filters() (list string, field, wrong string) {
 	return string(must(json.Marshal([]flags.Filter{f.filter()}))), "", ""
 }
 
-func operatorChoices(chosen string) []optionGroup {
-	var out []optionGroup
-	for i, list := range operatorsOf("person") {
-		g := optionGroup{Label: [...]string{"Values", "Versions"}[i]}
-		for _, o := range list {
-			g.Options = append(g.Options, option{o.Name, o.Words, o.Name == chosen})
-		}
-		out = append(out, g)
-	}
-	return out
-}
-
 func listPersons(q *request) error {
 	asked := readPersonsQuery(q.Form)
 	q.notice()
-	v := &personsView{Action: q.projectPath("/persons"), Query: asked, Operators: operatorChoices(asked.Operator)}
+	v := &personsView{Action: q.projectPath("/persons"), Query: asked}
+	v.Operators, _ = operatorGroups("person", asked.Operator)
 	var err error
 	if v.Tabs, err = q.personTabs(""); err != nil {
 		return err
@@ -182,11 +171,8 @@ func (q *request) propertyNames() ([]string, error) {
 // newestPersons returns some persons to choose from, none if nothing is captured or the
 // user may not see them. Nobody counts how many there are.
 func (q *request) newestPersons(limit int) ([]*management.PersonView, error) {
-	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{}, limit)
-	if isRefusal(err) {
-		return nil, nil
-	}
-	if err != nil {
+	found, err := known(q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{}, limit))
+	if err != nil || found == nil {
 		return nil, err
 	}
 	return found.Items, nil

@@ -24,7 +24,7 @@ var _ = register(screen{
 	scope: inProject, pages: map[string]page{
 		"GET /projects/{project}/surveys/new":       newSurvey,
 		"POST /projects/{project}/surveys/new":      postSurvey,
-		"GET /projects/{project}/surveys/{survey}":  showSurvey,
+		"GET /projects/{project}/surveys/{survey}":  about(showSurvey, (*request).survey),
 		"POST /projects/{project}/surveys/{survey}": postSurvey,
 	},
 	done: map[string]string{
@@ -49,11 +49,11 @@ type surveyView struct {
 	Name                            string
 	New                             bool
 	List, Action, Results, Activity string
+	Survey                          *survey.View // as it is stored; nil for a new one
 	State                           surveyState
 	Notice                          string
 	Base                            string // the survey as JSON
 	Was                             string // what it was when the form was made
-	ID                              string // which programs ask for; "" for a new one
 
 	Groups    []partView
 	Questions []questionView
@@ -64,11 +64,8 @@ type surveyView struct {
 
 	Preview previewView
 
-	Drafted, Runs, Ended, Archived bool
-	Launched, Finished, Made       moment
-	Author                         string
-	Reach                          string // who is asked, in words
-	Projects                       []option
+	Reach    string // who is asked, in words
+	Projects []option
 }
 
 // A partView is a part of the page with its fields.
@@ -108,7 +105,7 @@ type adder struct{ Verb, Label string }
 func newSurvey(q *request) error {
 	form := &surveyForm{Original: make(object)}
 	from := q.Form.Get("from")
-	i := max(0, slices.IndexFunc(surveyStarts, func(s struct{ key, name, about, json string }) bool { return s.key == from }))
+	i := max(0, slices.IndexFunc(surveyStarts, func(s surveyStart) bool { return s.Key == from }))
 	doc := readObject(surveyStarts[i].json)
 	for name, otherwise := range map[string]string{"type": "popover", "schedule": "once"} {
 		if doc[name] == nil {
@@ -123,11 +120,7 @@ func (q *request) survey() (*survey.View, error) {
 	return q.c.Surveys.Survey(q.Context(), q.by, q.ref, q.PathValue("survey"))
 }
 
-func showSurvey(q *request) error {
-	v, err := q.survey()
-	if err != nil {
-		return err
-	}
+func showSurvey(q *request, v *survey.View) error {
 	return q.showSurveyForm(http.StatusOK, v, surveyFormOf(v), "")
 }
 
@@ -434,13 +427,8 @@ func (q *request) namedFlags(form *surveyForm, words *words.Names) error {
 
 // surveyFacts fills in what is known of a survey that exists.
 func (q *request) surveyFacts(v *surveyView, s *survey.View) error {
-	v.ID, v.State, v.Results = s.ID.String(), q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
+	v.Survey, v.State, v.Results = s, q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
 	v.Activity = q.entriesAbout("Survey", s.ID.String())
-	v.Archived = s.Archived
-	v.Drafted = v.State.Name == "draft" || v.State.Name == "scheduled"
-	v.Runs, v.Ended = v.State.Name == "running", v.State.Name == "complete"
-	v.Launched, v.Finished = q.c.momentOf(s.StartDate), q.c.momentOf(s.EndDate)
-	v.Made, v.Author = q.c.moment(s.CreatedAt), authorName(s.CreatedBy)
 	list, err := q.c.Service.ListOrganizations(q.Context(), q.by, organizationsListed, 0)
 	if err != nil {
 		return err

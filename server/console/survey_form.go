@@ -221,17 +221,6 @@ func numberJSON(typed string) json.RawMessage {
 	return quoted(typed)
 }
 
-// lineNames reads a list with a line for each element.
-func lineNames(typed string) []string {
-	out := []string{}
-	for line := range strings.Lines(lines(typed)) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
 func memberAt(o object, path []string) json.RawMessage {
 	for _, name := range path[:len(path)-1] {
 		o = readObject(string(o[name]))
@@ -357,13 +346,9 @@ func (form *surveyForm) edit(verb, target string) {
 
 // readJSON takes the survey from the JSON that was typed.
 func (form *surveyForm) readJSON() {
-	if err := checkJSON(form.JSON); err != nil {
+	doc, err := readJSON(form.JSON, `A survey is an object, such as {"name": "…", "type": "popover"}.`)
+	if err != nil {
 		form.fail("json", "%v", err)
-		return
-	}
-	var doc object
-	if json.Unmarshal([]byte(form.JSON), &doc) != nil || doc == nil {
-		form.fail("json", `A survey is an object, such as {"name": "…", "type": "popover"}.`)
 		return
 	}
 	form.Doc = doc
