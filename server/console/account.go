@@ -63,11 +63,8 @@ func (q *request) accountPath() string { return q.c.Prefix + "/me" }
 
 // accountTabs are the screens of an account.
 func (q *request) accountTabs() []navItem {
-	base := q.accountPath()
-	return []navItem{
-		{Name: "Account", URL: base, Current: !strings.HasPrefix(q.URL.Path, base+"/keys")},
-		{Name: "Personal keys", URL: base + "/keys", Current: strings.HasPrefix(q.URL.Path, base+"/keys")},
-	}
+	keys := strings.HasPrefix(q.URL.Path, q.keysPath())
+	return []navItem{{"Account", q.accountPath(), !keys}, {"Personal keys", q.keysPath(), keys}}
 }
 
 func showAccount(q *request) error {

@@ -47,7 +47,7 @@ type cohortView struct {
 	Entries   []auditEntry
 	Members   *membersView // nil: they are not shown here
 	UploadURL string
-	Upload    *uploadView // the newest list
+	Upload    *management.CohortUpload // the newest list
 }
 
 // A nodeView is a node with what its fields offer.
@@ -82,12 +82,6 @@ type memberRow struct {
 	ID, Name, URL, DistinctID string
 	MoreIDs                   int
 	Seen                      moment
-}
-
-// An uploadView is what became of the newest list.
-type uploadView struct {
-	Words    string
-	Complete bool
 }
 
 const (
@@ -296,7 +290,7 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 		}
 	}
 	if c.IsStatic {
-		v.Upload, err = q.uploadOf(c)
+		v.Upload, err = known(q.c.Service.CohortUpload(q.Context(), q.by, q.ref, item))
 	}
 	return err
 }

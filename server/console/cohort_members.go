@@ -88,15 +88,7 @@ func (q *request) memberRow(p *management.PersonView) memberRow {
 	return row
 }
 
-// uploadOf says what became of the newest list of a static cohort, nil if there was none.
-func (q *request) uploadOf(c *management.CohortView) (*uploadView, error) {
-	u, err := known(q.c.Service.CohortUpload(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10)))
-	if err != nil || u == nil {
-		return nil, err
-	}
-	return &uploadView{Complete: u.Complete, Words: uploadWords(u)}, nil
-}
-
+// uploadWords says what became of a list of distinct IDs.
 func uploadWords(u *management.CohortUpload) string {
 	switch {
 	case u.Received == 0 && u.Complete:
@@ -138,10 +130,10 @@ func addMembers(q *request, c *management.CohortView) error {
 	}
 	ids := in.ids()
 	if uses[c.ID] != nil && !in.reviewed {
-		if !q.c.imports.receive() { // the list is kept in memory
+		if !q.c.imports.uploads.take() { // the list is kept in memory
 			return errUploads
 		}
-		defer q.c.imports.received()
+		defer q.c.imports.uploads.free()
 		var kept keptIDs
 		effect, err := q.c.Service.PreviewCohortIDs(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), kept.of(ids))
 		switch packed, told := kept.packed(); {

@@ -75,18 +75,13 @@ func (q *request) review(f *management.FlagView, form *flagForm, ifAsked bool) e
 	if f != nil && !ifAsked && len(effect.Changes) == 0 && effect.Known {
 		return q.showForm(http.StatusOK, f, form, "Nothing has changed yet.")
 	}
-	if effect.Asks || !ifAsked {
-		return q.showReview(f, form, effect)
+	if !effect.Asks && ifAsked {
+		return q.save(f, form)
 	}
-	return q.save(f, form)
-}
-
-func (q *request) showReview(f *management.FlagView, form *flagForm, effect *effectView) error {
 	q.layout.Title = "Review changes"
-	v := &reviewView{
+	return q.render(http.StatusOK, "flag_review", &reviewView{
 		Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect,
-	}
-	return q.render(http.StatusOK, "flag_review", v)
+	})
 }
 
 // A flagPreviewView is what a form that is being edited would do, and the sentences about its

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 var _ = register(screen{
@@ -187,11 +189,7 @@ func (q flagsQuery) query(broken []string) management.FlagQuery {
 func listFlags(q *request) error {
 	asked := readFlagsQuery(q.Form)
 	problems := q.problems()
-	var broken []string
-	for key := range problems {
-		broken = append(broken, key)
-	}
-	slices.Sort(broken)
+	broken := slices.Sorted(maps.Keys(problems))
 	page, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, asked.query(broken), pageSize, (asked.Page-1)*pageSize)
 	if err != nil {
 		return err
@@ -313,8 +311,7 @@ func (q *request) vocabulary(list []*management.FlagView) (*words.Names, error) 
 		}
 	}
 	if len(ids) > 0 {
-		var s management.FlagSelection
-		s.IDs.Set, s.IDs.Value = true, must(json.Marshal(ids[:min(len(ids), 1000)]))
+		s := management.FlagSelection{IDs: optional.Of(must(json.Marshal(ids[:min(len(ids), 1000)])))}
 		keys, err := q.c.Service.FlagKeys(q.Context(), q.by, q.ref, s)
 		if err != nil {
 			return nil, err

@@ -30,13 +30,13 @@ type groupsView struct {
 	layout
 	Action, Type, Search string
 	Tabs                 []stateTab
-	Rows                 []groupRow
+	Rows                 []*management.GroupView
 	pager
 }
 
-type groupRow struct {
-	Key, URL, Properties string
-	Created              moment
+// URL returns the page of a group. The template asks for it.
+func (v *groupsView) URL(g *management.GroupView) string {
+	return v.Action + "/group?" + url.Values{"key": {g.GroupKey}}.Encode()
 }
 
 // A groupType is the type of the groups on a page.
@@ -76,14 +76,9 @@ func listGroups(q *request, of groupType) error {
 	}
 	q.layout.Title = "Groups: " + of.name
 	q.notice()
-	v := &groupsView{Action: q.groupsPath(of.index), Type: of.name, Search: search}
+	v := &groupsView{Action: q.groupsPath(of.index), Type: of.name, Search: search, Rows: found.Items}
 	if v.Tabs, err = q.personTabs(strconv.Itoa(of.index)); err != nil {
 		return err
-	}
-	for _, g := range found.Items {
-		v.Rows = append(v.Rows, groupRow{
-			g.GroupKey, q.groupPath(of.index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt),
-		})
 	}
 	at := listing{v.Action, map[string]string{"q": search}}
 	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "group", "groups")
@@ -97,8 +92,7 @@ func listGroups(q *request, of groupType) error {
 type groupView struct {
 	layout
 	List, Type, Key  string
-	Known            bool // false: the store does not answer, and only the form is shown
-	Created          moment
+	Group            *management.GroupView // nil: the store does not answer, and only the form is shown
 	Properties       []propertyRow
 	Cut              int
 	Form             *propertyForm
@@ -124,8 +118,7 @@ func (q *request) showGroup(status int, name string, g *management.GroupView, fo
 	q.layout.Title = shorten(g.GroupKey, 120)
 	q.notice()
 	v := &groupView{
-		List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
-		Form: form, Caveat: groupCaveat, Delete: deletion,
+		List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Group: g, Form: form, Caveat: groupCaveat, Delete: deletion,
 		Activity: q.entriesAbout("Group", strconv.Itoa(g.GroupTypeIndex)+"/"+g.GroupKey),
 	}
 	v.Delete.Name = g.GroupKey

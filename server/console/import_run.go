@@ -30,8 +30,8 @@ const (
 // about what this process does: that an import has ended well stands in the audit log of
 // the project as well, and to import a document again changes nothing.
 type imports struct {
-	slots   chan struct{} // one for each document at once
-	uploads chan struct{} // one for each form
+	documents slots // that are worked on
+	uploads   slots // forms of documents, which are read into memory
 
 	mu   sync.Mutex
 	runs []importRun // the oldest first
@@ -55,28 +55,23 @@ type importRun struct {
 }
 
 func newImports() *imports {
-	return &imports{slots: make(chan struct{}, maxImports), uploads: make(chan struct{}, maxUploads)}
+	return &imports{documents: make(slots, maxImports), uploads: make(slots, maxUploads)}
 }
 
-// receive takes room for the form of a document, which is read into memory. It reports false
-// if there is none.
-func (i *imports) receive() bool { return take(i.uploads) }
+// slots are room for some things at once.
+type slots chan struct{}
 
-func (i *imports) received() { <-i.uploads }
-
-// enter takes room for the work on one document. It reports false if there is none.
-func (i *imports) enter() bool { return take(i.slots) }
-
-func take(slots chan struct{}) bool {
+// take takes room for a thing. It reports false if there is none.
+func (s slots) take() bool {
 	select {
-	case slots <- struct{}{}:
+	case s <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
 
-func (i *imports) leave() { <-i.slots }
+func (s slots) free() { <-s }
 
 // start begins an import. If the project has an import with the same ID already, it
 // reports false.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -46,18 +47,18 @@ type scopeField struct {
 }
 
 // keyScopes are the things that the API has, by the objects of their scopes.
-var keyScopes = []struct{ object, label string }{
-	{"feature_flag", "Flags"},
-	{"cohort", "Cohorts"},
-	{"early_access_feature", "Early access features"},
-	{"survey", "Surveys"},
-	{"person", "Persons"},
-	{"group", "Groups"},
-	{"activity_log", "Audit log"},
-	{"project", "Projects, and their keys"},
-	{"organization", "The organization"},
-	{"organization_member", "Members and invitations"},
-	{"user", "Your account"},
+var keyScopes = []option{
+	{Value: "feature_flag", Label: "Flags"},
+	{Value: "cohort", Label: "Cohorts"},
+	{Value: "early_access_feature", Label: "Early access features"},
+	{Value: "survey", Label: "Surveys"},
+	{Value: "person", Label: "Persons"},
+	{Value: "group", Label: "Groups"},
+	{Value: "activity_log", Label: "Audit log"},
+	{Value: "project", Label: "Projects, and their keys"},
+	{Value: "organization", Label: "The organization"},
+	{Value: "organization_member", Label: "Members and invitations"},
+	{Value: "user", Label: "Your account"},
 }
 
 func (q *request) keysPath() string { return q.accountPath() + "/keys" }
@@ -78,13 +79,14 @@ func (q *request) keys(status int, v *keysView) error {
 		return err
 	}
 	v.Tabs, v.Action, v.Label, v.Keys = q.accountTabs(), q.keysPath(), q.PostForm.Get("label"), list
-	v.Reaches = selected(options("chosen", "only what is chosen below", "all", "everything that you may"), q.PostForm.Get("reach"))
+	reaches := options("chosen", "only what is chosen below", "all", "everything that you may")
+	v.Reaches = selected(reaches, cmp.Or(q.PostForm.Get("reach"), "chosen"))
 	for _, s := range keyScopes {
-		name := "scope." + s.object
-		levels := selected(options("", "nothing", "read", "read", "write", "read and change"), q.PostForm.Get(name))
-		v.Scopes = append(v.Scopes, scopeField{name, s.label, levels})
+		name := "scope." + s.Value
+		levels := selected(options("read", "read", "write", "read and change"), q.PostForm.Get(name))
+		v.Scopes = append(v.Scopes, scopeField{name, s.Label, append(options("", "nothing"), levels...)})
 	}
-	v.Projects = selected(append(options("", "all projects"), projects...), q.PostForm.Get("project"))
+	v.Projects = append(options("", "all projects"), selected(projects, q.PostForm.Get("project"))...)
 	if len(list) > 0 {
 		v.Newest = list[0].ID
 	}
@@ -110,12 +112,7 @@ func (v *keysView) May(k *management.KeyView) string {
 	var parts []string
 	for _, scope := range k.Scopes {
 		object, action, _ := strings.Cut(scope, ":")
-		words := object
-		for _, s := range keyScopes {
-			if s.object == object {
-				words = s.label
-			}
-		}
+		words := labelOf(keyScopes, object, object)
 		switch {
 		case scope == "*":
 			words = "everything"
@@ -156,8 +153,8 @@ func createKey(q *request) error {
 		scopes = []string{"*"}
 	} else {
 		for _, s := range keyScopes {
-			if action := q.PostForm.Get("scope." + s.object); action != "" {
-				scopes = append(scopes, s.object+":"+action)
+			if action := q.PostForm.Get("scope." + s.Value); action != "" {
+				scopes = append(scopes, s.Value+":"+action)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -40,12 +41,11 @@ type personsQuery struct{ Search, Property, Operator, Value, After string }
 
 // A personRow is a person in the list.
 type personRow struct {
-	Name, URL  string
-	ID         string // a distinct ID that is not the name
-	More       string // distinct IDs that are not shown
-	Anonymous  bool
-	Properties string
-	Created    moment
+	*management.PersonView
+	Title     string
+	Other     string // a distinct ID that is not the name
+	More      string // distinct IDs that are not shown
+	Anonymous bool
 }
 
 func readPersonsQuery(v url.Values) personsQuery {
@@ -200,16 +200,10 @@ func anonymous(p *management.PersonView) bool {
 }
 
 func (q *request) personRow(p *management.PersonView) personRow {
-	row := personRow{
-		Name: shorten(p.Name, 120), URL: q.personPath(p.ID.String()), Anonymous: anonymous(p),
-		Properties: propertiesInWords(p.Properties, p.Name), Created: q.c.moment(p.CreatedAt),
-	}
-	if row.Name == "" {
-		row.Name = p.ID.String()
-	}
+	row := personRow{PersonView: p, Title: cmp.Or(shorten(p.Name, 120), p.ID.String()), Anonymous: anonymous(p)}
 	if n := len(p.DistinctIDs); n > 0 {
 		if p.DistinctIDs[0] != p.Name {
-			row.ID = shorten(p.DistinctIDs[0], 80)
+			row.Other = shorten(p.DistinctIDs[0], 80)
 		}
 		if n > 1 {
 			row.More = count(n-1, "more distinct ID", "more distinct IDs")

@@ -179,11 +179,9 @@ var levelWords = map[int]string{storage.LevelMember: "member", storage.LevelAdmi
 // settingsTabs are the screens of the settings.
 func (q *request) settingsTabs() []navItem {
 	base := q.projectPath("/settings")
-	tabs := []navItem{{Name: "Project", URL: base}, {Name: "Members", URL: base + "/members"}}
-	for i := range tabs {
-		tabs[i].Current = q.URL.Path == tabs[i].URL || i > 0 && strings.HasPrefix(q.URL.Path, tabs[i].URL)
+	return []navItem{
+		{"Project", base, q.URL.Path == base}, {"Members", base + "/members", strings.HasPrefix(q.URL.Path, base+"/members")},
 	}
-	return tabs
 }
 
 func (q *request) settingsPath() string { return q.projectPath("/settings") }

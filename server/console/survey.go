@@ -57,7 +57,7 @@ type surveyView struct {
 
 	Groups    []partView
 	Questions []questionView
-	Adders    []adder
+	Adders    []questionTemplate
 	Targets   []option
 	TargetKey fieldView
 	Sets      []conditionView
@@ -77,12 +77,9 @@ type partView struct {
 
 // A fieldView is a field with what was typed.
 type fieldView struct {
-	ID, Label, Hint, Kind, Unit, List, Value string
-	Rows                                     int
-	Options                                  []option
-	Refresh                                  bool
-	Swatch                                   string // the colour that the value is
-	Error                                    string
+	formField
+	ID, Value, Error string
+	Swatch           string // the colour that the value is
 }
 
 // A questionView is a question with its fields.
@@ -98,8 +95,6 @@ type questionView struct {
 	Answers  []fieldView
 	Error    string
 }
-
-type adder struct{ Verb, Label string }
 
 // newSurvey shows the form of a new survey, or what it can begin with.
 func newSurvey(q *request) error {
@@ -484,18 +479,13 @@ func (v *surveyView) fields() {
 		v.Questions = append(v.Questions, v.question(i, o, questions))
 	}
 	if len(questions) < maxFormQuestions {
-		for _, t := range questionTemplates {
-			v.Adders = append(v.Adders, adder{t.Verb, t.Label})
-		}
+		v.Adders = questionTemplates
 	}
 }
 
 func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
 	name := prefix + f.Name
-	out := fieldView{
-		ID: name, Label: f.Label, Hint: f.Hint, Kind: f.Kind, Unit: f.Unit, List: f.List, Value: f.value(o), Rows: f.Rows,
-		Refresh: f.Refresh, Error: v.Errors[name],
-	}
+	out := fieldView{formField: *f, ID: name, Value: f.value(o), Error: v.Errors[name]}
 	switch {
 	case f.Kind == "choice":
 		out.Options = selected(f.Options, out.Value)
@@ -544,17 +534,13 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 		thens = append(thens, option{Value: "answers", Label: "what the answer says"})
 	}
 	then := branchOf(o)
-	out.Then = fieldView{
-		ID: name + ".then", Label: "After this question, go to", Kind: "choice", Options: selected(thens, then), Refresh: true,
-		Error: v.Errors[name+".branching"],
-	}
+	next := member("choice", "then", "After this question, go to").choices(selected(thens, then), "").refreshing()
+	out.Then = fieldView{formField: next, ID: name + ".then", Error: v.Errors[name+".branching"]}
 	if then == "answers" {
 		values := readObject(string(readObject(string(o["branching"]))["responseValues"]))
 		for _, key := range keys {
-			out.Answers = append(out.Answers, fieldView{
-				ID: name + ".then." + key.Value, Label: "After " + shorten(key.Label, 60), Kind: "choice",
-				Options: selected(places, text(values[key.Value])),
-			})
+			after := member("choice", "then", "After "+shorten(key.Label, 60)).choices(selected(places, text(values[key.Value])), "")
+			out.Answers = append(out.Answers, fieldView{formField: after, ID: name + ".then." + key.Value})
 		}
 	}
 	return out

@@ -260,8 +260,10 @@ func foldFields(fields []formField, prefix string, o object, v url.Values) {
 	}
 }
 
-// questionTemplates are the questions that can be added.
-var questionTemplates = []struct{ Verb, Label, JSON string }{
+// A questionTemplate is a question that can be added.
+type questionTemplate struct{ Verb, Label, JSON string }
+
+var questionTemplates = []questionTemplate{
 	{"add-open", "free text", `{"type":"open","question":""}`},
 	{"add-single", "one choice", `{"type":"single_choice","question":"","choices":["Yes","No"]}`},
 	{"add-multiple", "several choices", `{"type":"multiple_choice","question":"","choices":["One thing","Another thing"]}`},
