@@ -6,42 +6,41 @@ import (
 	"fmt"
 	"image"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "Your account",
-		scope: ofAccount, pages: map[string]page{
-			"GET /me":                         showAccount,
-			"POST /me/name":                   saveName,
-			"POST /me/address":                changeAddress,
-			"POST /me/address/keep":           keepAddress,
-			"POST /me/address/verify":         verifyAddress,
-			"POST /me/password":               changePassword,
-			"POST /me/two-factor/start":       setUpSecondFactor,
-			"POST /me/two-factor/confirm":     confirmSecondFactor,
-			"POST /me/two-factor/codes":       newBackupCodes,
-			"GET /me/two-factor/off":          askSecondFactorOff,
-			"POST /me/two-factor/off":         turnSecondFactorOff,
-			"POST /me/sessions/{session}/end": endSession,
-			"POST /me/sessions/end-others":    endOtherSessions,
-		},
-		done: map[string]string{
-			"address":        "The address was changed.",
-			"address-asked":  "A message is on its way. Open the link in it.",
-			"address-kept":   "The address stays as it is.",
-			"password":       "The password was changed. All other sessions have ended.",
-			"two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
-			"session":        "The session has ended.",
-			"sessions":       "All other sessions have ended.",
-		},
-		undo: map[string]undoer{"Name": undoName},
-	})
-}
+var _ = register(screen{
+	title: "Your account",
+	scope: ofAccount, pages: map[string]page{
+		"GET /me":                         showAccount,
+		"POST /me/name":                   saveName,
+		"POST /me/address":                changeAddress,
+		"POST /me/address/keep":           keepAddress,
+		"POST /me/address/verify":         verifyAddress,
+		"POST /me/password":               changePassword,
+		"POST /me/two-factor/start":       setUpSecondFactor,
+		"POST /me/two-factor/confirm":     confirmSecondFactor,
+		"POST /me/two-factor/codes":       newBackupCodes,
+		"GET /me/two-factor/off":          askSecondFactorOff,
+		"POST /me/two-factor/off":         turnSecondFactorOff,
+		"POST /me/sessions/{session}/end": endSession,
+		"POST /me/sessions/end-others":    endOtherSessions,
+	},
+	done: map[string]string{
+		"address":        "The address was changed.",
+		"address-asked":  "A message is on its way. Open the link in it.",
+		"address-kept":   "The address stays as it is.",
+		"password":       "The password was changed. All other sessions have ended.",
+		"two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
+		"session":        "The session has ended.",
+		"sessions":       "All other sessions have ended.",
+	},
+	undo: map[string]undoer{"Name": undoName},
+})
 
 // An accountView is the account of the user who is signed in.
 type accountView struct {
@@ -52,34 +51,20 @@ type accountView struct {
 
 	FirstName, LastName string
 
-	Address                       string // the current one
-	Email                         string // as typed
-	Pending                       string // an address that is to be verified
-	Unverified, Mail, HasPassword bool
+	Me               *management.UserView
+	Email            string // as typed
+	Unverified, Mail bool
 
-	TwoFactor bool
-	Codes     int // backup codes that are left
-	CodesLow  bool
-	Sessions  []sessionRow
-	Others    bool // there are other sessions
-}
-
-type sessionRow struct {
-	Browser, Address string
-	Current          bool
-	Seen, Created    moment
-	End              string
+	Factor   *management.TwoFactorStatus
+	Sessions []management.SessionView
 }
 
 func (q *request) accountPath() string { return q.c.Prefix + "/me" }
 
 // accountTabs are the screens of an account.
 func (q *request) accountTabs() []navItem {
-	base := q.accountPath()
-	return []navItem{
-		{Name: "Account", URL: base, Current: !strings.HasPrefix(q.URL.Path, base+"/keys")},
-		{Name: "Personal keys", URL: base + "/keys", Current: strings.HasPrefix(q.URL.Path, base+"/keys")},
-	}
+	keys := strings.HasPrefix(q.URL.Path, q.keysPath())
+	return []navItem{{"Account", q.accountPath(), !keys}, {"Personal keys", q.keysPath(), keys}}
 }
 
 func showAccount(q *request) error {
@@ -101,31 +86,24 @@ func (q *request) account(status int, fill func(*accountView)) error {
 	if err != nil {
 		return err
 	}
-	const few = 3 // backup codes
 	v := &accountView{
-		Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Address: me.Email,
-		Mail: q.c.Service.MailAvailable(), HasPassword: me.HasPassword, TwoFactor: factor.IsEnabled, Codes: factor.BackupCodesRemaining,
-		CodesLow: factor.BackupCodesRemaining < few,
+		Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Me: me, Factor: factor,
+		Sessions: sessions, Mail: q.c.Service.MailAvailable(),
 	}
-	if me.PendingEmail != nil {
-		v.Pending = *me.PendingEmail
-	}
-	v.Unverified = v.Mail && v.Pending == "" && (me.IsEmailVerified == nil || !*me.IsEmailVerified)
-	for _, s := range sessions {
-		row := sessionRow{
-			Browser: s.Browser, Address: s.Address, Current: s.Current, Seen: q.c.moment(s.SeenAt), Created: q.c.moment(s.CreatedAt),
-			End: v.Action + "/sessions/" + s.ID.String() + "/end",
-		}
-		if row.Browser == "" {
-			row.Browser = "Another browser or program"
-		}
-		v.Others = v.Others || !s.Current
-		v.Sessions = append(v.Sessions, row)
-	}
+	v.Unverified = v.Mail && me.PendingEmail == nil && (me.IsEmailVerified == nil || !*me.IsEmailVerified)
 	if fill != nil {
 		fill(v)
 	}
 	return q.render(status, "account", v)
+}
+
+// accountRefused shows the account with what the Service says against something.
+func (q *request) accountRefused(err error) error {
+	e, ok := errors.AsType[*management.Error](err)
+	if !ok {
+		return err
+	}
+	return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 }
 
 // changeAccount saves what one form of the account says. It shows the account with the
@@ -191,11 +169,8 @@ func keepAddress(q *request) error {
 // verifyAddress sends the message that verifies the address once more.
 func verifyAddress(q *request) error {
 	err := q.c.Service.RequestEmailVerification(q.Context(), q.by, management.EmailRequest{UUID: optional.Of(q.by.User.UUID.String())})
-	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
-	}
 	if err != nil {
-		return err
+		return q.accountRefused(err)
 	}
 	return q.redirect(q.accountPath() + "?done=address-asked")
 }
@@ -256,11 +231,8 @@ type secondFactorView struct {
 // secret before is not valid any more.
 func setUpSecondFactor(q *request) error {
 	setup, err := q.c.Service.StartTwoFactor(q.Context(), q.by, "@me")
-	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
-	}
 	if err != nil {
-		return err
+		return q.accountRefused(err)
 	}
 	return q.scan(http.StatusOK, setup, "")
 }
@@ -276,23 +248,11 @@ func (q *request) scan(status int, setup *management.TwoFactorSetup, refusal str
 		Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal,
 	}
 	v.Path, v.Box = drawQR(picture)
-	for part := range groups(setup.Secret, 4) {
-		v.Secret += part + " "
+	for part := range slices.Chunk([]byte(setup.Secret), 4) {
+		v.Secret += string(part) + " "
 	}
 	v.Secret = strings.TrimSpace(v.Secret)
 	return q.render(status, "two_factor", v)
-}
-
-// groups yields the parts of a text, of n bytes each.
-func groups(s string, n int) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for ; len(s) > n; s = s[n:] {
-			if !yield(s[:n]) {
-				return
-			}
-		}
-		yield(s)
-	}
 }
 
 // drawQR returns the dark modules of a QR code as the path of an SVG picture, and what the
@@ -340,10 +300,9 @@ func confirmSecondFactor(q *request) error {
 			return q.scan(http.StatusUnprocessableEntity, setup,
 				"That is not the code that the authenticator shows now. Are its clock and the server's right?")
 		}
-		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
 	}
 	if err != nil {
-		return err
+		return q.accountRefused(err)
 	}
 	q.renewSession()
 	return q.newCodes("Two-factor authentication is on",
@@ -357,11 +316,8 @@ func newBackupCodes(q *request) error {
 // newCodes makes backup codes and shows them.
 func (q *request) newCodes(title, text string) error {
 	codes, err := q.c.Service.NewBackupCodes(q.Context(), q.by, "@me")
-	if e, ok := errors.AsType[*management.Error](err); ok {
-		return q.account(pageOf(e).status, func(v *accountView) { v.place(e, nil) })
-	}
 	if err != nil {
-		return err
+		return q.accountRefused(err)
 	}
 	return q.showOnce(title, &shownView{
 		Text: text + "Save these codes where you find them without your phone. Each signs you in once if you do not have the " +

@@ -11,16 +11,13 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Audit log", entry: 7, path: "/audit-log",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/audit-log": auditLog},
-	})
-}
+var _ = register(screen{
+	title: "Audit log", entry: 7, path: "/audit-log",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/audit-log": auditLog},
+})
 
 // auditLogView is what was done in a project, newest first.
 type auditLogView struct {
@@ -55,17 +52,11 @@ func readAuditQuery(v url.Values) auditQuery {
 	return auditQuery{get("scope"), get("item"), get("by"), get("name"), get("q"), get("from"), get("to"), get("before")}
 }
 
-// encode returns the query of a URL, with what is not empty.
-func (q auditQuery) encode() string {
-	v := url.Values{}
-	for name, value := range map[string]string{
+// at returns the address of the log.
+func (q auditQuery) at(path string) listing {
+	return listing{path, map[string]string{
 		"scope": q.Scope, "item": q.Item, "by": q.By, "name": q.Name, "q": q.Text, "from": q.From, "to": q.To, "before": q.Before,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	return v.Encode()
+	}}
 }
 
 func auditLog(q *request) error {
@@ -107,17 +98,13 @@ func auditLog(q *request) error {
 	if v.Entries, err = q.auditEntries(list.Items); err != nil {
 		return err
 	}
-	link := func(before string) string {
-		to := asked
-		to.Before = before
-		return strings.TrimSuffix(v.Action+"?"+to.encode(), "?")
-	}
+	at := asked.at(v.Action)
 	v.Range = count(list.Total, "entry", "entries")
 	if n := len(list.Items); n == pageSize {
-		v.Older = link(list.Items[n-1].ID.String())
+		v.Older = at.at(1, "before", list.Items[n-1].ID.String())
 	}
 	if asked.Before != "" {
-		v.First = link("")
+		v.First = at.at(1, "before", "")
 	}
 	return q.render(http.StatusOK, "audit_log", v)
 }

@@ -6,14 +6,18 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // A changeLine is one difference of a definition.
 type changeLine struct{ Place, Before, After string }
 
-// changes says in words what has changed about a thing of a scope of the audit log, on
+// different returns the lines that are differences.
+func different(lines ...changeLine) []changeLine {
+	return slices.DeleteFunc(lines, func(c changeLine) bool { return c.Before == c.After })
+}
+
+// changesIn says in words what has changed about a thing of a scope of the audit log, on
 // every page that lists changes (management.md §17.2).
 func changesIn(names *words.Names, scope string, list []management.FlagChange) []changeLine {
 	var out []changeLine

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 )
 
 // A chart is columns over an axis, drawn as SVG whose widths are percent, so that it fits
@@ -68,13 +67,7 @@ func columnChart(words string, points []point, labels int) chart {
 		if p.Value > 0 {
 			height = max(height, 2)
 		}
-		class, title := p.Class, p.Title
-		if class == "" {
-			class = "hue-1"
-		}
-		if title == "" {
-			title = p.Label + ": " + number(p.Value)
-		}
+		class, title := cmp.Or(p.Class, "hue-1"), cmp.Or(p.Title, p.Label+": "+number(p.Value))
 		x := float64(i) * each
 		c.Columns = append(c.Columns, chartColumn{
 			decimal(x + each*0.1), decimal(each * 0.8), decimal(chartTop + chartHeight - height), decimal(height), class, title,
@@ -153,5 +146,5 @@ func shareWidth(part, whole int) string {
 	if whole == 0 {
 		return "0"
 	}
-	return strconv.FormatFloat(min(float64(part)*100/float64(whole), 100), 'f', 3, 64)
+	return decimal(min(float64(part)*100/float64(whole), 100))
 }

@@ -1,12 +1,10 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -14,45 +12,42 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "New cohort", under: "Cohorts",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/cohorts/new":       newCohort,
-			"POST /projects/{project}/cohorts/new":      postCohort,
-			"GET /projects/{project}/cohorts/{cohort}":  showCohort,
-			"POST /projects/{project}/cohorts/{cohort}": postCohort,
-		},
-		done: map[string]string{
-			"cohort-made":     "The cohort was created.",
-			"cohort-deleted":  "The cohort was deleted.",
-			"cohort-restored": "The cohort is back.",
-		},
-		undo:  map[string]undoer{"Cohort": undoCohort},
-		thing: &thing{scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/")},
-	})
-}
+var _ = register(screen{
+	title: "New cohort", under: "Cohorts",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/cohorts/new":       newCohort,
+		"POST /projects/{project}/cohorts/new":      postCohort,
+		"GET /projects/{project}/cohorts/{cohort}":  about(showCohort, (*request).cohort),
+		"POST /projects/{project}/cohorts/{cohort}": postCohort,
+	},
+	done: map[string]string{
+		"cohort-made":     "The cohort was created.",
+		"cohort-deleted":  "The cohort was deleted.",
+		"cohort-restored": "The cohort is back.",
+	},
+	undo:  map[string]undoer{"Cohort": undoEntry([]string{"name", "description", "filters", "deleted"}, undoCohort)},
+	thing: &thing{scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/")},
+})
 
 // cohortView is the page of one cohort.
 type cohortView struct {
 	layout
 	*cohortForm
 	offered
-	New, Deleted         bool
+	New                  bool
 	Action, List, Notice string
 	Tree                 nodeView
 
-	Who       string // in words
+	Cohort    *management.CohortView // as it is stored; nil for a new one
+	Who       string                 // in words
 	Size      sizeView
 	Uses      []useView
 	Blocking  []useView // what keeps it from being deleted
-	Made      moment
-	Author    string
-	Activity  string // the whole history
+	Activity  string    // the whole history
 	Entries   []auditEntry
 	Members   *membersView // nil: they are not shown here
 	UploadURL string
-	Upload    *uploadView // the newest list
+	Upload    *management.CohortUpload // the newest list
 }
 
 // A nodeView is a node with what its fields offer.
@@ -89,12 +84,6 @@ type memberRow struct {
 	Seen                      moment
 }
 
-// An uploadView is what became of the newest list.
-type uploadView struct {
-	Words    string
-	Complete bool
-}
-
 const (
 	membersShown  = 20 // persons on the page of a cohort
 	entriesShown  = 10 // entries of the history there
@@ -107,11 +96,12 @@ func newCohort(q *request) error {
 	return q.showCohortForm(http.StatusOK, nil, form, "")
 }
 
-func showCohort(q *request) error {
-	c, err := q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
-	if err != nil {
-		return err
-	}
+// cohort returns the cohort that the path names.
+func (q *request) cohort() (*management.CohortView, error) {
+	return q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
+}
+
+func showCohort(q *request, c *management.CohortView) error {
 	return q.showCohortForm(http.StatusOK, c, cohortFormOf(c), "")
 }
 
@@ -119,9 +109,9 @@ func showCohort(q *request) error {
 func postCohort(q *request) error {
 	form := readCohortForm(q.PostForm)
 	var c *management.CohortView
-	if ref := q.PathValue("cohort"); ref != "" {
+	if q.PathValue("cohort") != "" {
 		var err error
-		if c, err = q.c.Service.Cohort(q.Context(), q.by, q.ref, ref); err != nil {
+		if c, err = q.cohort(); err != nil {
 			return q.keepCohort(err, form)
 		}
 		form.Static = c.IsStatic
@@ -203,17 +193,7 @@ func (q *request) saveCohort(c *management.CohortView, form *cohortForm) error {
 
 // sameText reports whether two JSON texts say the same, but for blanks and the order of
 // members.
-func sameText(a, b json.RawMessage) bool {
-	read := func(raw json.RawMessage) (v any, ok bool) {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		err := d.Decode(&v)
-		return v, err == nil
-	}
-	x, ok := read(a)
-	y, too := read(b)
-	return ok && too && reflect.DeepEqual(x, y)
-}
+func sameText(a, b json.RawMessage) bool { return json.Valid(a) && canonical(a) == canonical(b) }
 
 // refusedCohort shows a form again with what the Service says against it.
 func (q *request) refusedCohort(err error, c *management.CohortView, form *cohortForm) error {
@@ -277,8 +257,7 @@ func (q *request) showCohortForm(status int, c *management.CohortView, form *coh
 
 // cohortFacts fills in what is known of a cohort that exists.
 func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
-	v.Deleted, v.Size = c.Deleted, q.sizeOf(c)
-	v.Made, v.Author = q.c.moment(c.CreatedAt), authorName(c.CreatedBy)
+	v.Cohort, v.Size = c, q.sizeOf(c)
 	if !c.IsStatic {
 		v.Who = v.words.Cohort(c.Filters)
 	}
@@ -311,20 +290,17 @@ func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
 		}
 	}
 	if c.IsStatic {
-		v.Upload, err = q.uploadOf(c)
+		v.Upload, err = known(q.c.Service.CohortUpload(q.Context(), q.by, q.ref, item))
 	}
 	return err
 }
 
 // historyOf returns the newest entries about a thing, none if the user may not see them.
 func (q *request) historyOf(scope, item string) ([]auditEntry, error) {
-	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{
+	list, err := known(q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{
 		Scope: scope, ItemID: item, Page: 1, Limit: entriesShown,
-	})
-	if isRefusal(err) {
-		return nil, nil
-	}
-	if err != nil {
+	}))
+	if err != nil || list == nil {
 		return nil, err
 	}
 	return q.auditEntries(list.Items)
@@ -364,24 +340,13 @@ func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView
 	return out
 }
 
-func undoCohort(q *request, u undo) (string, undo, error) {
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
+func undoCohort(q *request, e *management.ActivityView, before object) (to, item string, err error) {
+	if e.Activity == "created" {
+		before, to = object{"deleted": json.RawMessage("true")}, q.projectPath("/cohorts")
 	}
-	patch, to := management.CohortPatch{Deleted: optional.Of(true)}, q.projectPath("/cohorts")
-	if e.Activity != "created" {
-		body, err := valuesBefore(e, []string{"name", "description", "filters", "deleted"})
-		if err != nil {
-			return "", undo{}, err
-		}
-		to = ""
-		if patch, err = decodePatch[management.CohortPatch](body); err != nil {
-			return "", undo{}, err
-		}
+	patch, err := decodePatch[management.CohortPatch](before)
+	if err == nil {
+		_, err = q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, e.ItemID, patch)
 	}
-	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
-		return "", undo{}, err
-	}
-	return to, q.entryUndo(u.What, u.Item), nil
+	return to, e.ItemID, err
 }

@@ -32,9 +32,8 @@ type cohortForm struct {
 	AsJSON bool   // the filters are edited as JSON
 	JSON   string // as typed
 
-	IDs       string     // distinct IDs as they were typed, for a list
-	Person    string     // a person who is to be added to it
-	Namesakes []namesake // who may be meant
+	IDs         string // distinct IDs as they were typed, for a list
+	personField        // who is to be added to it
 
 	checked
 }
@@ -244,7 +243,7 @@ func (form *cohortForm) checkFilters() {
 	switch {
 	case form.Static:
 	case form.AsJSON:
-		if err := checkCriteria(form.JSON); err != nil {
+		if _, err := readJSON(form.JSON, notCriteria); err != nil {
 			form.fail("json", "%v", err)
 		}
 	case len(form.Root.Children) == 0:
@@ -254,16 +253,7 @@ func (form *cohortForm) checkFilters() {
 	}
 }
 
-func checkCriteria(s string) error {
-	if err := checkJSON(s); err != nil {
-		return err
-	}
-	var o object
-	if json.Unmarshal([]byte(s), &o) != nil || o == nil {
-		return errors.New(`filters are an object, such as ` + emptyCohort)
-	}
-	return nil
-}
+const notCriteria = "filters are an object, such as " + emptyCohort
 
 func (form *cohortForm) checkNode(name string, n *nodeForm) {
 	switch {
@@ -361,7 +351,7 @@ func (form *cohortForm) edit(verb, target string) {
 			form.JSON, form.AsJSON = pretty(form.filters()), true
 		}
 	case "to-form":
-		if err := checkCriteria(form.JSON); err != nil {
+		if _, err := readJSON(form.JSON, notCriteria); err != nil {
 			form.fail("json", "%v", err)
 			return
 		}

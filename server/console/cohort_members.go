@@ -22,22 +22,20 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/internal/idlist"
 )
 
-func init() {
-	register(screen{
-		under: "Cohorts",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/cohorts/{cohort}/members":  cohortMembers,
-			"POST /projects/{project}/cohorts/{cohort}/members": addMembers,
-		},
-		done: map[string]string{
-			"members-added": "The persons are in the cohort.",
-			"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
-				"Persons who were created for unknown distinct IDs stay.",
-			"member-removed": "The person is not in the cohort any more.",
-		},
-		undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
-	})
-}
+var _ = register(screen{
+	under: "Cohorts",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/cohorts/{cohort}/members":  about(cohortMembers, (*request).cohort),
+		"POST /projects/{project}/cohorts/{cohort}/members": about(addMembers, (*request).cohort),
+	},
+	done: map[string]string{
+		"members-added": "The persons are in the cohort.",
+		"list-added": "The persons of the list are in the cohort. Undo takes those out again who were not in it before. " +
+			"Persons who were created for unknown distinct IDs stay.",
+		"member-removed": "The person is not in the cohort any more.",
+	},
+	undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
+})
 
 // cohortMembersView is the list of all persons in a cohort.
 type cohortMembersView struct {
@@ -46,11 +44,7 @@ type cohortMembersView struct {
 	membersView
 }
 
-func cohortMembers(q *request) error {
-	c, err := q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
-	if err != nil {
-		return err
-	}
+func cohortMembers(q *request, c *management.CohortView) error {
 	members, err := q.membersOf(c, membersListed, pageNumber(q.Form))
 	if err != nil {
 		return err
@@ -94,19 +88,7 @@ func (q *request) memberRow(p *management.PersonView) memberRow {
 	return row
 }
 
-// uploadOf says what became of the newest list of a static cohort, nil if there was none.
-func (q *request) uploadOf(c *management.CohortView) (*uploadView, error) {
-	u, err := q.c.Service.CohortUpload(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10))
-	if isRefusal(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	v := &uploadView{Complete: u.Complete, Words: uploadWords(u)}
-	return v, nil
-}
-
+// uploadWords says what became of a list of distinct IDs.
 func uploadWords(u *management.CohortUpload) string {
 	switch {
 	case u.Received == 0 && u.Complete:
@@ -119,30 +101,21 @@ func uploadWords(u *management.CohortUpload) string {
 		words = "The newest list broke off after " + count(u.Received, "distinct ID", "distinct IDs") +
 			", which are stored. Send it again: what is in already does no harm. "
 	}
-	if u.Added == 1 {
-		words += "1 person was not in the cohort before."
-	} else {
-		words += number(u.Added) + " persons were not in the cohort before."
+	words += count(u.Added, "person was", "persons were") + " not in the cohort before."
+	switch u.Unknown {
+	case 0:
+		return words
+	case 1:
+		words += " 1 of the distinct IDs was not found: it has not been seen yet. It"
+	default:
+		words += " " + number(u.Unknown) + " of the distinct IDs were not found: they have not been seen yet. Each of them"
 	}
-	if u.Unknown > 0 {
-		words += " " + number(u.Unknown) + " of the distinct IDs were not found: they have not been seen yet. " +
-			"Each of them has got a person without properties, at the top of the list of persons."
-		if u.Unknown == 1 {
-			words = strings.Replace(words,
-				"1 of the distinct IDs were not found: they have not been seen yet. Each of them has got a person without properties, at",
-				"1 of the distinct IDs was not found: it has not been seen yet. It has got a person without properties, at", 1)
-		}
-	}
-	return words
+	return words + " has got a person without properties, at the top of the list of persons."
 }
 
 // addMembers adds the distinct IDs of a text and of a file to a static cohort, while they
 // arrive.
-func addMembers(q *request) error {
-	c, err := q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
-	if err != nil {
-		return err
-	}
+func addMembers(q *request, c *management.CohortView) error {
 	if !c.IsStatic {
 		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c),
 			"The cohort is not a list: who is in it follows from their properties.")
@@ -157,10 +130,10 @@ func addMembers(q *request) error {
 	}
 	ids := in.ids()
 	if uses[c.ID] != nil && !in.reviewed {
-		if !q.c.imports.receive() { // the list is kept in memory
+		if !q.c.imports.uploads.take() { // the list is kept in memory
 			return errUploads
 		}
-		defer q.c.imports.received()
+		defer q.c.imports.uploads.free()
 		var kept keptIDs
 		effect, err := q.c.Service.PreviewCohortIDs(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), kept.of(ids))
 		switch packed, told := kept.packed(); {
@@ -186,7 +159,7 @@ func addMembers(q *request) error {
 	}
 	switch {
 	case err == nil && out.Received == 0:
-		return q.showMembersForm(c, in, "Choose a file, or type distinct IDs.", "")
+		return q.showMembersForm(http.StatusUnprocessableEntity, c, in, "Choose a file, or type distinct IDs.", "")
 	case err == nil:
 		return q.done(q.cohortPath(c.ID), "list-added", u)
 	case u.What != "":
@@ -213,13 +186,12 @@ func (q *request) askUpload(c *management.CohortView, p *management.CohortPrevie
 func (q *request) refusedUpload(err error, c *management.CohortView, in *formUpload, notice string) error {
 	switch e, refused := errors.AsType[*management.Error](err); {
 	case refused && errors.Is(e, management.ErrInvalid):
-		return q.showMembersForm(c, in, e.Text(), notice)
+		return q.showMembersForm(http.StatusUnprocessableEntity, c, in, e.Text(), notice)
 	case in.failed == nil:
 		if pageOf(err).status == http.StatusServiceUnavailable {
 			q.logFailure("members of a cohort were not added", err)
-			form := cohortFormOf(c)
-			form.fail("ids", "The store does not answer. Send the list again in a while: what is in already does no harm.")
-			return q.showUpload(http.StatusServiceUnavailable, c, form, in, notice)
+			return q.showMembersForm(http.StatusServiceUnavailable, c, in,
+				"The store does not answer. Send the list again in a while: what is in already does no harm.", notice)
 		}
 		return err
 	default:
@@ -227,15 +199,11 @@ func (q *request) refusedUpload(err error, c *management.CohortView, in *formUpl
 	}
 }
 
-func (q *request) showMembersForm(c *management.CohortView, in *formUpload, message, notice string) error {
+// showMembersForm shows the page of a cohort again, with the distinct IDs that were typed.
+func (q *request) showMembersForm(status int, c *management.CohortView, in *formUpload, message, notice string) error {
 	form := cohortFormOf(c)
-	form.fail("ids", "%s", message)
-	return q.showUpload(http.StatusUnprocessableEntity, c, form, in, notice)
-}
-
-// showUpload shows the page of a cohort again, with the distinct IDs that were typed.
-func (q *request) showUpload(status int, c *management.CohortView, form *cohortForm, in *formUpload, notice string) error {
 	form.IDs = in.typed
+	form.fail("ids", "%s", message)
 	return q.showCohortForm(status, c, form, notice)
 }
 
@@ -243,22 +211,13 @@ func (q *request) showUpload(status int, c *management.CohortView, form *cohortF
 // a button.
 func (q *request) addMember(c *management.CohortView, target string) error {
 	form := cohortFormOf(c)
-	if target == "" {
-		form.Person = strings.TrimSpace(q.PostForm.Get("person"))
-		if form.Person == "" {
-			form.fail("person", "Name a person: by a distinct ID, an address or a name.")
-			return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
-		}
-		found, choice, err := q.namedPerson(form.Person)
-		switch {
-		case err != nil:
-			return q.refusedCohort(err, c, form)
-		case choice != nil:
-			form.fail("person", "%s", choice.Words)
-			form.Namesakes = choice.choose("add-member")
-			return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
-		}
-		target = found.ID.String()
+	form.Person = strings.TrimSpace(q.PostForm.Get("person"))
+	target, err := form.find(q, &form.checked, "add-member", target)
+	switch {
+	case err != nil:
+		return q.refusedCohort(err, c, form)
+	case target == "":
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
 	}
 	id := strconv.FormatInt(c.ID, 10)
 	u := undo{"MemberAdded", id, target}
@@ -334,8 +293,7 @@ func (u *formUpload) ids() iter.Seq2[string, error] {
 				return
 			}
 			if err != nil {
-				u.failed = uploadFailure(err)
-				yield("", u.failed)
+				yield("", u.fail(err))
 				return
 			}
 			var body io.Reader = part
@@ -343,8 +301,7 @@ func (u *formUpload) ids() iter.Seq2[string, error] {
 			case keptList:
 				for id, err := range unpackIDs(part) {
 					if err != nil {
-						u.failed = uploadFailure(err)
-						err = u.failed
+						err = u.fail(err)
 					}
 					if !yield(id, err) || err != nil {
 						return
@@ -358,8 +315,7 @@ func (u *formUpload) ids() iter.Seq2[string, error] {
 					err = errLargeForm
 				}
 				if err != nil {
-					u.failed = uploadFailure(err)
-					yield("", u.failed)
+					yield("", u.fail(err))
 					return
 				}
 				u.typed = lines(string(text))
@@ -374,8 +330,7 @@ func (u *formUpload) ids() iter.Seq2[string, error] {
 			}
 			for id, err := range decode(in) {
 				if _, told := errors.AsType[*management.Error](err); err != nil && !told {
-					u.failed = uploadFailure(err)
-					err = u.failed
+					err = u.fail(err)
 				}
 				if !yield(id, err) || err != nil {
 					return
@@ -383,6 +338,12 @@ func (u *formUpload) ids() iter.Seq2[string, error] {
 			}
 		}
 	}
+}
+
+// fail notes why a form could not be read.
+func (u *formUpload) fail(err error) error {
+	u.failed = uploadFailure(err)
+	return u.failed
 }
 
 // uploadFailure returns what to say if a form breaks off.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -127,10 +125,7 @@ func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effec
 	if p.Leaving > 0 {
 		v.Moves = append(v.Moves, move{From: "in it", To: "not in it", Count: number(p.Leaving), Share: percent(share[2])})
 	}
-	for i, change := range p.Changes {
-		if i == examplesShown {
-			break
-		}
+	for _, change := range p.Changes[:min(len(p.Changes), examplesShown)] {
 		m := move{
 			Person: change.DistinctID, From: "not in it", To: "in it",
 			Why: q.projectPath("/explain?" + url.Values{"person": {change.DistinctID}}.Encode()),
@@ -212,25 +207,18 @@ func (q *request) clash(v *clashView, now string) error {
 	q.layout.Title = "Somebody else changed " + v.Name
 	v.Action, v.Original = q.URL.Path, now
 	if v.Hidden == nil {
-		v.Hidden = slices.DeleteFunc(hiddenFields(q.PostForm), func(h hidden) bool { return h.Name == "original" })
+		v.Hidden = hiddenFields(q.PostForm, "original")
 	}
 	return q.render(http.StatusConflict, "clash", v)
 }
 
 // cohortChanges says what differs between two forms of a cohort.
 func cohortChanges(words *words.Names, a, b originalCohort) []changeLine {
-	var out []changeLine
-	add := func(place, before, after string) {
-		if before != after {
-			out = append(out, changeLine{place, before, after})
-		}
+	criteria := cohortChange(words, a.Filters, b.Filters)
+	if sameText(a.Filters, b.Filters) {
+		criteria.After = criteria.Before
 	}
-	add("name", a.Name, b.Name)
-	add("description", a.Description, b.Description)
-	if !sameText(a.Filters, b.Filters) {
-		out = append(out, cohortChange(words, a.Filters, b.Filters))
-	}
-	return out
+	return different(changeLine{"name", a.Name, b.Name}, changeLine{"description", a.Description, b.Description}, criteria)
 }
 
 // cohortChange says in words how who is in a cohort has changed.

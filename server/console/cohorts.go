@@ -6,16 +6,13 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Cohorts", entry: 2, path: "/cohorts",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/cohorts": listCohorts},
-	})
-}
+var _ = register(screen{
+	title: "Cohorts", entry: 2, path: "/cohorts",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/cohorts": listCohorts},
+})
 
 // cohortsView is the list of cohorts.
 type cohortsView struct {
@@ -30,14 +27,11 @@ type cohortsView struct {
 
 // A cohortRow is a cohort in the list.
 type cohortRow struct {
-	Name, URL, Description string
-	Static                 bool
-	Who                    string // in words; "" for a list
-	Size                   sizeView
-	Uses                   []useView
-	MoreUses               int
-	Made                   moment
-	Author                 string
+	*management.CohortView
+	Who      string // in words; "" for a list
+	Size     sizeView
+	Uses     []useView
+	MoreUses int
 }
 
 // A sizeView is how many persons are in a cohort.
@@ -95,10 +89,7 @@ func listCohorts(q *request) error {
 		Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0,
 	}
 	for _, c := range found.Items {
-		row := cohortRow{
-			Name: c.Name, URL: q.cohortPath(c.ID), Description: c.Description, Static: c.IsStatic, Size: q.sizeOf(c),
-			Made: q.c.moment(c.CreatedAt), Author: authorName(c.CreatedBy),
-		}
+		row := cohortRow{CohortView: c, Size: q.sizeOf(c)}
 		if !c.IsStatic {
 			row.Who = words.Cohort(c.Filters)
 		}

@@ -2,12 +2,10 @@ package console
 
 import "net/http"
 
-func init() {
-	register(screen{
-		title: "Connect a program", under: "Flags",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/connect": connect},
-	})
-}
+var _ = register(screen{
+	title: "Connect a program", under: "Flags",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/connect": connect},
+})
 
 // A connectView is how programs are connected with a project, and what has come of them.
 type connectView struct {

@@ -18,14 +18,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		scope: signedIn, pages: map[string]page{"GET /{$}": home},
-	})
-	register(screen{
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/{$}": projectHome},
-	})
-}
+var _ = register(screen{
+	scope: signedIn, pages: map[string]page{"GET /{$}": home},
+})
+
+var _ = register(screen{
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/{$}": projectHome},
+})
 
 //go:embed static
 var staticFiles embed.FS
@@ -123,6 +122,16 @@ type request struct {
 // everybody is the scope of pages for everybody.
 func everybody(p page) page { return p }
 
+// unheard is the scope of pages that sign people in, which nobody must be able to listen to.
+func unheard(p page) page {
+	return func(q *request) error {
+		if !q.c.cookieAllowed(q.Request) {
+			return errInsecure
+		}
+		return p(q)
+	}
+}
+
 // signedIn serves a page for people who are signed in, and sends others to sign in.
 func signedIn(p page) page {
 	return func(q *request) error {
@@ -154,23 +163,32 @@ func inProject(p page) page {
 		if _, err := strconv.ParseInt(q.ref, 10, 64); err != nil {
 			return errNoPage
 		}
-		at, err := q.c.Service.Access(q.Context(), q.by, q.ref, "feature_flag:read")
-		if errors.Is(err, management.ErrForbidden) || errors.Is(err, management.ErrNotFound) {
-			return errNoPage // whether there is such a project is nobody's business (management.md §17.4)
-		}
+		at, err := q.access(q.ref)
 		if err != nil {
 			return err
+		}
+		if at == nil {
+			return errNoPage // whether there is such a project is nobody's business (management.md §17.4)
 		}
 		q.enterProject(at)
 		return p(q)
 	})
 }
 
+// access returns a project with what the user may do in it, nil if that is nothing.
+func (q *request) access(ref string) (*management.ProjectAccess, error) {
+	at, err := q.c.Service.Access(q.Context(), q.by, ref, "feature_flag:read")
+	if errors.Is(err, management.ErrForbidden) || errors.Is(err, management.ErrNotFound) {
+		return nil, nil
+	}
+	return at, err
+}
+
 // enterProject makes a page be about a project.
 func (q *request) enterProject(at *management.ProjectAccess) {
 	q.at = at
 	q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
-	q.layout.Home = q.projectPath("/flags")
+	q.layout.ProjectURL, q.layout.Home = q.projectPath(""), q.projectPath("/flags")
 	q.layout.Nav = q.navigation()
 }
 
@@ -178,11 +196,12 @@ func (q *request) enterProject(at *management.ProjectAccess) {
 // the user has used last.
 func ofAccount(p page) page {
 	return signedIn(func(q *request) error {
-		switch at, err := q.c.Service.Access(q.Context(), q.by, "@current", "feature_flag:read"); {
-		case err == nil:
-			q.enterProject(at)
-		case !errors.Is(err, management.ErrNotFound) && !errors.Is(err, management.ErrForbidden):
+		at, err := q.access("@current")
+		if err != nil {
 			return err
+		}
+		if at != nil {
+			q.enterProject(at)
 		}
 		return p(q)
 	})
@@ -247,12 +266,12 @@ func (q *request) redirect(to string) error {
 
 // home sends a user to the project that the user has used last, or to another one.
 func home(q *request) error {
-	at, err := q.c.Service.Access(q.Context(), q.by, "@current", "feature_flag:read")
-	if err == nil {
-		return q.redirect(q.c.Prefix + "/projects/" + strconv.FormatInt(at.Project.ID, 10) + "/flags")
-	}
-	if !errors.Is(err, management.ErrNotFound) && !errors.Is(err, management.ErrForbidden) {
+	at, err := q.access("@current")
+	if err != nil {
 		return err
+	}
+	if at != nil {
+		return q.redirect(q.c.Prefix + "/projects/" + strconv.FormatInt(at.Project.ID, 10) + "/flags")
 	}
 	me, err := q.c.Service.User(q.Context(), q.by, "@me")
 	if err != nil {

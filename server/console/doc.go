@@ -52,7 +52,8 @@
 // # Where things are
 //
 //   - screen.go: what a screen registers; console.go: headers, sessions of requests, who may
-//     see a page; render.go: templates; pager.go: pages of lists; errors.go: pages of errors
+//     see a page; render.go: templates, and the functions with which they show what the
+//     Service has answered; pager.go: pages of lists; errors.go: pages of errors
 //   - form.go: errors at their fields; flag_form.go, filter.go: the form of a flag;
 //     cohort_form.go, survey_form.go with survey_fields.go: other forms
 //   - flag_review.go, cohort_review.go: what a change does, and two who change the same

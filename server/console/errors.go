@@ -130,6 +130,14 @@ type errorView struct {
 	SignIn string
 }
 
+// known returns what the Service has answered, and nothing if it has refused.
+func known[T any](answer T, err error) (T, error) {
+	if isRefusal(err) {
+		return *new(T), nil
+	}
+	return answer, err
+}
+
 // isRefusal reports whether an error is the word of the Service, and not a failure.
 func isRefusal(err error) bool {
 	_, ok := errors.AsType[*management.Error](err)

@@ -16,12 +16,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Explain", entry: 6, path: "/explain",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/explain": explain},
-	})
-}
+var _ = register(screen{
+	title: "Explain", entry: 6, path: "/explain",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/explain": explain},
+})
 
 // explainView is the page that says why a person has the values that the person has. All of it
 // is in the URL, so that a link to it can be sent to somebody else: it names the person by a

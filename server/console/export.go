@@ -7,12 +7,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		under: "Flags",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/export": exportDefinitions},
-	})
-}
+var _ = register(screen{
+	under: "Flags",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/export": exportDefinitions},
+})
 
 // exportDefinitions sends the flags and cohorts of the project as a file.
 func exportDefinitions(q *request) error {

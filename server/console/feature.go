@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,39 +15,37 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "New feature", under: "Early access",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/features/new":        newFeature,
-			"POST /projects/{project}/features/new":       postFeature,
-			"GET /projects/{project}/features/{feature}":  showFeature,
-			"POST /projects/{project}/features/{feature}": postFeature,
-		},
-		done: map[string]string{
-			"feature-made":     "The feature was created.",
-			"feature-deleted":  "The feature was deleted. Its flag is still there.",
-			"enrolled":         "The person is enrolled.",
-			"unenrolled":       "The person is not enrolled any more.",
-			"choice-forgotten": "The choice of the person is forgotten.",
-		},
-		undo: map[string]undoer{"EarlyAccessFeature": undoFeature},
-		thing: &thing{
-			scope: "EarlyAccessFeature", one: "early access feature", many: "Early access features", path: below("/features/"),
-			place: featurePlace, value: featureValue,
-		},
-	})
-}
+var _ = register(screen{
+	title: "New feature", under: "Early access",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/features/new":        newFeature,
+		"POST /projects/{project}/features/new":       postFeature,
+		"GET /projects/{project}/features/{feature}":  about(showFeature, (*request).feature),
+		"POST /projects/{project}/features/{feature}": postFeature,
+	},
+	done: map[string]string{
+		"feature-made":     "The feature was created.",
+		"feature-deleted":  "The feature was deleted. Its flag is still there.",
+		"enrolled":         "The person is enrolled.",
+		"unenrolled":       "The person is not enrolled any more.",
+		"choice-forgotten": "The choice of the person is forgotten.",
+	},
+	undo: map[string]undoer{"EarlyAccessFeature": undoEntry(featureMembers, undoFeature)},
+	thing: &thing{
+		scope: "EarlyAccessFeature", one: "early access feature", many: "Early access features", path: below("/features/"),
+		place: featurePlace, value: featureValue,
+	},
+})
 
 // A featureForm is an early access feature as a person edits it.
 type featureForm struct {
 	Original  string // the JSON of the feature for which the form was made; "" for a new one
 	Confirmed string // the stage of which the person has seen what it does
 
-	Name, Description, Stage, Documentation, Payload string
-	Flag                                             string     // the key of the flag of a new feature; "" to make one
-	Person                                           string     // a person who is to be enrolled
-	Namesakes                                        []namesake // who may be meant
+	originalFeature
+	Payload     string // as typed
+	Flag        string // the key of the flag of a new feature; "" to make one
+	personField        // who is to be enrolled
 
 	checked
 }
@@ -74,7 +71,7 @@ type featureView struct {
 	Action, List, Notice string
 	Stages               []option
 	Flags                []string
-	Now                  featureRow
+	Feature              *management.EarlyAccessView // as it is stored; nil for a new one
 	Activity             string
 	Entries              []auditEntry
 	Enrollment           *enrollmentView
@@ -93,10 +90,7 @@ type enrollmentView struct {
 }
 
 func featureFormOf(f *management.EarlyAccessView) *featureForm {
-	form := &featureForm{
-		Original: string(must(json.Marshal(featureOf(f)))), Name: f.Name, Description: f.Description, Stage: f.Stage,
-		Documentation: f.DocumentationURL,
-	}
+	form := &featureForm{Original: string(must(json.Marshal(featureOf(f)))), originalFeature: featureOf(f)}
 	if string(f.Payload) != "{}" {
 		form.Payload = pretty(f.Payload)
 	}
@@ -105,24 +99,28 @@ func featureFormOf(f *management.EarlyAccessView) *featureForm {
 
 func readFeatureForm(v url.Values) *featureForm {
 	return &featureForm{
-		Original: v.Get("original"), Confirmed: v.Get("confirmed"), Name: strings.TrimSpace(v.Get("name")),
-		Description: lines(v.Get("description")), Stage: v.Get("stage"),
-		Documentation: strings.TrimSpace(v.Get("documentation")), Payload: lines(v.Get("payload")), Flag: strings.TrimSpace(v.Get("flag")),
-		Person: strings.TrimSpace(v.Get("person")),
+		Original: v.Get("original"), Confirmed: v.Get("confirmed"), originalFeature: originalFeature{
+			Name: strings.TrimSpace(v.Get("name")), Description: lines(v.Get("description")), Stage: v.Get("stage"),
+			DocumentationURL: strings.TrimSpace(v.Get("documentation")),
+		},
+		Payload: lines(v.Get("payload")), Flag: strings.TrimSpace(v.Get("flag")),
+		personField: personField{Person: strings.TrimSpace(v.Get("person"))},
 	}
+}
+
+// feature returns the feature that the form stands for.
+func (form *featureForm) feature() originalFeature {
+	f := form.originalFeature
+	f.Payload = json.RawMessage(cmp.Or(strings.TrimSpace(form.Payload), "{}"))
+	return f
 }
 
 // patch returns the change that the form stands for, or a new feature with a flag, 0 for a
 // flag that is made. Errors of the form are in Errors, and then ok is false.
 func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bool) {
-	payload := json.RawMessage("{}")
 	if strings.TrimSpace(form.Payload) != "" {
-		payload = json.RawMessage(form.Payload)
-		var o object
-		if err := checkJSON(form.Payload); err != nil {
+		if _, err := readJSON(form.Payload, `The payload is an object, such as {"image": "beta.png"}.`); err != nil {
 			form.fail("payload", "%v", err)
-		} else if json.Unmarshal(payload, &o) != nil || o == nil {
-			form.fail("payload", `The payload is an object, such as {"image": "beta.png"}.`)
 		}
 	}
 	if form.Name == "" {
@@ -131,18 +129,15 @@ func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bo
 	if len(form.Errors) > 0 {
 		return p, false
 	}
-	body := map[string]any{
-		"name": form.Name, "description": form.Description, "stage": form.Stage, "documentation_url": form.Documentation,
-		"payload": payload,
-	}
+	body := readObject(string(must(json.Marshal(form.feature()))))
 	if flag != 0 {
-		body["feature_flag_id"] = flag
+		body["feature_flag_id"] = must(json.Marshal(flag))
 	}
 	if form.Original != "" {
 		body["original_feature"] = json.RawMessage(form.Original)
 	}
-	raw := must(json.Marshal(body))
-	if err := json.Unmarshal(raw, &p); err != nil { // it was just made
+	p, err := decodePatch[management.EarlyAccessPatch](body)
+	if err != nil { // it was just made
 		panic(err)
 	}
 	return p, true
@@ -161,14 +156,15 @@ func (form *featureForm) refuse(e *management.Error) {
 }
 
 func newFeature(q *request) error {
-	return q.showFeatureForm(http.StatusOK, nil, &featureForm{Stage: "draft"}, "")
+	return q.showFeatureForm(http.StatusOK, nil, &featureForm{originalFeature: originalFeature{Stage: "draft"}}, "")
 }
 
-func showFeature(q *request) error {
-	f, err := q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, q.PathValue("feature"))
-	if err != nil {
-		return err
-	}
+// feature returns the feature that the path names.
+func (q *request) feature() (*management.EarlyAccessView, error) {
+	return q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, q.PathValue("feature"))
+}
+
+func showFeature(q *request, f *management.EarlyAccessView) error {
 	return q.showFeatureForm(http.StatusOK, f, featureFormOf(f), "")
 }
 
@@ -176,15 +172,14 @@ func showFeature(q *request) error {
 func postFeature(q *request) error {
 	form := readFeatureForm(q.PostForm)
 	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
-	ref := q.PathValue("feature")
-	if ref == "" {
+	if q.PathValue("feature") == "" {
 		form.Original = ""
 		if verb == "edit" {
 			return q.showFeatureForm(http.StatusOK, nil, form, "")
 		}
 		return q.createFeature(form)
 	}
-	f, err := q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, ref)
+	f, err := q.feature()
 	if err != nil {
 		return q.keepFeature(err, form)
 	}
@@ -269,10 +264,9 @@ func (q *request) enrollmentEffect(flag int64, on bool) (*effectView, error) {
 
 // askFeature asks whether a form shall be saved that changes who gets the flag.
 func (q *request) askFeature(title, button string, form *featureForm, effect *effectView, text ...string) error {
-	fields := slices.DeleteFunc(hiddenFields(q.PostForm), func(h hidden) bool { return h.Name == "confirmed" })
 	return q.confirm(http.StatusOK, title, &confirmView{
 		Text: text, Effect: effect, Button: button, Do: "save", Edit: true, Action: q.URL.Path,
-		Hidden: append(fields, hidden{"confirmed", form.Stage}),
+		Hidden: append(hiddenFields(q.PostForm, "confirmed"), hidden{"confirmed", form.Stage}),
 	})
 }
 
@@ -370,22 +364,12 @@ func (q *request) deleteFeature(f *management.EarlyAccessView) error {
 func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, target string) error {
 	shown := featureFormOf(f)
 	shown.Person = form.Person
-	person := target
-	if person == "" {
-		if form.Person == "" {
-			shown.fail("person", "Name a person: by a distinct ID, an address or a name.")
-			return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
-		}
-		found, choice, err := q.namedPerson(form.Person)
-		switch {
-		case err != nil:
-			return q.refusedFeature(err, f, shown)
-		case choice != nil:
-			shown.fail("person", "%s", choice.Words)
-			shown.Namesakes = choice.choose(verb)
-			return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
-		}
-		person = found.ID.String()
+	person, err := shown.find(q, &shown.checked, verb, target)
+	switch {
+	case err != nil:
+		return q.refusedFeature(err, f, shown)
+	case person == "":
+		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
 	}
 	var m propertyMark
 	id := ""
@@ -440,33 +424,26 @@ func (q *request) choiceOf(person, property string) (id string, m propertyMark, 
 func (q *request) featureConflict(f *management.EarlyAccessView, form *featureForm) error {
 	var was originalFeature
 	_ = json.Unmarshal([]byte(form.Original), &was) // a form that is not ours has had nothing
-	mine := originalFeature{
-		form.Name, form.Description, form.Stage, form.Documentation, json.RawMessage(cmp.Or(strings.TrimSpace(form.Payload), "{}")),
-	}
 	v := &clashView{
 		Kind: "early access feature", Name: f.Name, List: q.projectPath("/features"), ListName: "Early access",
 		Keep:   q.featurePath(f.ID.String()),
-		Theirs: featureChanges(was, featureOf(f)), Mine: featureChanges(featureOf(f), mine),
+		Theirs: featureChanges(was, featureOf(f)), Mine: featureChanges(featureOf(f), form.feature()),
 	}
 	return q.clash(v, string(must(json.Marshal(featureOf(f)))))
 }
 
 func featureChanges(a, b originalFeature) []changeLine {
-	var out []changeLine
-	for _, c := range []changeLine{
-		{"name", a.Name, b.Name},
-		{"description", a.Description, b.Description},
-		{"stage", stageOf(a.Stage).Label, stageOf(b.Stage).Label},
-		{"documentation", a.DocumentationURL, b.DocumentationURL},
-	} {
-		if c.Before != c.After {
-			out = append(out, c)
-		}
+	payload := changeLine{"payload", text(a.Payload), text(b.Payload)}
+	if sameText(a.Payload, b.Payload) {
+		payload.After = payload.Before
 	}
-	if !sameText(a.Payload, b.Payload) {
-		out = append(out, changeLine{"payload", text(a.Payload), text(b.Payload)})
-	}
-	return out
+	return different(
+		changeLine{"name", a.Name, b.Name},
+		changeLine{"description", a.Description, b.Description},
+		changeLine{"stage", stageOf(a.Stage).Label, stageOf(b.Stage).Label},
+		changeLine{"documentation", a.DocumentationURL, b.DocumentationURL},
+		payload,
+	)
 }
 
 // showFeatureForm answers with the page of a feature, which is nil if it is new.
@@ -499,7 +476,7 @@ func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, for
 
 // featureFacts fills in what is known of a feature that exists.
 func (q *request) featureFacts(v *featureView, f *management.EarlyAccessView) error {
-	v.Now = q.featureRow(f)
+	v.Feature = f
 	item := f.ID.String()
 	var err error
 	if v.Entries, err = q.historyOf("EarlyAccessFeature", item); err != nil {
@@ -542,33 +519,23 @@ func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, 
 
 var featureMembers = []string{"name", "description", "stage", "documentation_url", "payload", "feature_flag_id"}
 
-func undoFeature(q *request, u undo) (string, undo, error) {
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
-	}
+func undoFeature(q *request, e *management.ActivityView, before object) (to, item string, err error) {
 	if e.Activity == "created" {
-		return q.projectPath("/features"), undo{}, q.unmakeFeature(u.Item)
+		return q.projectPath("/features"), "", q.unmakeFeature(e.ItemID)
 	}
-	body, err := valuesBefore(e, featureMembers)
+	patch, err := decodePatch[management.EarlyAccessPatch](before)
 	if err != nil {
-		return "", undo{}, err
-	}
-	patch, err := decodePatch[management.EarlyAccessPatch](body)
-	if err != nil {
-		return "", undo{}, err
+		return "", "", err
 	}
 	if e.Activity == "deleted" {
 		made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
 		if err != nil {
-			return "", undo{}, err
+			return "", "", err
 		}
-		return q.featurePath(made.ID.String()), q.entryUndo(u.What, made.ID.String()), nil
+		return q.featurePath(made.ID.String()), made.ID.String(), nil
 	}
-	if _, err := q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
-		return "", undo{}, err
-	}
-	return "", q.entryUndo(u.What, u.Item), nil
+	_, err = q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, e.ItemID, patch)
+	return "", e.ItemID, err
 }
 
 // unmakeFeature deletes a feature that was just made, and its flag, if that was made with it

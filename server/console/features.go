@@ -6,30 +6,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Early access", entry: 5, path: "/features",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/features": listFeatures},
-	})
-}
+var _ = register(screen{
+	title: "Early access", entry: 5, path: "/features",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/features": listFeatures},
+})
 
 // featuresView is the list of early access features.
 type featuresView struct {
 	layout
-	Rows   []featureRow
-	NewURL string
+	Rows []*management.EarlyAccessView
 	pager
 	Empty bool
-}
-
-// A featureRow is an early access feature in the list.
-type featureRow struct {
-	Name, URL, Description string
-	Stage                  stageView
-	Flag                   string // the key
-	FlagURL                string
-	FlagOff                bool
-	Made                   moment
 }
 
 // A stageView is a stage of an early access feature.
@@ -46,12 +33,7 @@ var featureStages = options(
 
 // stageOf says what a stage means.
 func stageOf(stage string) stageView {
-	v := stageView{Label: stage, Means: "Persons cannot enrol; the condition sets of the flag decide alone."}
-	for _, s := range featureStages {
-		if s.Value == stage {
-			v.Label = s.Label
-		}
-	}
+	v := stageView{Label: labelOf(featureStages, stage, stage), Means: "Persons cannot enrol; the condition sets of the flag decide alone."}
 	switch stage {
 	case "alpha", "beta", "general-availability":
 		v.Released, v.Class = true, "good"
@@ -71,21 +53,7 @@ func listFeatures(q *request) error {
 		return err
 	}
 	q.notice()
-	v := &featuresView{NewURL: q.projectPath("/features/new"), Empty: found.Total == 0}
-	for _, f := range found.Items {
-		v.Rows = append(v.Rows, q.featureRow(f))
-	}
+	v := &featuresView{Empty: found.Total == 0, Rows: found.Items}
 	v.pager = listing{path: q.projectPath("/features")}.page(page, pageSize, len(v.Rows), found.Total, "feature", "features")
 	return q.render(http.StatusOK, "features", v)
-}
-
-func (q *request) featureRow(f *management.EarlyAccessView) featureRow {
-	row := featureRow{
-		Name: f.Name, URL: q.featurePath(f.ID.String()), Description: f.Description, Stage: stageOf(f.Stage),
-		Made: q.c.moment(f.CreatedAt),
-	}
-	if f.Flag != nil {
-		row.Flag, row.FlagURL, row.FlagOff = f.Flag.Key, q.flagPath(f.Flag.ID), !f.Flag.Active
-	}
-	return row
 }

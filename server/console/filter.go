@@ -134,12 +134,6 @@ func (f *filterForm) value(takes operators.Operand) json.RawMessage {
 	if len(f.Values) > 0 {
 		one = f.Values[0]
 	}
-	numeric := func(s string) json.RawMessage {
-		if _, err := strconv.ParseFloat(s, 64); err == nil && json.Valid([]byte(s)) {
-			return json.RawMessage(s)
-		}
-		return quoted(s)
-	}
 	switch {
 	case takes == operators.OperandNone:
 		return json.RawMessage("null")
@@ -148,11 +142,11 @@ func (f *filterForm) value(takes operators.Operand) json.RawMessage {
 	case f.Kind == "flag" && (one == "true" || one == "false"):
 		return json.RawMessage(one)
 	case takes == operators.OperandNumber:
-		return numeric(one)
+		return numberJSON(one)
 	case takes == operators.OperandRange:
 		list := make([]json.RawMessage, len(f.Values))
 		for i := range f.Values {
-			list[i] = numeric(f.Values[i])
+			list[i] = numberJSON(f.Values[i])
 		}
 		return must(json.Marshal(list))
 	case takes == operators.OperandTexts, takes == operators.OperandAny && len(f.Values) > 1:
@@ -185,6 +179,20 @@ type filterView struct {
 type optionGroup struct {
 	Label   string
 	Options []option
+}
+
+// operatorGroups returns the operators of a kind of filter to choose from, and whether the
+// chosen one is among them.
+func operatorGroups(kind, chosen string) (groups []optionGroup, known bool) {
+	for i, list := range operatorsOf(kind) {
+		group := optionGroup{Label: [...]string{"Values", "Versions"}[i]}
+		for _, o := range list {
+			group.Options = append(group.Options, option{o.Name, o.Words, o.Name == chosen})
+			known = known || o.Name == chosen
+		}
+		groups = append(groups, group)
+	}
+	return groups, known
 }
 
 // How much is looked at for suggestions.
@@ -245,18 +253,12 @@ func (q *request) offers(flag, cohort int64) (v offered, err error) {
 // groupTypes returns the group types of the project, none if nothing is captured or the
 // user may not see them.
 func (q *request) groupTypes() ([]option, error) {
-	types, err := q.c.Service.GroupTypes(q.Context(), q.by, q.ref)
-	if isRefusal(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+	types, err := known(q.c.Service.GroupTypes(q.Context(), q.by, q.ref))
 	var out []option
 	for _, t := range types {
 		out = append(out, option{strconv.Itoa(t.GroupTypeIndex), t.GroupType, false})
 	}
-	return out, nil
+	return out, err
 }
 
 // samples fills in properties and values that some persons have.
@@ -297,17 +299,8 @@ func (v *offered) filterView(id string, f filterForm, errs map[string]string) fi
 		filterForm: f, ID: id, Joint: "where", KeyError: errs[id+".key"], Error: errs[id],
 		ValueError: cmp.Or(errs[id+".value"], errs[id+".operator"], errs[id+".group"]),
 	}
-	labels := []string{"Values", "Versions"}
-	known := false
-	for i, list := range operatorsOf(f.Kind) {
-		group := optionGroup{Label: labels[i]}
-		for _, o := range list {
-			group.Options = append(group.Options, option{o.Name, o.Words, o.Name == f.Operator})
-			known = known || o.Name == f.Operator
-		}
-		out.Operators = append(out.Operators, group)
-	}
-	if !known {
+	var known bool
+	if out.Operators, known = operatorGroups(f.Kind, f.Operator); !known {
 		out.Operators = append(out.Operators, optionGroup{"Not known", []option{{f.Operator, f.Operator, true}}})
 	}
 	out.GroupTypes = selected(v.GroupTypes, f.GroupType)

@@ -11,53 +11,45 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "New flag", under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/flags/new":     newFlag,
-			"POST /projects/{project}/flags/new":    postFlag,
-			"GET /projects/{project}/flags/{flag}":  showFlag,
-			"POST /projects/{project}/flags/{flag}": postFlag,
-		},
-		done: map[string]string{
-			"created":    "The flag was created.",
-			"archived":   "The flag is archived, and off.",
-			"unarchived": "The flag is back from the archive. It is still off.",
-			"deleted":    "The flag was deleted.",
-			"restored":   "The flag is back.",
-		},
-		undo:  map[string]undoer{"FeatureFlag": undoFlag},
-		thing: &thing{"FeatureFlag", "flag", "Flags", below("/flags/"), flagPlace, (*words.Names).Value},
-	})
-}
+var _ = register(screen{
+	title: "New flag", under: "Flags",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/flags/new":     newFlag,
+		"POST /projects/{project}/flags/new":    postFlag,
+		"GET /projects/{project}/flags/{flag}":  about(showFlag, (*request).flag),
+		"POST /projects/{project}/flags/{flag}": postFlag,
+	},
+	done: map[string]string{
+		"created":    "The flag was created.",
+		"archived":   "The flag is archived, and off.",
+		"unarchived": "The flag is back from the archive. It is still off.",
+		"deleted":    "The flag was deleted.",
+		"restored":   "The flag is back.",
+	},
+	undo:  map[string]undoer{"FeatureFlag": undoFlag},
+	thing: &thing{"FeatureFlag", "flag", "Flags", below("/flags/"), flagPlace, (*words.Names).Value},
+})
 
 // flagView is the page of one flag.
 type flagView struct {
 	layout
 	*flagForm
-	New, On, Archived, Deleted bool
-	Action                     string // where the form is sent
-	List                       string // the list of flags
-	Switch, History            string
+	New    bool
+	Action string // where the form is sent
+	List   string // the list of flags
+
+	Flag *management.FlagView // as it is stored; nil for a new one
 	flagState
 	Reach    string
 	Shares   bar
-	Created  moment
-	Author   string
-	Changed  moment
-	Changer  string
 	Usage    *flagUsageView
 	Problems []string
-	UsedBy   []usedBy // what else uses the flag
-	Notice   string   // what has gone wrong with the whole form
-	Enrolled bool     // the early access feature of the flag enrols people
-	Locked   bool     // payloads are encrypted, and not shown
+	Enrolled bool   // the early access feature of the flag enrols people
+	Notice   string // what has gone wrong with the whole form
 
 	Sets                                                []conditionView
 	Parts                                               []variantView
@@ -91,11 +83,12 @@ func newFlag(q *request) error {
 	return q.showForm(http.StatusOK, nil, newFlagForm(), "")
 }
 
-func showFlag(q *request) error {
-	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
-	if err != nil {
-		return err
-	}
+// flag returns the flag that the path names.
+func (q *request) flag() (*management.FlagView, error) {
+	return q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
+}
+
+func showFlag(q *request, f *management.FlagView) error {
 	return q.showForm(http.StatusOK, f, formOf(f), "")
 }
 
@@ -103,9 +96,9 @@ func showFlag(q *request) error {
 func postFlag(q *request) error {
 	form := readFlagForm(q.PostForm)
 	var f *management.FlagView
-	if ref := q.PathValue("flag"); ref != "" {
+	if q.PathValue("flag") != "" {
 		var err error
-		if f, err = q.c.Service.Flag(q.Context(), q.by, q.ref, ref); err != nil {
+		if f, err = q.flag(); err != nil {
 			return q.keepFlag(err, form)
 		}
 	}
@@ -233,30 +226,14 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 
 // facts fills in what is known of a flag that exists.
 func (q *request) facts(v *flagView, f *management.FlagView, words *words.Names) error {
-	raw := &f.Filters
-	v.On, v.Archived, v.Deleted = f.Active, f.Archived, f.Deleted
-	v.Switch, v.History = q.flagPath(f.ID)+"/switch", q.flagPath(f.ID)+"/history"
-	v.Reach, v.Shares = words.Audience(raw), variantBar(raw)
-	v.Created, v.Author = q.c.moment(f.CreatedAt), authorName(f.CreatedBy)
-	v.Changed, v.Changer = q.c.moment(f.UpdatedAt), authorName(f.LastModifiedBy)
-	v.flagState = q.stateOf(f)
+	v.Flag, v.flagState = f, q.stateOf(f)
+	v.Reach, v.Shares = words.Audience(&f.Filters), variantBar(&f.Filters)
 	v.Problems = q.problems()[f.Key]
-	v.Enrolled, v.Locked = raw.FeatureEnrollment != nil && *raw.FeatureEnrollment, f.EncryptedPayloads
+	v.Enrolled = f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment
 	var err error
-	if v.Usage, err = q.usage(f, raw); err != nil {
-		return err
-	}
-	for _, s := range f.Surveys {
-		v.UsedBy = append(v.UsedBy, usedBy{"the survey", s.Name, q.projectPath("/surveys/" + s.ID.String())})
-	}
-	for _, s := range f.Features {
-		v.UsedBy = append(v.UsedBy, usedBy{"the early access feature", s.Name, q.projectPath("/features/" + s.ID.String())})
-	}
-	return nil
+	v.Usage, err = q.usage(f, &f.Filters)
+	return err
 }
-
-// A usedBy is something that uses a flag.
-type usedBy struct{ Kind, Name, URL string }
 
 func selected(options []option, value string) []option {
 	out := slices.Clone(options)

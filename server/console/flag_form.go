@@ -164,10 +164,7 @@ func conditionOf(c *flags.Condition) conditionForm {
 
 // readFlagForm reads what a browser has sent.
 func readFlagForm(v url.Values) *flagForm {
-	number := func(name string) int {
-		n, _ := strconv.Atoi(v.Get(name)) // a form that is not ours
-		return n
-	}
+	number := func(name string) int { return atoi(v.Get(name)) }
 	yes := func(name string) bool { return v.Get(name) != "" }
 	form := &flagForm{
 		Version: number("version"), Reviewed: number("reviewed"), Key: strings.TrimSpace(v.Get("key")), Name: lines(v.Get("name")),
@@ -282,9 +279,15 @@ func (form *flagForm) Advanced() bool {
 }
 
 // names reads a list of names with commas.
-func names(s string) []string {
+func names(s string) []string { return parts(s, ",\n") }
+
+// lineNames reads a list with a line for each element.
+func lineNames(s string) []string { return parts(s, "\n") }
+
+// parts returns what is between separators, without what is empty.
+func parts(s, separators string) []string {
 	out := []string{}
-	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == '\n' }) {
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 		if part = strings.TrimSpace(part); part != "" {
 			out = append(out, part)
 		}
@@ -337,7 +340,7 @@ func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, 
 // check notes what is wrong with texts that have to be JSON or numbers.
 func (form *flagForm) check() {
 	if form.AsJSON {
-		if err := checkObject(form.JSON); err != nil {
+		if _, err := readJSON(form.JSON, notFilters); err != nil {
 			form.fail("json", "%v", err)
 		}
 		return
@@ -409,16 +412,19 @@ func checkJSON(s string) error {
 	return fmt.Errorf("this is not JSON: line %d, character %d: %s", line, column, e.Msg)
 }
 
-func checkObject(s string) error {
+// readJSON reads the JSON of an object that a person has typed. The error says where it is
+// broken or, with the given words, that it is not an object.
+func readJSON(s, otherwise string) (o object, err error) {
 	if err := checkJSON(s); err != nil {
-		return err
+		return nil, err
 	}
-	var o object
 	if json.Unmarshal([]byte(s), &o) != nil || o == nil {
-		return errors.New(`filters are an object, such as {"groups": []}`)
+		return nil, errors.New(otherwise)
 	}
-	return nil
+	return o, nil
 }
+
+const notFilters = `filters are an object, such as {"groups": []}`
 
 // filters returns the filters that the form, which was checked, stands for.
 func (form *flagForm) filters() (f flags.Filters) {
@@ -579,7 +585,7 @@ func (form *flagForm) edit(verb, target string) {
 			form.JSON, form.AsJSON = pretty(must(json.Marshal(form.filters()))), true
 		}
 	case "to-form":
-		if err := checkObject(form.JSON); err != nil {
+		if _, err := readJSON(form.JSON, notFilters); err != nil {
 			form.fail("json", "%v", err)
 			return
 		}

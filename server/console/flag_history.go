@@ -4,22 +4,18 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/flags/{flag}/history":  flagHistory,
-			"POST /projects/{project}/flags/{flag}/history": revertFlag,
-		},
-		done: map[string]string{"reverted": "The earlier version is back."},
-	})
-}
+var _ = register(screen{
+	under: "Flags",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/flags/{flag}/history":  flagHistory,
+		"POST /projects/{project}/flags/{flag}/history": about(revertFlag, (*request).flag),
+	},
+	done: map[string]string{"reverted": "The earlier version is back."},
+})
 
 // historyView is the versions of a flag.
 type historyView struct {
@@ -33,14 +29,10 @@ type historyView struct {
 
 // A versionView is one version.
 type versionView struct {
-	Version  int
-	Author   string
-	At       moment
-	Reverted string
-	Changes  []changeLine
-	Cut      int
-	First    bool // nothing before it is known
-	Current  bool
+	*management.FlagVersion
+	At      moment
+	Changes []changeLine
+	First   bool // nothing before it is known
 }
 
 // versionViews shows versions with what they have changed.
@@ -55,26 +47,15 @@ func (q *request) versionViews(list []*management.FlagVersion) ([]versionView, e
 	}
 	views := make([]versionView, len(list))
 	for i, v := range list {
-		views[i] = q.versionView(v, words)
+		views[i] = versionView{v, q.c.moment(v.CreatedAt), changesIn(words, "FeatureFlag", v.Changes), v.Changes == nil}
 	}
 	return views, nil
-}
-
-func (q *request) versionView(v *management.FlagVersion, words *words.Names) versionView {
-	out := versionView{
-		Changes: changesIn(words, "FeatureFlag", v.Changes), Version: v.Version, Author: authorName(v.CreatedBy),
-		At: q.c.moment(v.CreatedAt), Cut: v.MoreChanges, First: v.Changes == nil,
-	}
-	if v.RevertedTo != nil {
-		out.Reverted = "back to version " + strconv.Itoa(*v.RevertedTo)
-	}
-	return out
 }
 
 func flagHistory(q *request) error { return q.showHistory(http.StatusOK, "") }
 
 func (q *request) showHistory(status int, refusal string) error {
-	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
+	f, err := q.flag()
 	if err != nil {
 		return err
 	}
@@ -88,26 +69,16 @@ func (q *request) showHistory(status int, refusal string) error {
 	if v.Versions, err = q.versionViews(versions.Items); err != nil {
 		return err
 	}
-	for i := range v.Versions {
-		v.Versions[i].Current = v.Versions[i].Version == f.Version
-	}
 	v.pager = listing{path: v.Action}.page(page, pageSize, len(v.Versions), versions.Total, "version", "versions")
 	return q.render(status, "flag_history", v)
 }
 
 // revertFlag gives a flag the content of an older version again.
-func revertFlag(q *request) error {
+func revertFlag(q *request, f *management.FlagView) error {
 	to, err := strconv.Atoi(q.PostForm.Get("to"))
-	if err != nil {
+	current, err2 := strconv.Atoi(q.PostForm.Get("version"))
+	if err != nil || err2 != nil {
 		return errForm
-	}
-	current, err := strconv.Atoi(q.PostForm.Get("version"))
-	if err != nil {
-		return errForm
-	}
-	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
-	if err != nil {
-		return err
 	}
 	a := &flagAction{
 		title: "Go back to version " + strconv.Itoa(to) + " of " + f.Key + "?", button: "Go back", action: q.URL.Path, cancel: q.URL.Path,

@@ -12,7 +12,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -76,18 +75,13 @@ func (q *request) review(f *management.FlagView, form *flagForm, ifAsked bool) e
 	if f != nil && !ifAsked && len(effect.Changes) == 0 && effect.Known {
 		return q.showForm(http.StatusOK, f, form, "Nothing has changed yet.")
 	}
-	if effect.Asks || !ifAsked {
-		return q.showReview(f, form, effect)
+	if !effect.Asks && ifAsked {
+		return q.save(f, form)
 	}
-	return q.save(f, form)
-}
-
-func (q *request) showReview(f *management.FlagView, form *flagForm, effect *effectView) error {
 	q.layout.Title = "Review changes"
-	v := &reviewView{
+	return q.render(http.StatusOK, "flag_review", &reviewView{
 		Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: hiddenFields(q.PostForm), Version: form.Version, effectView: *effect,
-	}
-	return q.render(http.StatusOK, "flag_review", v)
+	})
 }
 
 // A flagPreviewView is what a form that is being edited would do, and the sentences about its
@@ -133,9 +127,10 @@ func (q *request) sentences(form *flagForm) ([]conditionView, error) {
 	return v.Sets, nil
 }
 
-// hiddenFields returns all fields of a form but its buttons.
-func hiddenFields(form url.Values) []hidden {
-	return slices.DeleteFunc(fieldsOf(form), func(h hidden) bool { return h.Name == "do" || h.Name == "reviewed" })
+// hiddenFields returns all fields of a form but its buttons and some others.
+func hiddenFields(form url.Values, but ...string) []hidden {
+	but = append(but, "do", "reviewed")
+	return slices.DeleteFunc(fieldsOf(form), func(h hidden) bool { return slices.Contains(but, h.Name) })
 }
 
 // fieldsOf returns all fields of a form.
@@ -266,10 +261,7 @@ func effectOf(p *management.FlagPreview, words *words.Names, since string) *effe
 	x = v.Bar.add(x, losses, "lose", "lose it")
 	x = v.Bar.add(x, others, "other", "get another value")
 	v.Bar.add(x, share[len(parts)], "same", "stay as they are")
-	for i, c := range p.Changes {
-		if i == examplesShown {
-			break
-		}
+	for _, c := range p.Changes[:min(len(p.Changes), examplesShown)] {
 		v.Persons = append(v.Persons, move{Person: c.DistinctID, From: valueWords(c.From), To: valueWords(c.To)})
 	}
 	v.More = changed - len(v.Persons)
@@ -362,11 +354,8 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 		return q.keepFlag(err, form)
 	}
 	q.layout.Title = "Somebody else changed " + f.Key
-	v := &conflictView{Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version}
-	for _, h := range hiddenFields(q.PostForm) {
-		if h.Name != "version" {
-			v.Hidden = append(v.Hidden, h)
-		}
+	v := &conflictView{
+		Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version, Hidden: hiddenFields(q.PostForm, "version"),
 	}
 	if v.Theirs, err = q.versionViews(versions.Items); err != nil {
 		return q.keepFlag(err, form)

@@ -11,16 +11,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		under: "Flags",
-		scope: inProject, pages: map[string]page{"POST /projects/{project}/flags/{flag}/switch": switchFlag},
-		done: map[string]string{
-			"on":  "The flag is on.",
-			"off": "The flag is off.",
-		},
-	})
-}
+var _ = register(screen{
+	under: "Flags",
+	scope: inProject, pages: map[string]page{"POST /projects/{project}/flags/{flag}/switch": about(switchFlag, (*request).flag)},
+	done: map[string]string{
+		"on":  "The flag is on.",
+		"off": "The flag is off.",
+	},
+})
 
 // A flagAction is a change of a flag that one button makes. It shows first who changes, if
 // somebody does (management.md §5.11).
@@ -79,26 +77,24 @@ func (q *request) update(f *management.FlagView, patch management.FlagPatch) *fl
 // actOnFlag archives or deletes a flag, or brings it back.
 func (q *request) actOnFlag(f *management.FlagView, verb string) error {
 	var patch management.FlagPatch
-	var a *flagAction
+	var title, button string
 	done, to := verb+"d", q.flagPath(f.ID)
 	switch verb {
 	case "archive":
 		patch.Active, patch.Archived = optional.Of(false), optional.Of(true)
-		a = q.update(f, patch)
-		a.title, a.button = "Archive "+f.Key+"?", "Archive it"
+		title, button = "Archive "+f.Key+"?", "Archive it"
 	case "unarchive":
 		patch.Archived = optional.Of(false)
-		a = q.update(f, patch)
 	case "restore":
 		patch.Deleted = optional.Of(false)
-		a = q.update(f, patch)
-		a.title, a.button = "Bring "+f.Key+" back?", "Bring it back"
+		title, button = "Bring "+f.Key+" back?", "Bring it back"
 	case "delete":
 		patch.Deleted = optional.Of(true)
-		a = q.update(f, patch)
-		a.title, a.button, a.danger = "Delete "+f.Key+"?", "Delete it", true
+		title, button = "Delete "+f.Key+"?", "Delete it"
 		to = q.projectPath("/flags")
 	}
+	a := q.update(f, patch)
+	a.title, a.button, a.danger = title, button, verb == "delete"
 	a.action, a.cancel, a.hidden = q.flagPath(f.ID), q.flagPath(f.ID), []hidden{{"do", verb}}
 	a.done = func(now *management.FlagView) error { return q.done(to, done, flagUndo(f, now)) }
 	a.refused = func(e *management.Error) error {
@@ -113,18 +109,6 @@ func (q *request) actOnFlag(f *management.FlagView, verb string) error {
 	return q.change(f, a)
 }
 
-func (q *request) switchTarget() (f *management.FlagView, on bool, err error) {
-	switch q.Form.Get("to") {
-	case "on":
-		on = true
-	case "off":
-	default:
-		return nil, false, errForm
-	}
-	f, err = q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
-	return f, on, err
-}
-
 // switchedTo returns where to go after a switch: to the list as it was, or to the flag.
 // Only a query comes from the request.
 func (q *request) switchedTo(f *management.FlagView) string {
@@ -137,12 +121,12 @@ func (q *request) switchedTo(f *management.FlagView) string {
 }
 
 // switchFlag switches a flag on or off.
-func switchFlag(q *request) error {
-	f, on, err := q.switchTarget()
-	if err != nil {
-		return err
-	}
+func switchFlag(q *request, f *management.FlagView) error {
 	verb := q.Form.Get("to")
+	on := verb == "on"
+	if !on && verb != "off" {
+		return errForm
+	}
 	if f.Active == on {
 		return q.done(q.switchedTo(f), verb, undo{})
 	}

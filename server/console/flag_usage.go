@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -30,12 +31,9 @@ func (q *request) usage(f *management.FlagView, raw *flags.Filters) (*flagUsageV
 		points[i] = point{Label: d.Date, Value: int(d.Count)}
 	}
 	v.Days = columnChart(v.Total, points, 2)
-	calls := make([]int, len(u.Values))
-	for i, value := range u.Values {
-		calls[i] = int(value.Count)
-	}
-	for i, share := range shares(total, calls) {
-		name, class := reportedValue(u.Values[i].Value), "hue-1"
+	var values, sdks []point
+	for _, value := range u.Values {
+		name, class := reportedValue(value.Value), "hue-1"
 		if m := raw.Multivariate; m != nil {
 			for i := range m.Variants {
 				if m.Variants[i].Key == name {
@@ -43,27 +41,29 @@ func (q *request) usage(f *management.FlagView, raw *flags.Filters) (*flagUsageV
 				}
 			}
 		}
-		v.Values = append(v.Values, callRow(name, calls[i], total, share, class))
+		values = append(values, point{Label: name, Value: int(value.Count), Class: class})
 	}
-	calls = make([]int, len(u.SDKs))
-	for i, sdk := range u.SDKs {
-		calls[i] = int(sdk.Count)
-	}
-	for i, share := range shares(total, calls) {
+	for _, sdk := range u.SDKs {
 		name := "not named"
-		if sdk := u.SDKs[i].SDK; sdk != nil {
-			name = *sdk
+		if sdk.SDK != nil {
+			name = *sdk.SDK
 		}
 		if name == storage.OtherCalls {
 			name = "others"
 		}
-		v.SDKs = append(v.SDKs, callRow(name, calls[i], total, share, "hue-1"))
+		sdks = append(sdks, point{Label: name, Value: int(sdk.Count)})
 	}
+	v.Values, v.SDKs = countRows(values, total), countRows(sdks, total)
 	return v, nil
 }
 
-func callRow(name string, n, total int, share float64, class string) countRow {
-	return countRow{Label: name, Count: number(n), Share: percent(share), Width: shareWidth(n, total), Class: class}
+// countRows returns the rows of a table of counts, each of which has its share of a whole.
+func countRows(points []point, whole int) (rows []countRow) {
+	for i, share := range pointShares(points, whole) {
+		p := points[i]
+		rows = append(rows, countRow{p.Label, number(p.Value), percent(share), shareWidth(p.Value, whole), cmp.Or(p.Class, "hue-1")})
+	}
+	return rows
 }
 
 // reportedValue returns a value of a flag in words.

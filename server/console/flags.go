@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,30 +14,28 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "Flags", entry: 1, path: "/flags",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/flags": listFlags},
-	})
-}
+var _ = register(screen{
+	title: "Flags", entry: 1, path: "/flags",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/flags": listFlags},
+})
 
 // flagsView is the list of flags.
 type flagsView struct {
 	layout
-	Rows              []flagRow
-	Query             flagsQuery
-	Action            string // where the filters are sent
-	NewURL, ImportURL string
+	Rows   []flagRow
+	Query  flagsQuery
+	Action string // where the filters are sent
+	Back   string // the query of the list
 
 	States                                         []stateTab
 	Kinds, Tags, Contexts, Owners, Runtimes, Sorts []option
 
 	pager
-	Empty      bool       // the project has no flags
-	Connect    connection // if Empty
-	ConnectURL string
+	Empty   bool       // the project has no flags
+	Connect connection // if Empty
 }
 
 // flagsQuery is what the URL of the list says.
@@ -65,22 +64,22 @@ func options(pairs ...string) (list []option) {
 	return list
 }
 
+// labelOf returns the label of a value, or something else if it is not an option.
+func labelOf(options []option, value, otherwise string) string {
+	if i := slices.IndexFunc(options, func(o option) bool { return o.Value == value }); i >= 0 {
+		return options[i].Label
+	}
+	return otherwise
+}
+
 // A flagRow is a flag in the list.
 type flagRow struct {
-	Key, Name, URL, SwitchURL string
-	Back                      string // the query of the list
-	On, Archived              bool
+	*management.FlagView
 	flagState
-	Protected      bool
-	Version        int
-	Kind           string // in words; "" for a plain flag
-	Reach          string
-	Variants       bar
-	Tags, Contexts []string
-	Runtime        string // "" for all
-	Changed        moment
-	ChangedBy      string
-	Problems       []string
+	Kind     string // in words; "" for a plain flag
+	Reach    string
+	Variants bar
+	Problems []string
 }
 
 // A flagState says whether a flag is of use, and when programs have asked for it last. Both
@@ -190,11 +189,7 @@ func (q flagsQuery) query(broken []string) management.FlagQuery {
 func listFlags(q *request) error {
 	asked := readFlagsQuery(q.Form)
 	problems := q.problems()
-	var broken []string
-	for key := range problems {
-		broken = append(broken, key)
-	}
-	slices.Sort(broken)
+	broken := slices.Sorted(maps.Keys(problems))
 	page, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, asked.query(broken), pageSize, (asked.Page-1)*pageSize)
 	if err != nil {
 		return err
@@ -208,14 +203,15 @@ func listFlags(q *request) error {
 		return err
 	}
 	q.notice()
-	v := &flagsView{Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
+	v := &flagsView{Query: asked, Action: q.projectPath("/flags")}
 	at := asked.at(v.Action)
-	_, back, _ := strings.Cut(at.at(asked.Page), "?")
+	_, v.Back, _ = strings.Cut(at.at(asked.Page), "?")
 	for _, f := range page.Items {
-		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], back))
+		v.Rows = append(v.Rows, flagRow{
+			f, q.stateOf(f), kindWords(f), words.Audience(&f.Filters), variantBar(&f.Filters), problems[f.Key],
+		})
 	}
 	v.Empty = facets.On+facets.Off+facets.Archived == 0
-	v.ConnectURL = q.projectPath("/connect")
 	if v.Empty {
 		v.Connect = q.connection()
 	}
@@ -315,8 +311,7 @@ func (q *request) vocabulary(list []*management.FlagView) (*words.Names, error) 
 		}
 	}
 	if len(ids) > 0 {
-		var s management.FlagSelection
-		s.IDs.Set, s.IDs.Value = true, must(json.Marshal(ids[:min(len(ids), 1000)]))
+		s := management.FlagSelection{IDs: optional.Of(must(json.Marshal(ids[:min(len(ids), 1000)])))}
 		keys, err := q.c.Service.FlagKeys(q.Context(), q.by, q.ref, s)
 		if err != nil {
 			return nil, err
@@ -345,22 +340,8 @@ func (q *request) flagPath(id int64) string {
 	return q.projectPath("/flags/" + strconv.FormatInt(id, 10))
 }
 
-func (q *request) flagRow(f *management.FlagView, words *words.Names, problems []string, back string) flagRow {
+func kindWords(f *management.FlagView) string {
 	filters := &f.Filters
-	url := q.flagPath(f.ID)
-	row := flagRow{
-		Key: f.Key, Name: f.Name, URL: url, SwitchURL: url + "/switch", Back: back,
-		On: f.Active, Archived: f.Archived, Protected: slices.Contains(f.Tags, protectedTag), Version: f.Version,
-		Kind: kindWords(f, filters), Reach: words.Audience(filters), Variants: variantBar(filters), Tags: f.Tags, Contexts: f.Contexts,
-		Changed: q.c.moment(f.UpdatedAt), ChangedBy: authorName(f.LastModifiedBy), flagState: q.stateOf(f), Problems: problems,
-	}
-	if f.Runtime != "all" {
-		row.Runtime = f.Runtime
-	}
-	return row
-}
-
-func kindWords(f *management.FlagView, filters *flags.Filters) string {
 	switch {
 	case f.RemoteConfig:
 		return "remote configuration"

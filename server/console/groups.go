@@ -10,51 +10,52 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		under: "Persons",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/groups/{type}":        listGroups,
-			"GET /projects/{project}/groups/{type}/group":  showGroup,
-			"POST /projects/{project}/groups/{type}/group": postGroup,
-		},
-		done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
-		undo:  map[string]undoer{"Group": undoProperty},
-		thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
-	})
-}
+var _ = register(screen{
+	under: "Persons",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/groups/{type}":        about(listGroups, (*request).groupType),
+		"GET /projects/{project}/groups/{type}/group":  about(showGroup, (*request).groupType),
+		"POST /projects/{project}/groups/{type}/group": about(postGroup, (*request).groupType),
+	},
+	done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
+	undo:  map[string]undoer{"Group": undoProperty},
+	thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
+})
 
 // groupsView is the list of the groups of a type.
 type groupsView struct {
 	layout
 	Action, Type, Search string
 	Tabs                 []stateTab
-	Rows                 []groupRow
+	Rows                 []*management.GroupView
 	pager
 }
 
-type groupRow struct {
-	Key, URL, Properties string
-	Created              moment
+// URL returns the page of a group. The template asks for it.
+func (v *groupsView) URL(g *management.GroupView) string {
+	return v.Action + "/group?" + url.Values{"key": {g.GroupKey}}.Encode()
+}
+
+// A groupType is the type of the groups on a page.
+type groupType struct {
+	index int
+	name  string
 }
 
 // groupType returns the type that the path names.
-func (q *request) groupType() (index int, name string, err error) {
+func (q *request) groupType() (groupType, error) {
 	types, err := q.groupTypes()
 	if err != nil {
-		return 0, "", err
+		return groupType{}, err
 	}
-	for _, t := range types {
-		if t.Value == q.PathValue("type") {
-			index, err := strconv.Atoi(t.Value)
-			return index, t.Label, err
-		}
+	name := labelOf(types, q.PathValue("type"), "")
+	if name == "" {
+		return groupType{}, errNoPage
 	}
-	return 0, "", errNoPage
+	return groupType{atoi(q.PathValue("type")), name}, nil
 }
 
 func (q *request) groupsPath(index int) string {
@@ -66,27 +67,18 @@ func (q *request) groupPath(index int, key string) string {
 	return q.groupsPath(index) + "/group?" + url.Values{"key": {key}}.Encode()
 }
 
-func listGroups(q *request) error {
-	index, name, err := q.groupType()
-	if err != nil {
-		return err
-	}
+func listGroups(q *request, of groupType) error {
 	page := pageNumber(q.Form)
 	search := strings.TrimSpace(q.Form.Get("q"))
-	found, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)
+	found, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, of.index, search, pageSize, (page-1)*pageSize)
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Groups: " + name
+	q.layout.Title = "Groups: " + of.name
 	q.notice()
-	v := &groupsView{Action: q.groupsPath(index), Type: name, Search: search}
-	if v.Tabs, err = q.personTabs(strconv.Itoa(index)); err != nil {
+	v := &groupsView{Action: q.groupsPath(of.index), Type: of.name, Search: search, Rows: found.Items}
+	if v.Tabs, err = q.personTabs(strconv.Itoa(of.index)); err != nil {
 		return err
-	}
-	for _, g := range found.Items {
-		v.Rows = append(v.Rows, groupRow{
-			g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt),
-		})
 	}
 	at := listing{v.Action, map[string]string{"q": search}}
 	v.pager = at.page(page, pageSize, len(v.Rows), found.Total, "group", "groups")
@@ -100,8 +92,7 @@ func listGroups(q *request) error {
 type groupView struct {
 	layout
 	List, Type, Key  string
-	Known            bool // false: the store does not answer, and only the form is shown
-	Created          moment
+	Group            *management.GroupView // nil: the store does not answer, and only the form is shown
 	Properties       []propertyRow
 	Cut              int
 	Form             *propertyForm
@@ -110,16 +101,12 @@ type groupView struct {
 	Delete           deleteForm
 }
 
-func showGroup(q *request) error {
-	index, name, err := q.groupType()
+func showGroup(q *request, of groupType) error {
+	g, err := q.c.Service.FindGroup(q.Context(), q.by, q.ref, of.index, q.Form.Get("key"))
 	if err != nil {
 		return err
 	}
-	g, err := q.c.Service.FindGroup(q.Context(), q.by, q.ref, index, q.Form.Get("key"))
-	if err != nil {
-		return err
-	}
-	return q.showGroup(http.StatusOK, name, g, q.propertyForm(q.groupPath(index, g.GroupKey), g.GroupProperties), deleteForm{})
+	return q.showGroup(http.StatusOK, of.name, g, q.propertyForm(q.groupPath(of.index, g.GroupKey), g.GroupProperties), deleteForm{})
 }
 
 func (q *request) showGroup(status int, name string, g *management.GroupView, form *propertyForm, deletion deleteForm) error {
@@ -131,8 +118,7 @@ func (q *request) showGroup(status int, name string, g *management.GroupView, fo
 	q.layout.Title = shorten(g.GroupKey, 120)
 	q.notice()
 	v := &groupView{
-		List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
-		Form: form, Caveat: groupCaveat, Delete: deletion,
+		List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Group: g, Form: form, Caveat: groupCaveat, Delete: deletion,
 		Activity: q.entriesAbout("Group", strconv.Itoa(g.GroupTypeIndex)+"/"+g.GroupKey),
 	}
 	v.Delete.Name = g.GroupKey
@@ -166,10 +152,7 @@ func (q *request) groupFlags(name string, g *management.GroupView) ([]valueRow, 
 	explained := &explainView{
 		Action: q.projectPath("/explain"), Groups: []groupField{{Index: strconv.Itoa(g.GroupTypeIndex), Name: name, Key: g.GroupKey}},
 	}
-	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, explained.body())
-	if isRefusal(err) {
-		return nil, nil
-	}
+	reasons, err := known(q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, explained.body()))
 	if err != nil {
 		return nil, err
 	}
@@ -194,39 +177,35 @@ func looksAt(f *flags.Filters, index int) bool {
 }
 
 // postGroup changes a property of a group, or deletes the group.
-func postGroup(q *request) error {
-	index, name, err := q.groupType()
-	if err != nil {
-		return err
-	}
+func postGroup(q *request, of groupType) error {
 	service, key := q.c.Service, q.Form.Get("key")
-	page := q.groupPath(index, key)
+	page := q.groupPath(of.index, key)
 	if q.PostForm.Get("do") == "delete" {
-		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, of.index, key)
 		if err != nil {
 			return err
 		}
 		if typed := q.PostForm.Get("typed"); typed != key {
 			deletion := deleteForm{Typed: typed, Error: "Type " + key + " to delete the group."}
-			return q.showGroup(http.StatusUnprocessableEntity, name, g, q.propertyForm(page, g.GroupProperties), deletion)
+			return q.showGroup(http.StatusUnprocessableEntity, of.name, g, q.propertyForm(page, g.GroupProperties), deletion)
 		}
-		if err := service.DeleteGroup(q.Context(), q.by, q.ref, index, key); err != nil {
+		if err := service.DeleteGroup(q.Context(), q.by, q.ref, of.index, key); err != nil {
 			return err
 		}
-		return q.redirect(q.groupsPath(index) + "?done=group-deleted")
+		return q.redirect(q.groupsPath(of.index) + "?done=group-deleted")
 	}
-	return q.changeProperty(q.readPropertyForm(page), page, q.groupProperties(index, key), func(status int, f *propertyForm) error {
+	return q.changeProperty(q.readPropertyForm(page), page, q.groupProperties(of.index, key), func(status int, f *propertyForm) error {
 		if status == http.StatusServiceUnavailable {
-			return q.showGroup(status, name, nil, f, deleteForm{})
+			return q.showGroup(status, of.name, nil, f, deleteForm{})
 		}
-		g, err := service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		g, err := service.FindGroup(q.Context(), q.by, q.ref, of.index, key)
 		if errors.Is(err, management.ErrNotFound) {
 			return errNoPage
 		}
 		if err != nil {
 			return err
 		}
-		return q.showGroup(status, name, g, f, deleteForm{})
+		return q.showGroup(status, of.name, g, f, deleteForm{})
 	})
 }
 

@@ -18,15 +18,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Import and export", under: "Flags",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/import":  importPage,
-			"POST /projects/{project}/import": postImport,
-		},
-	})
-}
+var _ = register(screen{
+	title: "Import and export", under: "Flags",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/import":  importPage,
+		"POST /projects/{project}/import": postImport,
+	},
+})
 
 const (
 	// maxUpload is how large the body of a form with files may be: a document, and what is
@@ -151,10 +149,10 @@ func postImport(q *request) error {
 	// A connection that has no deadlines needs none to be moved.
 	_ = deadlines.SetReadDeadline(until)
 	_ = deadlines.SetWriteDeadline(until)
-	if !q.c.imports.receive() {
+	if !q.c.imports.uploads.take() {
 		return errUploads
 	}
-	defer q.c.imports.received()
+	defer q.c.imports.uploads.free()
 	form, err := q.readImport()
 	switch {
 	case errors.Is(err, errLargeForm):
@@ -168,10 +166,10 @@ func postImport(q *request) error {
 	if form.verb == "import" {
 		return q.runImport(form)
 	}
-	if !q.c.imports.enter() {
+	if !q.c.imports.documents.take() {
 		return q.importBusy(form)
 	}
-	defer q.c.imports.leave()
+	defer q.c.imports.documents.free()
 	ctx, cancel := context.WithDeadline(q.Context(), until)
 	defer cancel()
 	report, preview, err := q.c.Service.PreviewImport(ctx, q.by, q.ref, form.document)
@@ -199,10 +197,10 @@ func (q *request) runImport(form *importForm) error {
 	if q.c.imports.find(q.at.Project.ID, form.run, q.c.Now()) != nil { // the form was sent twice
 		return q.redirect(q.importPath(form.run))
 	}
-	if !q.c.imports.enter() {
+	if !q.c.imports.documents.take() {
 		return q.importBusy(form)
 	}
-	defer q.c.imports.leave()
+	defer q.c.imports.documents.free()
 	run, fresh := q.c.imports.start(importRun{
 		id: form.run, project: q.at.Project.ID, name: form.name, by: nameOf(q.by.User), started: q.c.Now(),
 	})
@@ -219,11 +217,14 @@ func (q *request) runImport(form *importForm) error {
 func (q *request) importInto(run runID, document []byte) error {
 	failure := "The program has failed."
 	var done *importReport
-	defer func() { q.c.imports.end(run, done, failure, q.c.Now()) }() // also after a panic
+	note := func(what func(*importRun)) { q.c.imports.with(run, q.c.Now(), what) }
+	defer note(func(run *importRun) { run.report, run.failure, run.ended = done, failure, q.c.Now() }) // also after a panic
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), maxImportTime)
 	defer cancel()
 	report, err := q.c.Service.ImportDefinitions(ctx, q.by, q.ref, document, management.ImportOptions{
-		Progress: func(what string, done, total int) { q.c.imports.progress(run, what, done, total) },
+		Progress: func(what string, done, total int) {
+			note(func(run *importRun) { run.what, run.done, run.total = what, done, total })
+		},
 	})
 	if err != nil {
 		failure = pageOf(err).title + "."
@@ -417,7 +418,7 @@ func (q *request) importReport(r *management.ImportReport, preview *management.F
 		s.cut(n)
 		v.Sections = append(v.Sections, s)
 	}
-	v.add(importSection{Title: "To know"}, r.Notes, func(note string) importItem { return importItem{Text: note} })
+	v.add(importSection{Title: "To know"}, r.Notes, plainItem)
 	gets := make(map[string]string)
 	if preview != nil && len(r.Active) > 0 {
 		v.Who = q.importedFor(preview)
@@ -443,8 +444,7 @@ func (q *request) importReport(r *management.ImportReport, preview *management.F
 		}
 		return item
 	})
-	v.add(importSection{Title: would("New cohorts", "Cohorts to create")}, r.Cohorts,
-		func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{Title: would("New cohorts", "Cohorts to create")}, r.Cohorts, plainItem)
 	var empty []string
 	for _, c := range r.StaticCohorts {
 		if c.Made {
@@ -455,9 +455,9 @@ func (q *request) importReport(r *management.ImportReport, preview *management.F
 		Title: "Static cohorts without members",
 		Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” " +
 			"copy them from the other server.",
-	}, empty, func(name string) importItem { return importItem{Text: name} })
+	}, empty, plainItem)
 	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged,
-		func(name string) importItem { return importItem{Text: name} })
+		plainItem)
 	return v
 }
 
@@ -475,6 +475,8 @@ func (q *request) importedFor(p *management.FlagPreview) string {
 	}
 	return words + number(p.Changed) + " would get one of the new flags or more."
 }
+
+func plainItem(name string) importItem { return importItem{Text: name} }
 
 // add adds a section if something is in it.
 func (v *importReport) add(s importSection, names []string, item func(string) importItem) {

@@ -13,13 +13,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		under: "Flags",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/import/{run}": importRunPage},
-		undo: map[string]undoer{"Import": undoImport},
-	})
-}
+var _ = register(screen{
+	under: "Flags",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/import/{run}": importRunPage},
+	undo: map[string]undoer{"Import": undoImport},
+})
 
 const (
 	maxImports    = 2         // documents that are checked or imported at once
@@ -32,8 +30,8 @@ const (
 // about what this process does: that an import has ended well stands in the audit log of
 // the project as well, and to import a document again changes nothing.
 type imports struct {
-	slots   chan struct{} // one for each document at once
-	uploads chan struct{} // one for each form
+	documents slots // that are worked on
+	uploads   slots // forms of documents, which are read into memory
 
 	mu   sync.Mutex
 	runs []importRun // the oldest first
@@ -57,28 +55,23 @@ type importRun struct {
 }
 
 func newImports() *imports {
-	return &imports{slots: make(chan struct{}, maxImports), uploads: make(chan struct{}, maxUploads)}
+	return &imports{documents: make(slots, maxImports), uploads: make(slots, maxUploads)}
 }
 
-// receive takes room for the form of a document, which is read into memory. It reports false
-// if there is none.
-func (i *imports) receive() bool { return take(i.uploads) }
+// slots are room for some things at once.
+type slots chan struct{}
 
-func (i *imports) received() { <-i.uploads }
-
-// enter takes room for the work on one document. It reports false if there is none.
-func (i *imports) enter() bool { return take(i.slots) }
-
-func take(slots chan struct{}) bool {
+// take takes room for a thing. It reports false if there is none.
+func (s slots) take() bool {
 	select {
-	case slots <- struct{}{}:
+	case s <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
 
-func (i *imports) leave() { <-i.slots }
+func (s slots) free() { <-s }
 
 // start begins an import. If the project has an import with the same ID already, it
 // reports false.
@@ -120,17 +113,25 @@ func (i *imports) findLocked(id runID) *importRun {
 	return &i.runs[n]
 }
 
-// find returns a copy of an import, or nil.
-func (i *imports) find(project int64, id string, now time.Time) *importRun {
+// with does something with an import, and reports whether it is remembered.
+func (i *imports) with(id runID, now time.Time, do func(*importRun)) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.forgetLocked(now)
-	run := i.findLocked(runID{project, id})
-	if run == nil {
+	run := i.findLocked(id)
+	if run != nil {
+		do(run)
+	}
+	return run != nil
+}
+
+// find returns a copy of an import, or nil.
+func (i *imports) find(project int64, id string, now time.Time) *importRun {
+	found := new(importRun)
+	if !i.with(runID{project, id}, now, func(run *importRun) { *found = *run }) {
 		return nil
 	}
-	found := *run
-	return &found
+	return found
 }
 
 // of returns the imports of a project, the newest first.
@@ -144,36 +145,6 @@ func (i *imports) of(project int64, now time.Time) (out []importRun) {
 		}
 	}
 	return out
-}
-
-// progress notes how far an import is.
-func (i *imports) progress(id runID, what string, done, total int) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if run := i.findLocked(id); run != nil {
-		run.what, run.done, run.total = what, done, total
-	}
-}
-
-// end notes what has become of an import: a report, or a failure.
-func (i *imports) end(id runID, report *importReport, failure string, now time.Time) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if run := i.findLocked(id); run != nil {
-		run.report, run.failure, run.ended = report, failure, now
-	}
-}
-
-// undone notes that an import was taken back, and reports whether it is remembered.
-func (i *imports) undone(project int64, id string, now time.Time) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.forgetLocked(now)
-	run := i.findLocked(runID{project, id})
-	if run != nil {
-		run.undone = true
-	}
-	return run != nil
 }
 
 // newRunID returns the ID of an import that may follow.
@@ -276,7 +247,7 @@ func undoImport(q *request, u undo) (string, undo, error) {
 		return "", undo{}, failed(http.StatusConflict, errUndo.title, "Nothing was changed. "+e.Text())
 	}
 	to := q.projectPath("/import")
-	if err == nil && q.c.imports.undone(q.at.Project.ID, u.Item, q.c.Now()) {
+	if err == nil && q.c.imports.with(runID{q.at.Project.ID, u.Item}, q.c.Now(), func(run *importRun) { run.undone = true }) {
 		to = q.importPath(u.Item)
 	}
 	return to, undo{}, err

@@ -12,14 +12,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		scope: everybody, pages: map[string]page{"GET /ready": ready},
-	})
-	register(screen{
-		scope: signedIn, pages: map[string]page{"GET /back": backPage},
-	})
-}
+var _ = register(screen{
+	scope: everybody, pages: map[string]page{"GET /ready": ready},
+})
+
+var _ = register(screen{
+	scope: signedIn, pages: map[string]page{"GET /back": backPage},
+})
 
 // A keptForm is a form that was sent after its session had ended. It travels through the
 // pages of signing in, and is sent once more then: nothing typed is lost, also without a

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,27 +12,25 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-func init() {
-	register(screen{
-		title: "Personal keys",
-		scope: ofAccount, pages: map[string]page{
-			"GET /me/keys":               showKeys,
-			"POST /me/keys":              createKey,
-			"GET /me/keys/{key}/roll":    askRollKey,
-			"POST /me/keys/{key}/roll":   rollKey,
-			"GET /me/keys/{key}/delete":  askDeleteKey,
-			"POST /me/keys/{key}/delete": deleteKey,
-		},
-		done: map[string]string{"key-deleted": "The key was deleted."},
-	})
-}
+var _ = register(screen{
+	title: "Personal keys",
+	scope: ofAccount, pages: map[string]page{
+		"GET /me/keys":               showKeys,
+		"POST /me/keys":              createKey,
+		"GET /me/keys/{key}/roll":    askRollKey,
+		"POST /me/keys/{key}/roll":   rollKey,
+		"GET /me/keys/{key}/delete":  askDeleteKey,
+		"POST /me/keys/{key}/delete": deleteKey,
+	},
+	done: map[string]string{"key-deleted": "The key was deleted."},
+})
 
 // A keysView is the personal API keys of the user.
 type keysView struct {
 	layout
 	Tabs   []navItem
 	Action string
-	Keys   []keyRow
+	Keys   []*management.KeyView
 	Newest string // the ID of the newest key; a form that is sent again makes no second key
 	checked
 
@@ -41,12 +40,6 @@ type keysView struct {
 	Projects []option
 }
 
-type keyRow struct {
-	Label, Mask, May      string
-	Created, Used, Rolled moment
-	Roll, Delete          string
-}
-
 // A scopeField is the right to one kind of things.
 type scopeField struct {
 	Name, Label string
@@ -54,18 +47,18 @@ type scopeField struct {
 }
 
 // keyScopes are the things that the API has, by the objects of their scopes.
-var keyScopes = []struct{ object, label string }{
-	{"feature_flag", "Flags"},
-	{"cohort", "Cohorts"},
-	{"early_access_feature", "Early access features"},
-	{"survey", "Surveys"},
-	{"person", "Persons"},
-	{"group", "Groups"},
-	{"activity_log", "Audit log"},
-	{"project", "Projects, and their keys"},
-	{"organization", "The organization"},
-	{"organization_member", "Members and invitations"},
-	{"user", "Your account"},
+var keyScopes = []option{
+	{Value: "feature_flag", Label: "Flags"},
+	{Value: "cohort", Label: "Cohorts"},
+	{Value: "early_access_feature", Label: "Early access features"},
+	{Value: "survey", Label: "Surveys"},
+	{Value: "person", Label: "Persons"},
+	{Value: "group", Label: "Groups"},
+	{Value: "activity_log", Label: "Audit log"},
+	{Value: "project", Label: "Projects, and their keys"},
+	{Value: "organization", Label: "The organization"},
+	{Value: "organization_member", Label: "Members and invitations"},
+	{Value: "user", Label: "Your account"},
 }
 
 func (q *request) keysPath() string { return q.accountPath() + "/keys" }
@@ -85,36 +78,17 @@ func (q *request) keys(status int, v *keysView) error {
 	if err != nil {
 		return err
 	}
-	v.Tabs, v.Action, v.Label = q.accountTabs(), q.keysPath(), q.PostForm.Get("label")
-	chosen := q.PostForm.Get("reach")
-	v.Reaches = []option{
-		{Value: "chosen", Label: "only what is chosen below", Selected: chosen != "all"},
-		{Value: "all", Label: "everything that you may", Selected: chosen == "all"},
-	}
+	v.Tabs, v.Action, v.Label, v.Keys = q.accountTabs(), q.keysPath(), q.PostForm.Get("label"), list
+	reaches := options("chosen", "only what is chosen below", "all", "everything that you may")
+	v.Reaches = selected(reaches, cmp.Or(q.PostForm.Get("reach"), "chosen"))
 	for _, s := range keyScopes {
-		name := "scope." + s.object
-		given := q.PostForm.Get(name)
-		v.Scopes = append(v.Scopes, scopeField{name, s.label, []option{
-			{Value: "", Label: "nothing"},
-			{Value: "read", Label: "read", Selected: given == "read"},
-			{Value: "write", Label: "read and change", Selected: given == "write"},
-		}})
+		name := "scope." + s.Value
+		levels := selected(options("read", "read", "write", "read and change"), q.PostForm.Get(name))
+		v.Scopes = append(v.Scopes, scopeField{name, s.Label, append(options("", "nothing"), levels...)})
 	}
-	v.Projects = options("", "all projects")
-	for _, p := range projects {
-		p.Selected = p.Value == q.PostForm.Get("project")
-		v.Projects = append(v.Projects, p)
-	}
+	v.Projects = append(options("", "all projects"), selected(projects, q.PostForm.Get("project"))...)
 	if len(list) > 0 {
 		v.Newest = list[0].ID
-	}
-	for _, k := range list {
-		row := keyRow{
-			Label: k.Label, Mask: k.Mask, May: mayWords(k, projects), Created: q.c.moment(k.Created), Used: q.c.momentOf(k.LastUsed),
-			Rolled: q.c.momentOf(k.LastRolled),
-		}
-		row.Roll, row.Delete = v.Action+"/"+k.ID+"/roll", v.Action+"/"+k.ID+"/delete"
-		v.Keys = append(v.Keys, row)
 	}
 	return q.render(status, "keys", v)
 }
@@ -133,17 +107,12 @@ func (q *request) projectNames() (names []option, err error) {
 
 const projectsOffered = 1000
 
-// mayWords says what a key may do.
-func mayWords(k *management.KeyView, projects []option) string {
+// May says what a key may do. The template asks for it.
+func (v *keysView) May(k *management.KeyView) string {
 	var parts []string
 	for _, scope := range k.Scopes {
 		object, action, _ := strings.Cut(scope, ":")
-		words := object
-		for _, s := range keyScopes {
-			if s.object == object {
-				words = s.label
-			}
-		}
+		words := labelOf(keyScopes, object, object)
 		switch {
 		case scope == "*":
 			words = "everything"
@@ -157,13 +126,7 @@ func mayWords(k *management.KeyView, projects []option) string {
 	text := strings.Join(parts, ", ")
 	var only []string
 	for _, id := range k.Projects {
-		name := "project " + strconv.FormatInt(id, 10)
-		for _, p := range projects {
-			if p.Value == strconv.FormatInt(id, 10) {
-				name = p.Label
-			}
-		}
-		only = append(only, name)
+		only = append(only, labelOf(v.Projects, strconv.FormatInt(id, 10), "project "+strconv.FormatInt(id, 10)))
 	}
 	if n := len(k.Organizations); n > 0 {
 		only = append(only, count(n, "organization", "organizations"))
@@ -190,8 +153,8 @@ func createKey(q *request) error {
 		scopes = []string{"*"}
 	} else {
 		for _, s := range keyScopes {
-			if action := q.PostForm.Get("scope." + s.object); action != "" {
-				scopes = append(scopes, s.object+":"+action)
+			if action := q.PostForm.Get("scope." + s.Value); action != "" {
+				scopes = append(scopes, s.Value+":"+action)
 			}
 		}
 	}

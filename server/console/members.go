@@ -14,33 +14,31 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-func init() {
-	register(screen{
-		title: "Members", under: "Settings",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/settings/members":                            showMembers,
-			"POST /projects/{project}/settings/members":                           forAdministrators(inviteMember),
-			"POST /projects/{project}/settings/members/{user}":                    forAdministrators(changeLevel),
-			"GET /projects/{project}/settings/members/{user}/remove":              askRemoveMember,
-			"POST /projects/{project}/settings/members/{user}/remove":             forAdministrators(removeMember),
-			"POST /projects/{project}/settings/invitations/{invitation}/withdraw": forAdministrators(withdrawInvitation),
-		},
-		done: map[string]string{
-			"level":     "The level was changed.",
-			"removed":   "The member was removed.",
-			"withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
-		},
-		undo: map[string]undoer{"Member": undoMember},
-	})
-}
+var _ = register(screen{
+	title: "Members", under: "Settings",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/settings/members":                            showMembers,
+		"POST /projects/{project}/settings/members":                           forAdministrators(inviteMember),
+		"POST /projects/{project}/settings/members/{user}":                    forAdministrators(changeLevel),
+		"GET /projects/{project}/settings/members/{user}/remove":              askRemoveMember,
+		"POST /projects/{project}/settings/members/{user}/remove":             forAdministrators(removeMember),
+		"POST /projects/{project}/settings/invitations/{invitation}/withdraw": forAdministrators(withdrawInvitation),
+	},
+	done: map[string]string{
+		"level":     "The level was changed.",
+		"removed":   "The member was removed.",
+		"withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
+	},
+	undo: map[string]undoer{"Member": undoMember},
+})
 
 type memberListView struct {
 	layout
 	Tabs                 []navItem
 	May                  bool // the user is an administrator
 	Organization, Action string
-	Members              []memberListRow
-	Invitations          []invitationRow
+	Members              []*management.MemberView
+	Invitations          []*management.InvitationView
 	Cut                  int // invitations that are not listed
 	pager
 	Mail bool
@@ -48,23 +46,9 @@ type memberListView struct {
 
 	Email, FirstName string
 	Levels           []option
-}
 
-type memberListRow struct {
-	ID, Name, Email, Level string
-	Was                    int
-	Levels                 []option // none: the user may not change it
-	TwoFactor, Self        bool
-	Joined                 moment
-	Action                 string
-	Remove                 string // the page that asks; "": the user may not
-}
-
-type invitationRow struct {
-	Email, Level, By string
-	Expired          bool
-	At               moment
-	Withdraw         string
+	Self int64 // the ID of the user
+	own  int   // the level of the user
 }
 
 const (
@@ -96,6 +80,15 @@ func levelOptions(own, chosen int) (list []option) {
 	return list
 }
 
+// LevelsOf returns the levels that the user may give a member, none if that is not allowed. The
+// template asks for it.
+func (v *memberListView) LevelsOf(m *management.MemberView) []option {
+	if !v.May || m.Level > v.own {
+		return nil
+	}
+	return levelOptions(v.own, m.Level)
+}
+
 // members shows the members of the organization, and what v says of the form.
 func (q *request) members(status int, v *memberListView) error {
 	organization := q.at.Organization.ID.String()
@@ -112,34 +105,14 @@ func (q *request) members(status int, v *memberListView) error {
 	if v.Levels == nil {
 		v.Levels = levelOptions(q.at.Level, storage.LevelMember)
 	}
-	for _, m := range found.Items {
-		row := memberListRow{
-			ID: m.User.UUID.String(), Name: fullName(m.User.FirstName, m.User.LastName, ""), Email: m.User.Email,
-			Level: levelWords[m.Level], Was: m.Level,
-			TwoFactor: m.Is2FAEnabled, Self: m.User.ID == q.by.User.ID, Joined: q.c.moment(m.JoinedAt),
-			Action: v.Action + "/" + m.User.UUID.String(),
-		}
-		if v.May && m.Level <= q.at.Level {
-			row.Levels = levelOptions(q.at.Level, m.Level)
-		}
-		if row.Self || len(row.Levels) > 0 {
-			row.Remove = row.Action + "/remove"
-		}
-		v.Members = append(v.Members, row)
-	}
+	v.Members, v.Self, v.own = found.Items, q.by.User.ID, q.at.Level
 	v.pager = listing{path: v.Action}.page(page, membersOnPage, len(v.Members), found.Total, "member", "members")
 	if v.May {
 		invitations, err := q.c.Service.ListInvitations(q.Context(), q.by, organization, invitationsListed, 0)
 		if err != nil {
 			return err
 		}
-		v.Cut = invitations.Total - len(invitations.Items)
-		for _, i := range invitations.Items {
-			v.Invitations = append(v.Invitations, invitationRow{
-				Email: i.Email, Level: levelWords[i.Level], By: authorName(i.CreatedBy), Expired: i.Expired, At: q.c.moment(i.CreatedAt),
-				Withdraw: q.settingsPath() + "/invitations/" + i.ID.String() + "/withdraw",
-			})
-		}
+		v.Invitations, v.Cut = invitations.Items, invitations.Total-len(invitations.Items)
 	}
 	return q.render(status, "members", v)
 }

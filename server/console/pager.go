@@ -66,6 +66,5 @@ func (l listing) page(page, size, rows, total int, one, many string) (p pager) {
 
 // pageNumber returns which page of a list is asked for. What is not a number is the first one.
 func pageNumber(v url.Values) int {
-	n, _ := strconv.Atoi(v.Get("page"))
-	return min(max(n, 1), 1<<20)
+	return min(max(atoi(v.Get("page")), 1), 1<<20)
 }

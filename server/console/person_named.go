@@ -50,6 +50,35 @@ func (q *request) namedPerson(text string) (*management.PersonView, *personChoic
 	return nil, choice, nil
 }
 
+// A personField is the part of a form in which a person is named.
+type personField struct {
+	Person    string     // as typed
+	Namesakes []namesake // who may be meant
+}
+
+// find returns the ID of the person who is named: the target of a button, or the one whose name
+// was typed. It is "" if the form says that nobody or several are named so; then each of those
+// has a button with the verb.
+func (f *personField) find(q *request, form *checked, verb, target string) (id string, err error) {
+	if target != "" {
+		return target, nil
+	}
+	if f.Person == "" {
+		form.fail("person", "Name a person: by a distinct ID, an address or a name.")
+		return "", nil
+	}
+	found, choice, err := q.namedPerson(f.Person)
+	if err != nil {
+		return "", err
+	}
+	if choice != nil {
+		form.fail("person", "%s", choice.Words)
+		f.Namesakes = choice.choose(verb)
+		return "", nil
+	}
+	return found.ID.String(), nil
+}
+
 // choose gives the persons of a choice the buttons of a form, each of which does something
 // with one of them.
 func (c *personChoice) choose(verb string) []namesake {

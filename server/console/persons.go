@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,12 +14,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		title: "Persons", entry: 4, path: "/persons",
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/persons": listPersons},
-	})
-}
+var _ = register(screen{
+	title: "Persons", entry: 4, path: "/persons",
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/persons": listPersons},
+})
 
 // personsView is the list of persons, or of those that a search has found.
 type personsView struct {
@@ -42,12 +41,11 @@ type personsQuery struct{ Search, Property, Operator, Value, After string }
 
 // A personRow is a person in the list.
 type personRow struct {
-	Name, URL  string
-	ID         string // a distinct ID that is not the name
-	More       string // distinct IDs that are not shown
-	Anonymous  bool
-	Properties string
-	Created    moment
+	*management.PersonView
+	Title     string
+	Other     string // a distinct ID that is not the name
+	More      string // distinct IDs that are not shown
+	Anonymous bool
 }
 
 func readPersonsQuery(v url.Values) personsQuery {
@@ -93,22 +91,11 @@ func (p personsQuery) filters() (list string, field, wrong string) {
 	return string(must(json.Marshal([]flags.Filter{f.filter()}))), "", ""
 }
 
-func operatorChoices(chosen string) []optionGroup {
-	var out []optionGroup
-	for i, list := range operatorsOf("person") {
-		g := optionGroup{Label: [...]string{"Values", "Versions"}[i]}
-		for _, o := range list {
-			g.Options = append(g.Options, option{o.Name, o.Words, o.Name == chosen})
-		}
-		out = append(out, g)
-	}
-	return out
-}
-
 func listPersons(q *request) error {
 	asked := readPersonsQuery(q.Form)
 	q.notice()
-	v := &personsView{Action: q.projectPath("/persons"), Query: asked, Operators: operatorChoices(asked.Operator)}
+	v := &personsView{Action: q.projectPath("/persons"), Query: asked}
+	v.Operators, _ = operatorGroups("person", asked.Operator)
 	var err error
 	if v.Tabs, err = q.personTabs(""); err != nil {
 		return err
@@ -184,11 +171,8 @@ func (q *request) propertyNames() ([]string, error) {
 // newestPersons returns some persons to choose from, none if nothing is captured or the
 // user may not see them. Nobody counts how many there are.
 func (q *request) newestPersons(limit int) ([]*management.PersonView, error) {
-	found, err := q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{}, limit)
-	if isRefusal(err) {
-		return nil, nil
-	}
-	if err != nil {
+	found, err := known(q.c.Service.SearchPersons(q.Context(), q.by, q.ref, management.PersonSearch{}, limit))
+	if err != nil || found == nil {
 		return nil, err
 	}
 	return found.Items, nil
@@ -216,16 +200,10 @@ func anonymous(p *management.PersonView) bool {
 }
 
 func (q *request) personRow(p *management.PersonView) personRow {
-	row := personRow{
-		Name: shorten(p.Name, 120), URL: q.personPath(p.ID.String()), Anonymous: anonymous(p),
-		Properties: propertiesInWords(p.Properties, p.Name), Created: q.c.moment(p.CreatedAt),
-	}
-	if row.Name == "" {
-		row.Name = p.ID.String()
-	}
+	row := personRow{PersonView: p, Title: cmp.Or(shorten(p.Name, 120), p.ID.String()), Anonymous: anonymous(p)}
 	if n := len(p.DistinctIDs); n > 0 {
 		if p.DistinctIDs[0] != p.Name {
-			row.ID = shorten(p.DistinctIDs[0], 80)
+			row.Other = shorten(p.DistinctIDs[0], 80)
 		}
 		if n > 1 {
 			row.More = count(n-1, "more distinct ID", "more distinct IDs")

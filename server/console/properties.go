@@ -140,7 +140,7 @@ func (q *request) changeProperty(f *propertyForm, page string, of *propertyHolde
 	if err != nil {
 		return q.keepProperty(err, f, show)
 	}
-	if is := string(readObject(string(now))[f.Name]); is != f.Was && !sameJSON(is, f.Was) {
+	if is := string(readObject(string(now))[f.Name]); is != f.Was && !sameText(json.RawMessage(is), json.RawMessage(f.Was)) {
 		return show(http.StatusConflict, f.changed(is))
 	}
 	if remove {
@@ -174,10 +174,6 @@ func (f *propertyForm) changed(is string) *propertyForm {
 	f.NoticeAs = shorten(text(json.RawMessage(is)), valueShown)
 	f.Was, f.There = is, is != ""
 	return f
-}
-
-func sameJSON(a, b string) bool {
-	return a != "" && b != "" && text(json.RawMessage(a)) == text(json.RawMessage(b)) && a[0] == b[0]
 }
 
 // keepProperty shows a form again with what the Service says against it, or that the store

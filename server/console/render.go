@@ -5,15 +5,18 @@ import (
 	"cmp"
 	"compress/gzip"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -30,7 +33,13 @@ type layout struct {
 	Done                        string    // what was just done, in words
 	Undo                        *undoView // takes it back; nil: nothing does
 	Posted                      bool      // the page answers a form, which is not saved if it is still here
+	ProjectURL                  string    // which the addresses in the project begin with
+
+	c *console
 }
+
+// Moment returns a time as pages show it. Templates ask for it.
+func (l *layout) Moment(t time.Time) moment { return l.c.moment(t) }
 
 type navItem struct {
 	Name, URL string
@@ -40,12 +49,16 @@ type navItem struct {
 // pages are the parsed templates, by the name of the page.
 type pages map[string]*template.Template
 
-// parsePages parses the templates. They have three functions only: the path of a static
-// file, a list of what is passed to a partial, and what a field says that has an error.
+// parsePages parses the templates. They have few functions: the path of a static file, a list
+// of what is passed to a partial, what a field says that has an error, and things in words.
 func parsePages(assets map[string]asset) (*pages, error) {
 	base, err := template.New("").Funcs(template.FuncMap{
-		"asset": func(name string) string { return assets[name].path },
-		"list":  func(values ...any) []any { return values },
+		"asset":  func(name string) string { return assets[name].path },
+		"list":   func(values ...any) []any { return values },
+		"author": authorName, "escape": url.PathEscape, "level": func(level int) string { return levelWords[level] },
+		"name": fullName, "place": words.Place, "pretty": pretty, "stage": stageOf, "upload": uploadWords,
+		"properties": propertiesInWords,
+		"members":    func(of json.RawMessage) string { return count(len(readObject(string(of))), "property", "properties") },
 		"invalid": func(id, message string) template.HTMLAttr {
 			if message == "" {
 				return ""
@@ -220,5 +233,3 @@ func number(n int) string {
 	}
 	return s
 }
-
-// percent writes a share of 100.

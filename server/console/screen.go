@@ -40,14 +40,28 @@ type thing struct {
 // A page answers one route.
 type page func(*request) error
 
+// about makes a page of the answer about a thing that the path names.
+func about[T any](answer func(*request, T) error, find func(*request) (T, error)) page {
+	return func(q *request) error {
+		thing, err := find(q)
+		if err != nil {
+			return err
+		}
+		return answer(q, thing)
+	}
+}
+
 // A scope decides who may see a page, and what it is about.
 type scope func(page) page
 
 var screens []*screen
 
-// register is for the init functions of the files of screens. Words of notices, undos and
-// things have names that no other screen uses.
-func register(s screen) { screens = append(screens, &s) }
+// register adds the screen of a file. Words of notices, undos and things have names that no
+// other screen uses.
+func register(s screen) *screen {
+	screens = append(screens, &s)
+	return &s
+}
 
 // registered returns what some screen has by a name.
 func registered[V any](of func(*screen) map[string]V, name string) (v V) {
@@ -95,7 +109,7 @@ func (c *console) routes() {
 func (c *console) serve(s *screen, p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := &request{Request: r, w: w, c: c, screen: s}
-		q.layout = layout{Prefix: c.Prefix, Title: s.title, Posted: r.Method == http.MethodPost}
+		q.layout = layout{Prefix: c.Prefix, Title: s.title, Posted: r.Method == http.MethodPost, c: c}
 		err := q.parse()
 		if err == nil {
 			err = p(q)

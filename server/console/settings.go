@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,45 +17,31 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-func init() {
-	register(screen{
-		title: "Settings", entry: 9, path: "/settings",
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/settings":           showSettings,
-			"POST /projects/{project}/settings":          forAdministrators(saveSettings),
-			"GET /projects/{project}/settings/{action}":  askProjectAction,
-			"POST /projects/{project}/settings/{action}": doProjectAction,
-		},
-		done: map[string]string{
-			"key-reset":       "The API key was reset.",
-			"key-ended":       "The previous secret key is revoked.",
-			"project-deleted": "The project was deleted.",
-		},
-		undo: map[string]undoer{"Project": undoProject},
-		thing: &thing{
-			scope: "Project", one: "project", many: "Project",
-			path: func(q *request, _ string) string { return q.settingsPath() },
-		},
-	})
-}
-
-// A settingForm says how a setting of a project is typed.
-type settingForm uint8
-
-const (
-	settingText   settingForm = iota
-	settingCheck              // true or false
-	settingChoice             // one of the options; "" is null
-	settingJSON               // "" is null
-	settingLines              // a list of texts
-	settingNumber             // "" is null
-)
+var _ = register(screen{
+	title: "Settings", entry: 9, path: "/settings",
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/settings":           showSettings,
+		"POST /projects/{project}/settings":          forAdministrators(saveSettings),
+		"GET /projects/{project}/settings/{action}":  askProjectAction,
+		"POST /projects/{project}/settings/{action}": doProjectAction,
+	},
+	done: map[string]string{
+		"key-reset":       "The API key was reset.",
+		"key-ended":       "The previous secret key is revoked.",
+		"project-deleted": "The project was deleted.",
+	},
+	undo: map[string]undoer{"Project": undoEntry(settingNames, undoProject)},
+	thing: &thing{
+		scope: "Project", one: "project", many: "Project",
+		path: func(q *request, _ string) string { return q.settingsPath() },
+	},
+})
 
 // A setting is a field of a project as the API names it.
 type setting struct {
-	name, label, hint string
-	form              settingForm
-	options           []option // of a choice; the values are JSON, "" for null
+	Name, Label, Hint string
+	Kind              string   // text "", check, choice, json, lines or number; "" is null but for texts
+	Options           []option // of a choice; the values are JSON, "" for null
 
 	// warns returns what would be lost for good if something else was typed, "" if nothing
 	// would. The user has to save twice then. Nil: nothing is ever lost.
@@ -66,51 +53,57 @@ type setting struct {
 var (
 	yesNo        = options("", "not set", "true", "on", "false", "off")
 	mainSettings = []setting{
-		{name: "name", label: "Name"},
-		{name: "timezone", label: "Time zone", hint: "For example Europe/Berlin."},
-		{name: "anonymize_ips", label: "Do not keep the network addresses of events", form: settingCheck},
+		{Name: "name", Label: "Name"},
+		{Name: "timezone", Label: "Time zone", Hint: "For example Europe/Berlin."},
+		{Name: "anonymize_ips", Label: "Do not keep the network addresses of events", Kind: "check"},
 		{
-			name: "surveys_opt_in", label: "Surveys", hint: "Off: clients get no surveys, whatever their dates are.", form: settingChoice,
-			options: yesNo,
+			Name: "surveys_opt_in", Label: "Surveys", Hint: "Off: clients get no surveys, whatever their dates are.", Kind: "choice",
+			Options: yesNo,
 		},
-		{name: "event_retention_days", label: "Days for which events are kept", form: settingNumber, warns: warnOfRetention},
+		{Name: "event_retention_days", Label: "Days for which events are kept", Kind: "number", warns: warnOfRetention},
 	}
 	browserSettings = []setting{
 		{
-			name: "app_urls", label: "Addresses of the application", hint: "One in each line, such as https://app.example.com.",
-			form: settingLines,
+			Name: "app_urls", Label: "Addresses of the application", Hint: "One in each line, such as https://app.example.com.",
+			Kind: "lines",
 		},
 		{
-			name: "recording_domains", label: "Addresses on which sessions may be recorded", hint: "One in each line. None: all.",
-			form: settingLines,
+			Name: "recording_domains", Label: "Addresses on which sessions may be recorded", Hint: "One in each line. None: all.",
+			Kind: "lines",
 		},
-		{name: "session_recording_opt_in", label: "Recording of sessions", form: settingChoice, options: yesNo},
-		{name: "heatmaps_opt_in", label: "Heatmaps", form: settingChoice, options: yesNo},
-		{name: "autocapture_exceptions_opt_in", label: "Capture of exceptions", form: settingChoice, options: yesNo},
-		{name: "autocapture_web_vitals_opt_in", label: "Capture of web vitals", form: settingChoice, options: yesNo},
-		{name: "capture_performance_opt_in", label: "Capture of performance", form: settingChoice, options: yesNo},
+		{Name: "session_recording_opt_in", Label: "Recording of sessions", Kind: "choice", Options: yesNo},
+		{Name: "heatmaps_opt_in", Label: "Heatmaps", Kind: "choice", Options: yesNo},
+		{Name: "autocapture_exceptions_opt_in", Label: "Capture of exceptions", Kind: "choice", Options: yesNo},
+		{Name: "autocapture_web_vitals_opt_in", Label: "Capture of web vitals", Kind: "choice", Options: yesNo},
+		{Name: "capture_performance_opt_in", Label: "Capture of performance", Kind: "choice", Options: yesNo},
 		{
-			name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice,
-			options: options("", "not set", "0", "off", "1", "stateless", "2", "stateful"),
+			Name: "cookieless_server_hash_mode", Label: "Without cookies", Kind: "choice",
+			Options: options("", "not set", "0", "off", "1", "stateless", "2", "stateful"),
 		},
-		{name: "completed_snippet_onboarding", label: "The application has been connected", form: settingCheck},
+		{Name: "completed_snippet_onboarding", Label: "The application has been connected", Kind: "check"},
 		{
-			name: "session_recording_network_payload_capture_config", label: "What recordings keep of network requests",
-			hint: "A JSON object.", form: settingJSON,
+			Name: "session_recording_network_payload_capture_config", Label: "What recordings keep of network requests",
+			Hint: "A JSON object.", Kind: "json",
 		},
 	}
-	allSettings = slices.Concat(mainSettings, browserSettings)
+	allSettings  = slices.Concat(mainSettings, browserSettings)
+	settingNames = func() (names []string) {
+		for i := range allSettings {
+			names = append(names, allSettings[i].Name)
+		}
+		return names
+	}()
 )
 
 // text returns a value of the API as it is typed.
 func (s *setting) text(raw json.RawMessage) string {
-	switch s.form {
-	case settingCheck:
+	switch s.Kind {
+	case "check":
 		if string(raw) == "true" {
 			return "true"
 		}
 		return ""
-	case settingLines:
+	case "lines":
 		return strings.Join(texts(raw), "\n")
 	}
 	return text(raw)
@@ -119,19 +112,14 @@ func (s *setting) text(raw json.RawMessage) string {
 // value returns what was typed as a value of the API. Text that is not JSON where there
 // should be some is a string, which the Service refuses.
 func (s *setting) value(typed string) json.RawMessage {
-	switch s.form {
-	case settingText:
+	switch s.Kind {
+	case "":
 		return must(json.Marshal(typed))
-	case settingCheck:
+	case "check":
 		return must(json.Marshal(typed == "true"))
-	case settingLines:
-		list := []string{}
-		for line := range strings.Lines(typed) {
-			if line = strings.TrimSpace(line); line != "" {
-				list = append(list, line)
-			}
-		}
-		if len(list) == 0 && s.name == "recording_domains" {
+	case "lines":
+		list := lineNames(typed)
+		if len(list) == 0 && s.Name == "recording_domains" {
 			return json.RawMessage("null")
 		}
 		return must(json.Marshal(list))
@@ -139,7 +127,7 @@ func (s *setting) value(typed string) json.RawMessage {
 	switch {
 	case typed == "":
 		return json.RawMessage("null")
-	case s.form == settingNumber:
+	case s.Kind == "number":
 		if n, err := strconv.Atoi(typed); err == nil {
 			return must(json.Marshal(n))
 		}
@@ -161,23 +149,22 @@ func warnOfRetention(was, now string) string {
 
 // A settingField is a setting as its form shows it.
 type settingField struct {
-	Name, Label, Hint, Value, Was, Error string
-	Sure                                 string // what the user has been warned of
-	Check, Lines, Mono, Number           bool
-	Options                              []option
+	setting
+	Value, Was, Error string
+	Sure              string // what the user has been warned of
 }
 
 type settingsView struct {
 	layout
-	Tabs                                  []navItem
-	May                                   bool // the user is an administrator
-	Role, Action                          string
-	Main, More                            []settingField
-	MoreOpen                              bool
-	Key                                   string
-	HasSecret, HasBackup                  bool
-	Usage                                 []usageRow
-	Import, Connect, Notice, Organization string
+	Tabs                 []navItem
+	May                  bool // the user is an administrator
+	Role, Action         string
+	Main, More           []settingField
+	MoreOpen             bool
+	Key                  string
+	HasSecret, HasBackup bool
+	Usage                []usageRow
+	Notice, Organization string
 }
 
 // A usageRow is a quota and how much of it is used.
@@ -192,11 +179,9 @@ var levelWords = map[int]string{storage.LevelMember: "member", storage.LevelAdmi
 // settingsTabs are the screens of the settings.
 func (q *request) settingsTabs() []navItem {
 	base := q.projectPath("/settings")
-	tabs := []navItem{{Name: "Project", URL: base}, {Name: "Members", URL: base + "/members"}}
-	for i := range tabs {
-		tabs[i].Current = q.URL.Path == tabs[i].URL || i > 0 && strings.HasPrefix(q.URL.Path, tabs[i].URL)
+	return []navItem{
+		{"Project", base, q.URL.Path == base}, {"Members", base + "/members", strings.HasPrefix(q.URL.Path, base+"/members")},
 	}
-	return tabs
 }
 
 func (q *request) settingsPath() string { return q.projectPath("/settings") }
@@ -222,28 +207,22 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	v := &settingsView{
 		Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
 		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name,
-		Import: q.projectPath("/import"), Connect: q.projectPath("/connect"),
 	}
 	fields := func(list []setting) (out []settingField) {
-		for i := range list {
-			s := &list[i]
-			f := settingField{
-				Name: s.name, Label: s.label, Hint: s.hint, Value: stored[s.name], Was: stored[s.name], Error: errs[s.name],
-				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON,
-				Number: s.form == settingNumber,
-			}
-			if s.name == "event_retention_days" {
+		for _, s := range list {
+			f := settingField{setting: s, Value: stored[s.Name], Was: stored[s.Name], Error: errs[s.Name]}
+			if s.Name == "event_retention_days" {
 				f.Hint = q.retentionHint()
 			}
-			if text, given := typed[s.name]; given {
+			if text, given := typed[s.Name]; given {
 				f.Value = text
 			}
 			if f.Error != "" && s.warns != nil && f.Error == s.warns(f.Was, f.Value) {
 				f.Sure = f.Value
 			}
-			for _, o := range s.options {
-				o.Selected = o.Value == f.Value
-				f.Options = append(f.Options, o)
+			f.Options = slices.Clone(s.Options)
+			for i := range f.Options {
+				f.Options[i].Selected = f.Options[i].Value == f.Value
 			}
 			out = append(out, f)
 		}
@@ -271,14 +250,10 @@ func (q *request) retentionHint() string {
 	return "Older events are deleted. Empty: " + days + ", which is the limit of this server. More has no effect."
 }
 
+var periodWords = map[quota.Period]string{quota.Month: "this month", quota.Day: "today"}
+
 func usageOf(u Usage) usageRow {
-	row := usageRow{Name: u.Name, Used: number(int(u.Used)), Limit: "no limit", Period: "in all"}
-	switch u.Period {
-	case quota.Month:
-		row.Period = "this month"
-	case quota.Day:
-		row.Period = "today"
-	}
+	row := usageRow{Name: u.Name, Used: number(int(u.Used)), Limit: "no limit", Period: cmp.Or(periodWords[u.Period], "in all")}
 	if u.Limit == quota.None {
 		return row
 	}
@@ -309,7 +284,7 @@ func settingTexts(project *management.ProjectView) (map[string]string, error) {
 	out := make(map[string]string)
 	for i := range allSettings {
 		s := &allSettings[i]
-		out[s.name] = s.text(members[s.name])
+		out[s.Name] = s.text(members[s.Name])
 	}
 	return out, nil
 }
@@ -330,23 +305,23 @@ func saveSettings(q *request) error {
 	changes := make(map[string]json.RawMessage)
 	for i := range allSettings {
 		s := &allSettings[i]
-		now, was := lines(q.PostForm.Get(s.name)), lines(q.PostForm.Get("was."+s.name))
-		if s.form == settingNumber {
+		now, was := lines(q.PostForm.Get(s.Name)), lines(q.PostForm.Get("was."+s.Name))
+		if s.Kind == "number" {
 			now = strings.TrimSpace(now)
 		}
-		if now == was || now == stored[s.name] {
+		if now == was || now == stored[s.Name] {
 			continue
 		}
-		typed[s.name] = now
-		if stored[s.name] != was {
-			errs[s.name] = "Somebody else has changed this meanwhile, to: " + s.words(stored[s.name]) +
+		typed[s.Name] = now
+		if stored[s.Name] != was {
+			errs[s.Name] = "Somebody else has changed this meanwhile, to: " + s.words(stored[s.Name]) +
 				". Save once more to have yours instead, or leave the page to keep theirs."
 			continue
 		}
-		changes[s.name] = s.value(now)
-		if s.warns != nil && q.PostForm.Get("sure."+s.name) != now {
+		changes[s.Name] = s.value(now)
+		if s.warns != nil && q.PostForm.Get("sure."+s.Name) != now {
 			if warning := s.warns(was, now); warning != "" {
-				warnings[s.name] = warning
+				warnings[s.Name] = warning
 			}
 		}
 	}
@@ -375,24 +350,19 @@ func saveSettings(q *request) error {
 	return q.done(q.settingsPath(), "saved", u)
 }
 
-// unixLines returns a text with the line ends of the store: browsers send others.
-
+// words says what was typed, or is stored, to somebody who has typed something else.
 func (s *setting) words(typed string) string {
-	if s.form == settingCheck && typed == "" {
+	if s.Kind == "check" && typed == "" {
 		return "no"
 	}
-	for _, o := range s.options {
-		if o.Value == typed {
-			return o.Label
-		}
-	}
+	otherwise := "“" + shorten(typed, 80) + "”"
 	switch typed {
 	case "":
-		return "nothing"
+		otherwise = "nothing"
 	case "true":
-		return "yes"
+		otherwise = "yes"
 	}
-	return "“" + shorten(typed, 80) + "”"
+	return labelOf(s.Options, typed, otherwise)
 }
 
 // A projectAction changes the keys of a project, or deletes it. It is asked for first.
@@ -516,30 +486,16 @@ func doProjectAction(q *request) error {
 	return a.do(q)
 }
 
-func undoProject(q *request, u undo) (string, undo, error) {
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
-	}
-	var settable []string
+func undoProject(q *request, e *management.ActivityView, before object) (to, item string, err error) {
 	for i := range allSettings {
-		settable = append(settable, allSettings[i].name)
-	}
-	body, err := valuesBefore(e, settable)
-	if err != nil {
-		return "", undo{}, err
-	}
-	for i := range allSettings {
-		if before := body[allSettings[i].name]; before != nil {
-			body[allSettings[i].name] = allSettings[i].value(allSettings[i].text(before)) // the log has null for what is empty
+		s := &allSettings[i]
+		if raw := before[s.Name]; raw != nil {
+			before[s.Name] = s.value(s.text(raw)) // the log has null for what is empty
 		}
 	}
-	patch, err := decodePatch[management.ProjectPatch](body)
-	if err != nil {
-		return "", undo{}, err
+	patch, err := decodePatch[management.ProjectPatch](before)
+	if err == nil {
+		_, err = q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch)
 	}
-	if _, err := q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch); err != nil {
-		return "", undo{}, err
-	}
-	return "", q.entryUndo(u.What, u.Item), nil
+	return "", e.ItemID, err
 }

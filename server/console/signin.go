@@ -4,42 +4,49 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-func init() {
-	register(screen{
-		scope: everybody, pages: map[string]page{
-			"GET /signin":         signInPage,
-			"POST /signin":        signIn,
-			"GET /signin/code":    codePage,
-			"POST /signin/code":   confirmCode,
-			"POST /signout":       signOut,
-			"GET /join/{token}":   joinPage,
-			"POST /join/{token}":  join,
-			"GET /forgot":         forgotPage,
-			"POST /forgot":        forgot,
-			"GET /reset/{token}":  resetPage,
-			"POST /reset/{token}": resetPassword,
-		},
-	})
-}
+var _ = register(screen{
+	scope: unheard, pages: map[string]page{
+		"GET /signin":        signInPage,
+		"POST /signin":       signIn,
+		"GET /signin/code":   codePage,
+		"POST /signin/code":  confirmCode,
+		"GET /join/{token}":  joinPage,
+		"POST /join/{token}": join,
+	},
+})
 
+var _ = register(screen{
+	scope: everybody, pages: map[string]page{
+		"POST /signout":       signOut,
+		"GET /forgot":         forgotPage,
+		"POST /forgot":        forgot,
+		"GET /reset/{token}":  resetPage,
+		"POST /reset/{token}": resetPassword,
+	},
+})
+
+// A signInView is the pages of people who are not signed in.
 type signInView struct {
 	layout
 	Address, Next, Error string
 	Kept                 []hidden // a form that waits until its user is signed in; none: there is none
-	Lost                 string   // what of it is not kept
+	Password             bool     // the account has a password, and no other has to be chosen
+	Mail                 bool     // there is mail
+	Sent                 bool     // a message is on its way
 }
 
 func (q *request) signInView() *signInView {
 	q.layout.Title = "Sign in"
 	v := &signInView{Address: q.PostFormValue("email"), Next: q.next()}
 	if form := q.keptForm(); form != nil {
-		v.Kept, v.Lost = form.hidden(), form.Lost
+		v.Kept = form.hidden()
 	}
 	return v
 }
@@ -52,11 +59,8 @@ func (q *request) next() string {
 }
 
 func signInPage(q *request) error {
-	if !q.c.cookieAllowed(q.Request) {
-		return errInsecure
-	}
 	if _, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request)); err == nil {
-		return q.redirect(q.c.Prefix + "/" + trimSlash(q.next()))
+		return q.redirect(q.c.Prefix + "/" + strings.TrimPrefix(q.next(), "/"))
 	}
 	v := q.signInView()
 	if q.Form.Get("done") == "password" {
@@ -65,17 +69,7 @@ func signInPage(q *request) error {
 	return q.askToSignIn(http.StatusOK, v)
 }
 
-func trimSlash(path string) string {
-	if path == "" {
-		return ""
-	}
-	return path[1:]
-}
-
 func signIn(q *request) error {
-	if !q.c.cookieAllowed(q.Request) {
-		return errInsecure
-	}
 	o, err := q.c.Service.OpenSession(q.Context(), q.PostFormValue("email"), q.PostFormValue("password"), q.c.client(q.Request))
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		q.sayWhen(e)
@@ -110,7 +104,7 @@ func (q *request) enter(o *management.OpenedSession) error {
 		}
 		return q.redirect(to)
 	}
-	return q.redirect(q.c.Prefix + "/" + trimSlash(q.next()))
+	return q.redirect(q.c.Prefix + "/" + strings.TrimPrefix(q.next(), "/"))
 }
 
 func statusOf(e *management.Error, otherwise int) int {
@@ -121,9 +115,6 @@ func statusOf(e *management.Error, otherwise int) int {
 }
 
 func codePage(q *request) error {
-	if !q.c.cookieAllowed(q.Request) {
-		return errInsecure
-	}
 	if q.c.token(q.Request) == "" {
 		return q.redirect(q.c.Prefix + "/signin")
 	}
@@ -137,9 +128,6 @@ func (q *request) askCode(status int, refusal string) error {
 }
 
 func confirmCode(q *request) error {
-	if !q.c.cookieAllowed(q.Request) {
-		return errInsecure
-	}
 	o, err := q.c.Service.ConfirmSession(q.Context(), q.c.token(q.Request), q.PostFormValue("code"), q.c.client(q.Request))
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		if e.Code != "invalid_code" && !errors.Is(e, management.ErrThrottled) {
@@ -165,21 +153,9 @@ func signOut(q *request) error {
 	return q.redirect(q.c.Prefix + "/signin")
 }
 
-// A joinView is the page of a link that signs its reader in. Links of invitations have the
-// same path.
-type joinView struct {
-	layout
-	Address  string
-	Password bool // the account has one, and no other has to be chosen
-	Error    string
-}
-
-// joinPage shows what a link is good for. Only the button uses it up, so that programs that
+// joinPage shows what a link is good for: to sign in, or to become a member. Only the button uses it up, so that programs that
 // look at links in messages do not.
 func joinPage(q *request) error {
-	if !q.c.cookieAllowed(q.Request) {
-		return errInsecure
-	}
 	return q.showJoin(http.StatusOK, "")
 }
 
@@ -192,7 +168,7 @@ func (q *request) showJoin(status int, refusal string) error {
 		return err
 	}
 	q.layout.Title = "Welcome"
-	return q.render(status, "join", &joinView{Address: offer.Email, Password: offer.HasPassword, Error: refusal})
+	return q.render(status, "join", &signInView{Address: offer.Email, Password: offer.HasPassword, Error: refusal})
 }
 
 // isToken reports whether the token of a link is good for nothing, or for something else.
@@ -210,9 +186,6 @@ func linkError(err error) error {
 }
 
 func join(q *request) error {
-	if !q.c.cookieAllowed(q.Request) {
-		return errInsecure
-	}
 	var chosen *management.ChosenPassword
 	if q.PostForm.Get("password") != "" {
 		chosen = &management.ChosenPassword{Password: optional.Of(q.PostForm.Get("password"))}
@@ -230,20 +203,11 @@ func join(q *request) error {
 	return q.enter(o)
 }
 
-// A forgotView is the page of people who have forgotten their password.
-type forgotView struct {
-	layout
-	Address string
-	Mail    bool // there is mail
-	Sent    bool
-	Error   string
-}
-
 func forgotPage(q *request) error { return q.showForgot(http.StatusOK, false, "") }
 
 func (q *request) showForgot(status int, sent bool, refusal string) error {
 	q.layout.Title = "Forgotten password"
-	return q.render(status, "forgot", &forgotView{
+	return q.render(status, "forgot", &signInView{
 		Address: q.PostFormValue("email"), Mail: q.c.Service.MailAvailable(), Sent: sent, Error: refusal,
 	})
 }
@@ -262,12 +226,6 @@ func forgot(q *request) error {
 	return q.showForgot(http.StatusOK, true, "")
 }
 
-// A resetView is the page of a link that gives another password.
-type resetView struct {
-	layout
-	Address, Error string
-}
-
 func resetPage(q *request) error { return q.showReset(http.StatusOK, "") }
 
 func (q *request) showReset(status int, refusal string) error {
@@ -276,7 +234,7 @@ func (q *request) showReset(status int, refusal string) error {
 		return linkError(err)
 	}
 	q.layout.Title = "Choose another password"
-	return q.render(status, "reset", &resetView{Address: offer.Email, Error: refusal})
+	return q.render(status, "reset", &signInView{Address: offer.Email, Error: refusal})
 }
 
 // resetPassword gives an account another password, which ends all its sessions.

@@ -11,38 +11,35 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
-
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		title: "New survey", under: "Surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys/new":       newSurvey,
-			"POST /projects/{project}/surveys/new":      postSurvey,
-			"GET /projects/{project}/surveys/{survey}":  showSurvey,
-			"POST /projects/{project}/surveys/{survey}": postSurvey,
-		},
-		done: map[string]string{
-			"survey-created":    "The survey was created. It is a draft until you launch it.",
-			"survey-launched":   "The survey runs.",
-			"survey-stopped":    "The survey has ended.",
-			"survey-resumed":    "The survey runs again.",
-			"survey-archived":   "The survey is archived, and is not shown any more.",
-			"survey-unarchived": "The survey is back from the archive.",
-			"survey-copied":     "This is the copy. It is a draft.",
-			"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
-		},
-		undo:  map[string]undoer{"Survey": undoSurvey},
-		thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace},
-	})
-}
+var _ = register(screen{
+	title: "New survey", under: "Surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/surveys/new":       newSurvey,
+		"POST /projects/{project}/surveys/new":      postSurvey,
+		"GET /projects/{project}/surveys/{survey}":  about(showSurvey, (*request).survey),
+		"POST /projects/{project}/surveys/{survey}": postSurvey,
+	},
+	done: map[string]string{
+		"survey-created":    "The survey was created. It is a draft until you launch it.",
+		"survey-launched":   "The survey runs.",
+		"survey-stopped":    "The survey has ended.",
+		"survey-resumed":    "The survey runs again.",
+		"survey-archived":   "The survey is archived, and is not shown any more.",
+		"survey-unarchived": "The survey is back from the archive.",
+		"survey-copied":     "This is the copy. It is a draft.",
+		"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
+	},
+	undo:  map[string]undoer{"Survey": undoEntry(append(slices.Clone(surveyMembers), "archived"), undoSurvey)},
+	thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace},
+})
 
 // surveyView is the page of one survey.
 type surveyView struct {
@@ -52,26 +49,23 @@ type surveyView struct {
 	Name                            string
 	New                             bool
 	List, Action, Results, Activity string
+	Survey                          *survey.View // as it is stored; nil for a new one
 	State                           surveyState
 	Notice                          string
 	Base                            string // the survey as JSON
 	Was                             string // what it was when the form was made
-	ID                              string // which programs ask for; "" for a new one
 
 	Groups    []partView
 	Questions []questionView
-	Adders    []adder
+	Adders    []questionTemplate
 	Targets   []option
 	TargetKey fieldView
 	Sets      []conditionView
 
 	Preview previewView
 
-	Drafted, Runs, Ended, Archived bool
-	Launched, Finished, Made       moment
-	Author                         string
-	Reach                          string // who is asked, in words
-	Projects                       []option
+	Reach    string // who is asked, in words
+	Projects []option
 }
 
 // A partView is a part of the page with its fields.
@@ -83,12 +77,9 @@ type partView struct {
 
 // A fieldView is a field with what was typed.
 type fieldView struct {
-	ID, Label, Hint, Kind, Unit, List, Value string
-	Rows                                     int
-	Options                                  []option
-	Refresh                                  bool
-	Swatch                                   string // the colour that the value is
-	Error                                    string
+	formField
+	ID, Value, Error string
+	Swatch           string // the colour that the value is
 }
 
 // A questionView is a question with its fields.
@@ -105,13 +96,11 @@ type questionView struct {
 	Error    string
 }
 
-type adder struct{ Verb, Label string }
-
 // newSurvey shows the form of a new survey, or what it can begin with.
 func newSurvey(q *request) error {
 	form := &surveyForm{Original: make(object)}
 	from := q.Form.Get("from")
-	i := max(0, slices.IndexFunc(surveyStarts, func(s struct{ key, name, about, json string }) bool { return s.key == from }))
+	i := max(0, slices.IndexFunc(surveyStarts, func(s surveyStart) bool { return s.Key == from }))
 	doc := readObject(surveyStarts[i].json)
 	for name, otherwise := range map[string]string{"type": "popover", "schedule": "once"} {
 		if doc[name] == nil {
@@ -126,11 +115,7 @@ func (q *request) survey() (*survey.View, error) {
 	return q.c.Surveys.Survey(q.Context(), q.by, q.ref, q.PathValue("survey"))
 }
 
-func showSurvey(q *request) error {
-	v, err := q.survey()
-	if err != nil {
-		return err
-	}
+func showSurvey(q *request, v *survey.View) error {
 	return q.showSurveyForm(http.StatusOK, v, surveyFormOf(v), "")
 }
 
@@ -437,13 +422,8 @@ func (q *request) namedFlags(form *surveyForm, words *words.Names) error {
 
 // surveyFacts fills in what is known of a survey that exists.
 func (q *request) surveyFacts(v *surveyView, s *survey.View) error {
-	v.ID, v.State, v.Results = s.ID.String(), q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
+	v.Survey, v.State, v.Results = s, q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
 	v.Activity = q.entriesAbout("Survey", s.ID.String())
-	v.Archived = s.Archived
-	v.Drafted = v.State.Name == "draft" || v.State.Name == "scheduled"
-	v.Runs, v.Ended = v.State.Name == "running", v.State.Name == "complete"
-	v.Launched, v.Finished = q.c.momentOf(s.StartDate), q.c.momentOf(s.EndDate)
-	v.Made, v.Author = q.c.moment(s.CreatedAt), authorName(s.CreatedBy)
 	list, err := q.c.Service.ListOrganizations(q.Context(), q.by, organizationsListed, 0)
 	if err != nil {
 		return err
@@ -499,18 +479,13 @@ func (v *surveyView) fields() {
 		v.Questions = append(v.Questions, v.question(i, o, questions))
 	}
 	if len(questions) < maxFormQuestions {
-		for _, t := range questionTemplates {
-			v.Adders = append(v.Adders, adder{t.Verb, t.Label})
-		}
+		v.Adders = questionTemplates
 	}
 }
 
 func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
 	name := prefix + f.Name
-	out := fieldView{
-		ID: name, Label: f.Label, Hint: f.Hint, Kind: f.Kind, Unit: f.Unit, List: f.List, Value: f.value(o), Rows: f.Rows,
-		Refresh: f.Refresh, Error: v.Errors[name],
-	}
+	out := fieldView{formField: *f, ID: name, Value: f.value(o), Error: v.Errors[name]}
 	switch {
 	case f.Kind == "choice":
 		out.Options = selected(f.Options, out.Value)
@@ -559,17 +534,13 @@ func (v *surveyView) question(i int, o object, all []object) questionView {
 		thens = append(thens, option{Value: "answers", Label: "what the answer says"})
 	}
 	then := branchOf(o)
-	out.Then = fieldView{
-		ID: name + ".then", Label: "After this question, go to", Kind: "choice", Options: selected(thens, then), Refresh: true,
-		Error: v.Errors[name+".branching"],
-	}
+	next := member("choice", "then", "After this question, go to").choices(selected(thens, then), "").refreshing()
+	out.Then = fieldView{formField: next, ID: name + ".then", Error: v.Errors[name+".branching"]}
 	if then == "answers" {
 		values := readObject(string(readObject(string(o["branching"]))["responseValues"]))
 		for _, key := range keys {
-			out.Answers = append(out.Answers, fieldView{
-				ID: name + ".then." + key.Value, Label: "After " + shorten(key.Label, 60), Kind: "choice",
-				Options: selected(places, text(values[key.Value])),
-			})
+			after := member("choice", "then", "After "+shorten(key.Label, 60)).choices(selected(places, text(values[key.Value])), "")
+			out.Answers = append(out.Answers, fieldView{formField: after, ID: name + ".then." + key.Value})
 		}
 	}
 	return out
@@ -645,39 +616,28 @@ func deleteSurvey(q *request, v *survey.View) error {
 	return q.redirect(q.projectPath("/surveys?done=survey-deleted"))
 }
 
-func undoSurvey(q *request, u undo) (string, undo, error) {
+func undoSurvey(q *request, e *management.ActivityView, before object) (to, item string, err error) {
 	if q.c.Surveys == nil {
-		return "", undo{}, errNoPage
-	}
-	e, err := q.entryOf(u)
-	if err != nil {
-		return "", undo{}, err
+		return "", "", errNoPage
 	}
 	if e.Activity == "created" {
-		return q.projectPath("/surveys"), undo{}, q.c.Surveys.Delete(q.Context(), q.by, q.ref, u.Item)
-	}
-	body, err := valuesBefore(e, append(slices.Clone(surveyMembers), "archived"))
-	if err != nil {
-		return "", undo{}, err
+		return q.projectPath("/surveys"), "", q.c.Surveys.Delete(q.Context(), q.by, q.ref, e.ItemID)
 	}
 	for _, name := range []string{"targeting_flag_filters", "targeting_flag_id"} {
-		if before, changed := body[name]; changed && isEmptyJSON(before) {
-			delete(body, name)
-			if body["targeting_flag_filters"] == nil && body["targeting_flag_id"] == nil {
-				body["remove_targeting_flag"] = json.RawMessage("true")
+		if was, changed := before[name]; changed && isEmptyJSON(was) {
+			delete(before, name)
+			if before["targeting_flag_filters"] == nil && before["targeting_flag_id"] == nil {
+				before["remove_targeting_flag"] = json.RawMessage("true")
 			}
 		} else if changed {
-			delete(body, "remove_targeting_flag")
+			delete(before, "remove_targeting_flag")
 		}
 	}
-	patch, err := decodePatch[survey.Patch](body)
-	if err != nil {
-		return "", undo{}, err
+	patch, err := decodePatch[survey.Patch](before)
+	if err == nil {
+		_, err = q.c.Surveys.Update(q.Context(), q.by, q.ref, e.ItemID, patch)
 	}
-	if _, err := q.c.Surveys.Update(q.Context(), q.by, q.ref, u.Item, patch); err != nil {
-		return "", undo{}, err
-	}
-	return "", q.entryUndo(u.What, u.Item), nil
+	return "", e.ItemID, err
 }
 
 func surveyLink(q *request, id string) string {

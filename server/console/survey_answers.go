@@ -14,20 +14,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		under: "Surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys/{survey}/answers":  surveyAnswers,
-			"POST /projects/{project}/surveys/{survey}/answers": postAnswer,
-		},
-		done: map[string]string{
-			"hidden": "The response is archived, and does not count.",
-			"shown":  "The response counts again.",
-		},
-		undo: map[string]undoer{"Response": undoResponse},
-	})
-}
+var _ = register(screen{
+	under: "Surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/surveys/{survey}/answers":  about(surveyAnswers, (*request).survey),
+		"POST /projects/{project}/surveys/{survey}/answers": about(postAnswer, (*request).survey),
+	},
+	done: map[string]string{
+		"hidden": "The response is archived, and does not count.",
+		"shown":  "The response counts again.",
+	},
+	undo: map[string]undoer{"Response": undoResponse},
+})
 
 // answersView is the answers to one question in words.
 type answersView struct {
@@ -60,11 +58,7 @@ type textBlock struct {
 	Items         []string
 }
 
-func surveyAnswers(q *request) error {
-	s, err := q.survey()
-	if err != nil {
-		return err
-	}
+func surveyAnswers(q *request, s *survey.View) error {
 	asked := q.Form.Get("question")
 	questions := questionsOf(surveyDoc(s))
 	i := slices.IndexFunc(questions, func(o object) bool { return text(o["id"]) == asked })
@@ -184,7 +178,7 @@ func textBlocks(markdown string) (out []textBlock) {
 }
 
 // postAnswer archives a response, or brings it back.
-func postAnswer(q *request) error {
+func postAnswer(q *request, s *survey.View) error {
 	act, done := q.c.Surveys.ArchiveResponse, "hidden"
 	switch q.PostForm.Get("do") {
 	case "archive":
@@ -192,10 +186,6 @@ func postAnswer(q *request) error {
 		act, done = q.c.Surveys.UnarchiveResponse, "shown"
 	default:
 		return errForm
-	}
-	s, err := q.survey()
-	if err != nil {
-		return err
 	}
 	if err := act(q.Context(), q.by, q.ref, s.ID.String(), q.PostForm.Get("response")); err != nil {
 		return err

@@ -221,17 +221,6 @@ func numberJSON(typed string) json.RawMessage {
 	return quoted(typed)
 }
 
-// lineNames reads a list with a line for each element.
-func lineNames(typed string) []string {
-	out := []string{}
-	for line := range strings.Lines(lines(typed)) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
 func memberAt(o object, path []string) json.RawMessage {
 	for _, name := range path[:len(path)-1] {
 		o = readObject(string(o[name]))
@@ -271,8 +260,10 @@ func foldFields(fields []formField, prefix string, o object, v url.Values) {
 	}
 }
 
-// questionTemplates are the questions that can be added.
-var questionTemplates = []struct{ Verb, Label, JSON string }{
+// A questionTemplate is a question that can be added.
+type questionTemplate struct{ Verb, Label, JSON string }
+
+var questionTemplates = []questionTemplate{
 	{"add-open", "free text", `{"type":"open","question":""}`},
 	{"add-single", "one choice", `{"type":"single_choice","question":"","choices":["Yes","No"]}`},
 	{"add-multiple", "several choices", `{"type":"multiple_choice","question":"","choices":["One thing","Another thing"]}`},
@@ -357,13 +348,9 @@ func (form *surveyForm) edit(verb, target string) {
 
 // readJSON takes the survey from the JSON that was typed.
 func (form *surveyForm) readJSON() {
-	if err := checkJSON(form.JSON); err != nil {
+	doc, err := readJSON(form.JSON, `A survey is an object, such as {"name": "…", "type": "popover"}.`)
+	if err != nil {
 		form.fail("json", "%v", err)
-		return
-	}
-	var doc object
-	if json.Unmarshal([]byte(form.JSON), &doc) != nil || doc == nil {
-		form.fail("json", `A survey is an object, such as {"name": "…", "type": "popover"}.`)
 		return
 	}
 	form.Doc = doc

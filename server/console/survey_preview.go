@@ -10,12 +10,10 @@ import (
 	"strings"
 )
 
-func init() {
-	register(screen{
-		needs: hasSurveys,
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys/preview.css": previewSheet},
-	})
-}
+var _ = register(screen{
+	needs: hasSurveys,
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys/preview.css": previewSheet},
+})
 
 // A previewView is a survey as a respondent sees it, one screen after the other.
 type previewView struct {
@@ -123,16 +121,12 @@ const thumb = "M7 11v9H4v-9zM7 12l4-8c2 0 3 1 2.5 3L13 10h5c2 0 2.500 1.500 2 3l
 
 func previewRatings(scale string, emoji bool) (out []previewRating) {
 	most, _ := strconv.Atoi(scale) // the Service says which are scales
+	shown := map[string][]string{"3": faces[1:4], "5": faces}[scale]
 	switch {
 	case scale == "2":
 		return []previewRating{{Sign: "thumbs down", Path: thumb, Turn: "rotate(180 12 12)"}, {Sign: "thumbs up", Path: thumb}}
-	case emoji && scale == "3":
-		for i, face := range faces[1:4] {
-			out = append(out, previewRating{Sign: strconv.Itoa(i + 1), Path: face, Face: true})
-		}
-		return out
-	case emoji && scale == "5":
-		for i, face := range faces {
+	case emoji && shown != nil:
+		for i, face := range shown {
 			out = append(out, previewRating{Sign: strconv.Itoa(i + 1), Path: face, Face: true})
 		}
 		return out

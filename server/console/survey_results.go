@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,16 +16,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		under: "Surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{
-			"GET /projects/{project}/surveys/{survey}/results":     surveyResults,
-			"GET /projects/{project}/surveys/{survey}/results.csv": resultsCSV,
-			"GET /projects/{project}/surveys/{survey}/chart.csv":   chartCSV,
-		},
-	})
-}
+var _ = register(screen{
+	under: "Surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{
+		"GET /projects/{project}/surveys/{survey}/results":     about(surveyResults, (*request).survey),
+		"GET /projects/{project}/surveys/{survey}/results.csv": about(resultsCSV, (*request).survey),
+		"GET /projects/{project}/surveys/{survey}/chart.csv":   about(chartCSV, (*request).survey),
+	},
+})
 
 // resultsView is what people have answered to a survey.
 type resultsView struct {
@@ -74,11 +73,7 @@ const newestShown = 5
 // maxDaysDrawn is how many columns a chart of days has; more are put together by weeks.
 const maxDaysDrawn = 100
 
-func surveyResults(q *request) error {
-	s, err := q.survey()
-	if err != nil {
-		return err
-	}
+func surveyResults(q *request, s *survey.View) error {
 	q.layout.Title = s.Name + ": results"
 	base := q.surveyPath(s.ID)
 	v := &resultsView{
@@ -100,12 +95,9 @@ func surveyResults(q *request) error {
 	if sent := stats.Stats.Sent; sent.Total > 0 {
 		points := dayPoints(s, stats.PerDay)
 		v.Days = columnChart("Responses over time: "+count(sent.Total, "response", "responses")+" in all", points, 6)
-		share := pointShares(points, sent.Total)
-		for i, p := range points {
-			v.DayRows = append(v.DayRows, countRow{Label: p.Label, Count: number(p.Value), Share: percent(share[i])})
-		}
-		headline, err := q.c.Surveys.Headline(q.Context(), q.by, q.ref, s.ID.String(), survey.SummaryRefresh{})
-		if err != nil && !isRefusal(err) {
+		v.DayRows = countRows(points, sent.Total)
+		headline, err := known(q.c.Surveys.Headline(q.Context(), q.by, q.ref, s.ID.String(), survey.SummaryRefresh{}))
+		if err != nil {
 			return err
 		}
 		if headline != nil {
@@ -195,15 +187,12 @@ func (q *request) questionResult(s *survey.View, i int, o object, stats *survey.
 	case "open", "link":
 		points = nil
 	}
-	share := pointShares(points, stats.Responses)
-	for i, p := range points {
-		r.Rows = append(r.Rows, callRow(p.Label, p.Value, stats.Responses, share[i], "hue-1"))
-	}
+	r.Rows = countRows(points, stats.Responses)
 	if stats.Type == "open" && stats.Responses > 0 {
-		page, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{
+		page, err := known(q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{
 			QuestionID: stats.ID, ExcludeArchived: true, Limit: strconv.Itoa(newestShown),
-		})
-		if err != nil && !isRefusal(err) {
+		}))
+		if err != nil {
 			return r, err
 		}
 		if page != nil {
@@ -296,7 +285,7 @@ func scoreOf(o object, stats *survey.QuestionStats) *scoreView {
 		return nil
 	}
 	share := shares(all, []int{detractors, passives, promoters})
-	v := &scoreView{Score: strconv.Itoa(nearest(float64(promoters-detractors) * 100 / float64(all)))}
+	v := &scoreView{Score: strconv.Itoa(int(math.Round(float64(promoters-detractors) * 100 / float64(all))))}
 	v.Formula = percent(share[2]) + " promoters (9 or 10) − " + percent(share[0]) + " detractors (0 to 6) = " + v.Score +
 		". Passives (7 or 8) count among the " + count(all, "answer", "answers") + " only."
 	x := v.Bar.add(0, share[0], "lose", "detractors")
@@ -305,25 +294,13 @@ func scoreOf(o object, stats *survey.QuestionStats) *scoreView {
 	return v
 }
 
-// nearest rounds to a whole number, away from zero in the middle.
-func nearest(x float64) int {
-	if x < 0 {
-		return -int(-x + 0.5)
-	}
-	return int(x + 0.5)
-}
-
 // resultsCSV answers with the responses of a survey as a table.
-func resultsCSV(q *request) error {
-	s, err := q.survey()
-	if err != nil {
-		return err
-	}
+func resultsCSV(q *request, s *survey.View) error {
 	w := &attachment{q: q, name: "responses.csv"}
 	query := survey.ResponseQuery{
 		ExcludeArchived: q.Form.Get("archived") == "", QuestionID: q.Form.Get("question"), Search: q.Form.Get("q"),
 	}
-	err = q.c.Surveys.WriteResponses(q.Context(), w, q.by, q.ref, s.ID.String(), query)
+	err := q.c.Surveys.WriteResponses(q.Context(), w, q.by, q.ref, s.ID.String(), query)
 	if err != nil && w.begun {
 		q.c.Log.ErrorContext(q.Context(), "a table of responses was cut off", "error", err)
 		panic(http.ErrAbortHandler) // so that the browser knows
@@ -351,11 +328,7 @@ func (a *attachment) Write(b []byte) (int, error) {
 }
 
 // chartCSV answers with the table of a chart: of the days, or of a question by its ID.
-func chartCSV(q *request) error {
-	s, err := q.survey()
-	if err != nil {
-		return err
-	}
+func chartCSV(q *request, s *survey.View) error {
 	of := q.Form.Get("of")
 	stats, err := q.c.Surveys.Stats(q.Context(), q.by, q.ref, s.ID.String(), survey.StatsQuery{
 		ExcludeArchived: true, PerQuestion: of != "days", PerDay: of == "days",

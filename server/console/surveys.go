@@ -11,12 +11,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-func init() {
-	register(screen{
-		title: "Surveys", entry: 3, path: "/surveys", needs: hasSurveys,
-		scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys": listSurveys},
-	})
-}
+var _ = register(screen{
+	title: "Surveys", entry: 3, path: "/surveys", needs: hasSurveys,
+	scope: inProject, pages: map[string]page{"GET /projects/{project}/surveys": listSurveys},
+})
 
 // surveysView is the list of surveys.
 type surveysView struct {
@@ -26,30 +24,30 @@ type surveysView struct {
 	Tabs           []stateTab
 	Types          []option
 	Rows           []surveyRow
-	Starts         []surveyStart
+	Starts         []surveyStart // templates
 	pager
 	Empty bool // the project has no surveys
 }
 
 // A surveyRow is a survey in the list.
 type surveyRow struct {
-	Name, URL, Results, Note string
-	State                    surveyState
-	Kind                     string
-	Asks                     string // the first question, and how many more
-	Responses, Limit         string
-	Launched, Ended, Made    moment
-	Author                   string
+	*survey.View
+	State            surveyState
+	Asks             string // the first question, and how many more
+	Responses, Limit string
 }
+
+// Kind says how the survey is shown. The template asks for it.
+func (r *surveyRow) Kind() string { return surveyTypeNames[r.Type] }
 
 // A surveyState says whether a survey runs (management.md §9.2).
 type surveyState struct{ Name, Class string }
 
 // A surveyStart is what a new survey can begin with.
-type surveyStart struct{ Name, About, URL string }
+type surveyStart struct{ Key, Name, About, json string }
 
 // surveyStarts are the surveys that are offered as a beginning.
-var surveyStarts = []struct{ key, name, about, json string }{
+var surveyStarts = []surveyStart{
 	{"nps", "Net promoter score", "From 0 to 10, and why.", `{"name":"Net promoter score","questions":[{"type":"rating",
 		"question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,
 		"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"},{"type":"open","question":"What is the main reason?",
@@ -93,7 +91,7 @@ func listSurveys(q *request) error {
 		v.Rows = append(v.Rows, q.surveyRow(s, responses))
 	}
 	q.notice()
-	v.Starts = q.surveyStarts()
+	v.Starts = surveyStarts
 	v.Types = selected(options(
 		"", "Any type", "popover", "Popovers", "widget", "Widgets", "external_survey", "Hosted",
 		"api", "API",
@@ -133,27 +131,11 @@ func (q *request) countResponses(ids []string) (map[uuid.UUID]int, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	n, err := q.c.Surveys.CountResponses(q.Context(), q.by, q.ref, ids, true)
-	if isRefusal(err) {
-		return nil, nil
-	}
-	return n, err
-}
-
-func (q *request) surveyStarts() (out []surveyStart) {
-	for _, s := range surveyStarts {
-		out = append(out, surveyStart{s.name, s.about, q.projectPath("/surveys/new?from=" + s.key)})
-	}
-	return out
+	return known(q.c.Surveys.CountResponses(q.Context(), q.by, q.ref, ids, true))
 }
 
 func (q *request) surveyRow(s *survey.View, responses map[uuid.UUID]int) surveyRow {
-	url := q.surveyPath(s.ID)
-	row := surveyRow{
-		Name: s.Name, URL: url, Results: url + "/results", Note: s.Description, State: q.c.stateOf(s), Kind: surveyTypeNames[s.Type],
-		Asks: asks(s.Questions), Launched: q.c.momentOf(s.StartDate), Ended: q.c.momentOf(s.EndDate), Made: q.c.moment(s.CreatedAt),
-		Author: authorName(s.CreatedBy),
-	}
+	row := surveyRow{View: s, State: q.c.stateOf(s), Asks: asks(s.Questions)}
 	if responses != nil {
 		row.Responses = number(responses[s.ID])
 	}

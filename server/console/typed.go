@@ -71,10 +71,8 @@ func typeOf(raw json.RawMessage) (kind, value string) {
 
 // typeWord names a type, "" for text, which needs no name.
 func typeWord(kind string) string {
-	for _, o := range propertyTypes {
-		if o.Value == kind && kind != typeText {
-			return o.Label
-		}
+	if kind == typeText {
+		return ""
 	}
-	return ""
+	return labelOf(propertyTypes, kind, "")
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func init() {
-	register(screen{
-		scope: ofAccount, pages: map[string]page{"POST /me/undo": undoChange},
-	})
-	register(screen{
-		scope: inProject, pages: map[string]page{"POST /projects/{project}/undo": undoChange},
-	})
-}
+var _ = register(screen{
+	scope: ofAccount, pages: map[string]page{"POST /me/undo": undoChange},
+})
+
+var _ = register(screen{
+	scope: inProject, pages: map[string]page{"POST /projects/{project}/undo": undoChange},
+})
 
 // An undo says how a change is taken back (management.md §5.11). The notice after the change
 // has it in its address, so that it works after a restart and on every server. It names what
@@ -148,31 +147,33 @@ func (q *request) entryUndo(scope, item string) undo {
 	return undo{scope, item, e.ID.String()}
 }
 
-// entryOf returns the entry that an undo names, if it is the newest about its thing.
-func (q *request) entryOf(u undo) (*management.ActivityView, error) {
-	e, err := q.newestEntry(u.What, u.Item)
-	if err == nil && e.ID.String() != u.Mark {
-		err = errUndo
-	}
-	return e, err
-}
-
-// valuesBefore returns what fields were before a change. Fields that nobody can set are left
-// out.
-func valuesBefore(e *management.ActivityView, settable []string) (object, error) {
-	out := make(object)
-	for _, c := range e.Detail.Changes {
-		if slices.Contains(settable, c.Field) {
-			out[c.Field] = c.Before
-			if len(c.Before) == 0 {
-				out[c.Field] = jsonNull
+// undoEntry returns the undoer of changes that the audit log has in full: back gives the
+// thing of an entry the values that its fields had before, of those that can be set. It says
+// which thing has changed by that, "" if that cannot be taken back itself.
+func undoEntry(settable []string, back func(q *request, e *management.ActivityView, before object) (to, item string, err error)) undoer {
+	return func(q *request, u undo) (string, undo, error) {
+		e, err := q.newestEntry(u.What, u.Item)
+		if err == nil && e.ID.String() != u.Mark {
+			err = errUndo
+		}
+		if err != nil {
+			return "", undo{}, err
+		}
+		before := make(object)
+		for _, c := range e.Detail.Changes {
+			if slices.Contains(settable, c.Field) {
+				before[c.Field] = json.RawMessage(cmp.Or(string(c.Before), "null"))
 			}
 		}
+		if len(before) == 0 && e.Activity != "created" {
+			return "", undo{}, errUndo
+		}
+		to, item, err := back(q, e, before)
+		if err != nil || item == "" {
+			return to, undo{}, err
+		}
+		return to, q.entryUndo(u.What, item), nil
 	}
-	if len(out) == 0 {
-		return nil, errUndo
-	}
-	return out, nil
 }
 
 // decodePatch makes a patch of the API of an object.

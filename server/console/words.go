@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
@@ -11,11 +10,14 @@ import (
 // operatorsOf returns the operators of a kind of filter in the order in which people choose
 // them, those for versions apart.
 func operatorsOf(kind string) [][]operators.Operator {
-	f := flags.Filter{Type: kind}
+	takes := operators.KindOf(kind)
+	if takes == operators.UnknownFilter {
+		takes = operators.PropertyFilter
+	}
 	var most, versions []operators.Operator
 	for o := range operators.All() {
 		switch {
-		case o.For != operators.KindOf(f.Type) && (operators.KindOf(f.Type) != operators.UnknownFilter || o.For != operators.PropertyFilter):
+		case o.For != takes:
 		case o.Operand == operators.OperandVersion:
 			versions = append(versions, o)
 		default:
