@@ -142,7 +142,7 @@ func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64
 
 // count returns the number that a query selects.
 func (a *accounts) count(ctx context.Context, query string, args ...any) (n int, err error) {
-	err = a.read(ctx, query, args, func(r *sql.Rows) error { return r.Scan(&n) })
+	err = a.read(ctx, query, args, scanTo(&n))
 	return n, err
 }
 

@@ -68,16 +68,8 @@ func (t *tx) bumpGroupTypes(ctx context.Context, types []persons.NewGroupType) e
 // Versions implements [storage.Changes].
 func (db *DB) Versions(ctx context.Context) (map[int64]int64, error) {
 	versions := make(map[int64]int64)
-	err := db.read(ctx, "SELECT project_id, version FROM project_version", nil, func(r *sql.Rows) error {
-		var project, version int64
-		err := r.Scan(&project, &version)
-		versions[project] = version
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read versions: %w", err)
-	}
-	return versions, nil
+	err := db.read(ctx, "SELECT project_id, version FROM project_version", nil, pairsTo(versions))
+	return versions, wrap("read versions", err)
 }
 
 // Watch implements [storage.Changes]. On PostgreSQL it opens its own

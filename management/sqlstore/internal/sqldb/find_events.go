@@ -59,14 +59,11 @@ func (db *DB) newEventSearch(ctx context.Context, project int64, f storage.Event
 		s.and(`distinct_id IN (SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?))`, db.d.id(f.Person), project)
 		ids = nil
 		err := db.read(ctx, "SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?)",
-			[]any{db.d.id(f.Person), project}, func(r *sql.Rows) error {
-				var id string
-				err := r.Scan(&id)
+			[]any{db.d.id(f.Person), project}, eachValue(func(id string) {
 				if f.DistinctID == "" || f.DistinctID == id {
 					ids = append(ids, id)
 				}
-				return err
-			})
+			}))
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
@@ -167,23 +164,15 @@ func (s *eventSearch) newest(ctx context.Context, from storage.EventPlace, n int
 }
 
 func scanBlock(list *[]block) func(*sql.Rows) error {
-	return func(r *sql.Rows) error {
-		var b block
-		err := r.Scan(&b.first, &b.last, &b.oldest, &b.newest, (*[]byte)(&b.filter))
-		*list = append(*list, b)
-		return err
-	}
+	return rowsTo(list, func(b *block) []any { return []any{&b.first, &b.last, &b.oldest, &b.newest, (*[]byte)(&b.filter)} })
 }
 
 // places adds the events with some IDs to the first n places.
 func (s *eventSearch) places(ctx context.Context, list []storage.EventPlace, first, last int64, n int) ([]storage.EventPlace, error) {
 	args := append(append([]any{first, last}, s.args...), n)
-	err := s.db.read(ctx, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY ts DESC, id DESC LIMIT ?", args, func(r *sql.Rows) error {
-		var p storage.EventPlace
-		err := r.Scan(&p.ID, moment{&p.Time})
-		list = append(list, p)
-		return err
-	})
+	err := s.db.read(ctx, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY ts DESC, id DESC LIMIT ?", args, rowsTo(&list, func(p *storage.EventPlace) []any {
+		return []any{&p.ID, moment{&p.Time}}
+	}))
 	slices.SortFunc(list, comparePlaces)
 	return list[:min(len(list), n)], err
 }
@@ -376,13 +365,7 @@ func (db *DB) PersonIDs(ctx context.Context, project int64, distinctIDs []string
 	found := make(map[string]uuid.UUID)
 	err := db.d.in("SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs),
 		func(query string, args []any) error {
-			return db.read(ctx, query, args, func(r *sql.Rows) error {
-				var id string
-				var person uuid.UUID
-				err := r.Scan(&id, &person)
-				found[id] = person
-				return err
-			})
+			return db.read(ctx, query, args, pairsTo(found))
 		})
 	return found, wrap("find persons", err)
 }

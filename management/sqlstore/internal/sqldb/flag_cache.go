@@ -62,11 +62,8 @@ func (c *flagCache) set(project int64, k cachedFlags) {
 
 // projectRowVersion returns the row version of a project, 0 if it has none.
 func (a *accounts) projectRowVersion(ctx context.Context, project int64) (rowVersion int64, err error) {
-	err = a.read(ctx, "SELECT mark FROM project_version WHERE project_id = ?", []any{project}, func(r *sql.Rows) error { return r.Scan(&rowVersion) })
-	if err != nil {
-		return 0, fmt.Errorf("read the row version of a project: %w", err)
-	}
-	return rowVersion, nil
+	err = a.read(ctx, "SELECT mark FROM project_version WHERE project_id = ?", []any{project}, scanTo(&rowVersion))
+	return rowVersion, wrap("read the row version of a project", err)
 }
 
 // currentRowVersion is projectRowVersion, or 0 where that does not tell whether flags have

@@ -71,13 +71,9 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 		}
 	}
 	for project := range u.Projects() {
-		_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {
-			var index int
-			var name string
-			err := r.Scan(&index, &name)
+		_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, eachPair(func(index int, name string) {
 			u.SetGroupType(persons.GroupType{Project: project, Name: name}, index)
-			return err
-		})
+		}))
 		if err != nil {
 			return err
 		}
@@ -89,12 +85,9 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 	for groupType, keys := range byType {
 		err := t.in(ctx, `SELECT e.group_key, e.properties
 			FROM group_type t JOIN group_entry e ON e.project_id = t.project_id AND e.type_index = t.type_index
-			WHERE t.project_id = ? AND t.name = ? AND e.group_key IN (?)`, []any{groupType.Project, groupType.Name}, keys, func(r *sql.Rows) error {
-			var key, properties string
-			err := r.Scan(&key, &properties)
+			WHERE t.project_id = ? AND t.name = ? AND e.group_key IN (?)`, []any{groupType.Project, groupType.Name}, keys, eachPair(func(key, properties string) {
 			u.SetGroup(persons.Group{GroupType: groupType, Key: key}, json.RawMessage(properties))
-			return err
-		})
+		}))
 		if err != nil {
 			return err
 		}

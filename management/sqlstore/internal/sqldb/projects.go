@@ -107,8 +107,5 @@ func (a *accounts) deleteProjects(ctx context.Context, where string, arg any) (n
 		}
 		return t.bump(ctx, projectsThemselves)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("delete projects: %w", err)
-	}
-	return n, nil
+	return n, wrap("delete projects", err)
 }

@@ -77,12 +77,7 @@ func (db *DB) newestDay(ctx context.Context, project int64, before time.Time) (s
 		return nil, at, err
 	}
 	err = db.read(ctx, "SELECT distinct_id, ts FROM event WHERE project_id = ? AND "+day+" = "+param+" ORDER BY uuid DESC LIMIT ?",
-		[]any{project, db.d.time(at), recentEvents}, func(r *sql.Rows) error {
-			var s distinctIDTime
-			err := r.Scan(&s.distinctID, moment{&s.at})
-			sample = append(sample, s)
-			return err
-		})
+		[]any{project, db.d.time(at), recentEvents}, rowsTo(&sample, func(s *distinctIDTime) []any { return []any{&s.distinctID, moment{&s.at}} }))
 	slices.SortStableFunc(sample, func(a, b distinctIDTime) int { return b.at.Compare(a.at) })
 	return sample, at, err
 }

@@ -3,7 +3,6 @@ package sqldb
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"time"
 
@@ -108,10 +107,7 @@ func (a *accounts) searchSurveys(ctx context.Context, where string, args []any, 
 		}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("search surveys: %w", err)
-	}
-	return ids, nil
+	return ids, wrap("search surveys", err)
 }
 
 func (a *accounts) ScheduledSurveys(ctx context.Context) ([]survey.Survey, error) {
