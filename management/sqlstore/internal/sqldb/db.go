@@ -72,7 +72,7 @@ var schema embed.FS
 func newDB(reading, writing *sql.DB, d Dialect, o sqlstore.Options) *DB {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: withDefaults(o),
-		queries: make(map[string]*sql.Stmt), accountsSlot: make(chan struct{}, 1),
+		queries: make(map[string]*sql.Stmt), accountsSlot: make(chan struct{}, 1), leaders: leaders{names: make(map[string]bool)},
 	}
 	db.accounts.db = db
 	db.caches = newCaches(db.o)

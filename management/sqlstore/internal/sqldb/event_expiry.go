@@ -101,10 +101,7 @@ func (db *DB) keepLonger(ctx context.Context, rule *storage.EventExpiry) error {
 
 // expire deletes some events of a project from before a day.
 func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (deleted int, err error) {
-	day, param := db.d.day("ts"), db.d.day("?")
-	if db.d.Postgres {
-		param = db.d.day("?::timestamptz")
-	}
+	day, param := db.d.days()
 	old := false
 	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" LIMIT 1", []any{project, db.d.time(kept)}, func(*sql.Rows) error {
 		old = true

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
@@ -173,22 +172,14 @@ func (s *eventSearch) places(ctx context.Context, list []storage.EventPlace, fir
 	err := s.db.read(ctx, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY ts DESC, id DESC LIMIT ?", args, rowsTo(&list, func(p *storage.EventPlace) []any {
 		return []any{&p.ID, moment{&p.Time}}
 	}))
-	slices.SortFunc(list, comparePlaces)
+	slices.SortFunc(list, func(a, b storage.EventPlace) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
 	return list[:min(len(list), n)], err
-}
-
-// comparePlaces orders events, the newest first.
-func comparePlaces(a, b storage.EventPlace) int {
-	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID))
 }
 
 const eventColumns = "uuid, name, distinct_id, ts, received_at, properties"
 
 func scanEvent(r *sql.Rows, e *capture.Event, more ...any) error {
-	var properties string
-	err := r.Scan(append([]any{&e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, moment{&e.Received}, &properties}, more...)...)
-	e.Properties = json.RawMessage(properties)
-	return err
+	return r.Scan(append([]any{&e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, moment{&e.Received}, document{&e.Properties}}, more...)...)
 }
 
 func textBytes(e *capture.Event) int { return len(e.Name) + len(e.DistinctID) + len(e.Properties) }
@@ -327,27 +318,20 @@ func (s *eventSearch) between(ctx context.Context, first, last int64, yield func
 // EventByUUID implements [storage.Events]. The index event_once has the UUIDs by
 // day, and there are few days.
 func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*capture.Event, error) {
-	day, param := db.d.day("ts"), db.d.day("?")
-	if db.d.Postgres {
-		param = db.d.day("?::timestamptz")
-	}
+	day, param := db.d.days()
 	before := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // all events are of earlier years
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found := false
-		err := db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
-			[]any{project, db.d.time(before)}, func(r *sql.Rows) error {
-				found = true
-				return r.Scan(moment{&before})
-			})
+		at, found, err := db.dayBefore(ctx, project, before)
 		if err != nil {
 			return nil, fmt.Errorf("find an event: %w", err)
 		}
 		if !found {
 			return nil, storage.ErrNotFound
 		}
+		before = at
 		var e *capture.Event
 		query := strings.Join([]string{"SELECT", eventColumns, "FROM event WHERE project_id = ? AND", day, "=", param, "AND uuid = ? ORDER BY hash LIMIT 1"}, " ")
 		err = db.read(ctx, query, []any{project, db.d.time(before), db.d.id(id)}, func(r *sql.Rows) error {

@@ -89,11 +89,6 @@ func countedCalls(events []capture.Event, calls []storage.FlagCall) map[int64][]
 	return list
 }
 
-// freshCalls returns the calls whose events are new.
-func freshCalls(calls []storage.FlagCall, fresh []bool) []storage.FlagCall {
-	return slices.DeleteFunc(slices.Clone(calls), func(c storage.FlagCall) bool { return !fresh[c.Event] })
-}
-
 // errUsage says that counts cannot be read.
 var errUsage = errors.New("sqlstore: counts of flags are damaged")
 

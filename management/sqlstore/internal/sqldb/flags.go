@@ -97,11 +97,7 @@ func (a *accounts) oneFlag(ctx context.Context, tail string, args ...any) (*stor
 // listFlags returns the flags that the end of a SELECT selects.
 func (a *accounts) listFlags(ctx context.Context, tail string, args ...any) ([]storage.Flag, error) {
 	rows, err := featureFlags.list(ctx, a, tail, args...)
-	var list []storage.Flag
-	for i := range rows {
-		list = append(list, rows[i].Flag)
-	}
-	return list, err
+	return collect(rows, func(r *flagRow) storage.Flag { return r.Flag }), err
 }
 
 // Flag implements [storage.Flags], as do the methods below.
@@ -268,20 +264,22 @@ func (a *accounts) countFlag(ctx context.Context, f *storage.Flag, n int) error 
 	return wrap("count a flag", err)
 }
 
-// needFlags returns an error unless the project has flags with all of the IDs.
-// A nil ID is ignored.
-func (a *accounts) needFlags(ctx context.Context, project int64, ids ...*int64) error {
-	for _, id := range ids {
-		if id == nil {
-			continue
+// alterUser is alter for a write of a thing that uses flags with some IDs, which the project
+// must have. A nil ID is ignored.
+func alterUser[T any](ctx context.Context, a *accounts, project int64, ids []*int64, write func(context.Context, *accounts, *T) error, v *T) error {
+	return a.alter(ctx, project, func(a *accounts) error {
+		for _, id := range ids {
+			if id == nil {
+				continue
+			}
+			n, err := a.count(ctx, "SELECT count(*) FROM feature_flag WHERE id = ? AND project_id = ?", *id, project)
+			if err == nil && n == 0 {
+				err = storage.ErrNotFound
+			}
+			if err != nil {
+				return fmt.Errorf("read a flag: %w", err)
+			}
 		}
-		n, err := a.count(ctx, "SELECT count(*) FROM feature_flag WHERE id = ? AND project_id = ?", *id, project)
-		if err == nil && n == 0 {
-			err = storage.ErrNotFound
-		}
-		if err != nil {
-			return fmt.Errorf("read a flag: %w", err)
-		}
-	}
-	return nil
+		return write(ctx, a, v)
+	})
 }

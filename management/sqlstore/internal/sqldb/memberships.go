@@ -29,9 +29,6 @@ func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user 
 }
 
 func (a *accounts) MembershipsOf(ctx context.Context, users []int64) ([]storage.Membership, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
 	return memberships.list(ctx, a, "WHERE user_id IN (?) ORDER BY joined_at, number", slice[int64](users))
 }
 
@@ -41,9 +38,6 @@ func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]stora
 
 func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) (map[uuid.UUID]int, error) {
 	counts := make(map[uuid.UUID]int)
-	if len(organizations) == 0 {
-		return counts, nil
-	}
 	err := a.read(ctx, "SELECT id, member_count FROM organization WHERE id IN (?)", []any{idsOf(organizations)}, pairsTo(counts))
 	return counts, wrap("count members", err)
 }

@@ -26,10 +26,7 @@ func (db *DB) CountSurveyEvents(ctx context.Context, q survey.Query) (*survey.Co
 		c.add(entries, archived[id])
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count survey events: %w", err)
-	}
-	return c.counts(), nil
+	return c.counts(), wrap("count survey events", err)
 }
 
 // CountResponses implements [survey.EventStore]. A chunk has its

@@ -116,21 +116,15 @@ func (a *accounts) ScheduledSurveys(ctx context.Context) ([]survey.Survey, error
 }
 
 func (a *accounts) CreateSurvey(ctx context.Context, s *survey.Survey) error {
-	return a.alter(ctx, s.Project, func(a *accounts) error {
-		if err := a.needFlags(ctx, s.Project, s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag); err != nil {
-			return err
-		}
-		return surveys.insert(ctx, a, s)
-	})
+	return alterUser(ctx, a, s.Project, surveyFlags(s), surveys.insert, s)
 }
 
 func (a *accounts) UpdateSurvey(ctx context.Context, s *survey.Survey) error {
-	return a.alter(ctx, s.Project, func(a *accounts) error {
-		if err := a.needFlags(ctx, s.Project, s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag); err != nil {
-			return err
-		}
-		return surveys.update(ctx, a, s)
-	})
+	return alterUser(ctx, a, s.Project, surveyFlags(s), surveys.update, s)
+}
+
+func surveyFlags(s *survey.Survey) []*int64 {
+	return []*int64{s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag}
 }
 
 func (a *accounts) DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error {

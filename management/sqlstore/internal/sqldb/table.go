@@ -36,31 +36,16 @@ type table[T any] struct {
 
 // newTable completes a table.
 func newTable[T any](t table[T]) *table[T] {
-	t.columns = strings.Join(columnsOf(t.fields(new(Dialect), new(T))), ", ")
+	columns := collect(t.fields(new(Dialect), new(T)), func(f *field) string { return f.column })
+	t.columns = strings.Join(columns, ", ")
 	return &t
-}
-
-func columnsOf(fields []field) []string {
-	list := make([]string, len(fields))
-	for i, f := range fields {
-		list[i] = f.column
-	}
-	return list
-}
-
-func valuesOf(fields []field) []any {
-	list := make([]any, len(fields))
-	for i, f := range fields {
-		list[i] = f.at
-	}
-	return list
 }
 
 // list returns the rows that the end of a SELECT selects.
 func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ...any) ([]T, error) {
 	var list []T
 	var row T
-	values := valuesOf(tab.fields(&a.db.d, &row)) // scanning replaces all values and does not change the data behind their pointers
+	values := collect(tab.fields(&a.db.d, &row), func(f *field) any { return f.at }) // scanning replaces all values and does not change the data behind their pointers
 	err := a.read(ctx, "SELECT "+tab.columns+" FROM "+tab.name+" "+tail, args, func(r *sql.Rows) error {
 		err := r.Scan(values...)
 		list = append(list, row)
@@ -224,12 +209,12 @@ func (s maybeStamp) Value() (driver.Value, error) {
 type maybeID struct{ at **uuid.UUID }
 
 func (m maybeID) Scan(v any) error {
-	*m.at = nil
-	if v == nil {
-		return nil
+	var n uuid.NullUUID
+	err := n.Scan(v)
+	if *m.at = nil; n.Valid {
+		*m.at = &n.UUID
 	}
-	*m.at = new(uuid.UUID)
-	return (*m.at).Scan(v)
+	return err
 }
 
 func (m maybeID) Value() (driver.Value, error) {

@@ -51,9 +51,6 @@ func (a *accounts) TOTP(ctx context.Context, user int64) (*storage.TOTP, error) 
 }
 
 func (a *accounts) WithTOTP(ctx context.Context, users []int64) ([]int64, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
 	var list []int64
 	err := a.read(ctx, "SELECT user_id FROM user_totp WHERE user_id IN (?) ORDER BY user_id", []any{slice[int64](users)}, appendTo(&list))
 	return list, wrap("read who has an authenticator", err)

@@ -57,9 +57,6 @@ func (a *accounts) UserByEmail(ctx context.Context, email string) (*storage.User
 }
 
 func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]storage.User, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
 	return users.list(ctx, a, "WHERE id IN (?) ORDER BY id", slice[int64](ids))
 }
 
@@ -171,9 +168,6 @@ var scenes = newTable(table[storage.Scene]{
 })
 
 func (a *accounts) Scenes(ctx context.Context, users []int64) ([]storage.Scene, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
 	return scenes.list(ctx, a, "WHERE user_id IN (?) ORDER BY user_id, number", slice[int64](users))
 }
 
