@@ -45,36 +45,24 @@ func (w *work) enter(ctx context.Context, ref string, scopes ...Scope) error {
 		}
 	}
 	project, err := w.store.Project(ctx, id)
-	if errors.Is(err, ErrNotFound) {
-		return missing
-	}
 	if err != nil {
-		return err
+		return goneError(err, missing)
 	}
 	organization, err := w.store.Organization(ctx, project.Organization)
-	if errors.Is(err, ErrNotFound) { // deleted just now
-		return missing
+	if err != nil { // deleted just now
+		return goneError(err, missing)
 	}
-	if err != nil {
-		return err
-	}
-	level := 0
-	switch m, err := w.store.Membership(ctx, organization.ID, p.User.ID); {
-	case err == nil:
-		level = m.Level
-	case !errors.Is(err, ErrNotFound):
-		return err
-	}
-	if level == 0 { // nobody learns which projects others have
-		return missing
+	m, err := w.store.Membership(ctx, organization.ID, p.User.ID)
+	if err != nil { // nobody learns which projects others have
+		return goneError(err, missing)
 	}
 	if p.Key != nil && len(p.Key.Projects) > 0 && !slices.Contains(p.Key.Projects, id) {
 		return forbidden("API key does not have access to project %d.", id)
 	}
-	if err := cmp.Or(p.in(organization, level), p.Require(scopes...)); err != nil {
+	if err := cmp.Or(p.in(organization, m.Level), p.Require(scopes...)); err != nil {
 		return err
 	}
-	w.at = &ProjectAccess{project, organization, level}
+	w.at = &ProjectAccess{project, organization, m.Level}
 	return w.serve(scopes)
 }
 
@@ -109,11 +97,8 @@ func (w *work) organizationByRef(ctx context.Context, ref string, need int, scop
 		}
 	}
 	m, err := w.store.Membership(ctx, id, p.User.ID)
-	if errors.Is(err, ErrNotFound) {
-		return nil, 0, missing
-	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, goneError(err, missing)
 	}
 	o, err := w.store.Organization(ctx, id)
 	if err != nil {
@@ -263,11 +248,8 @@ func (s *Service) ProjectRef(ctx context.Context, by *Principal, ref, apiKey str
 	if err == nil {
 		_, err = s.c.Store.Membership(ctx, p.Organization, by.User.ID)
 	}
-	if errors.Is(err, ErrNotFound) {
-		return "", forbidden("You don't have access to the project.")
-	}
 	if err != nil {
-		return "", err
+		return "", goneError(err, forbidden("You don't have access to the project."))
 	}
 	return strconv.FormatInt(p.ID, 10), nil
 }
@@ -279,8 +261,5 @@ func (s *Service) projectBySecret(ctx context.Context, key string) (*storage.Pro
 		return nil, wrong
 	}
 	p, err := s.c.Store.ProjectBySecret(ctx, storage.HashKey(key))
-	if errors.Is(err, ErrNotFound) {
-		return nil, wrong
-	}
-	return p, err
+	return p, goneError(err, wrong)
 }

@@ -143,13 +143,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 }
 
 func (w *work) activityViews(ctx context.Context, list []storage.Activity) ([]ActivityView, error) {
-	var ids []int64
-	for i := range list {
-		if list[i].User != nil {
-			ids = append(ids, *list[i].User)
-		}
-	}
-	users, err := w.usersByID(ctx, ids)
+	users, err := w.authors(ctx, each(list, func(a *storage.Activity) *int64 { return a.User })...)
 	if err != nil {
 		return nil, err
 	}

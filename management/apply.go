@@ -264,14 +264,7 @@ func (i *importer) finishApplying(ctx context.Context) error {
 
 // refusedDocument is the error for a document with problems.
 func refusedDocument(problems []DefinitionProblem) error {
-	const maxShown = 5 // problems
-	var shown []string
-	for _, p := range problems[:min(maxShown, len(problems))] {
-		shown = append(shown, p.What+": "+strings.TrimSuffix(p.Reason, "."))
-	}
-	if more := len(problems) - len(shown); more > 0 {
-		shown = append(shown, "and "+strconv.Itoa(more)+" more")
-	}
+	shown := firstFew(problems, func(p *DefinitionProblem) string { return p.What + ": " + strings.TrimSuffix(p.Reason, ".") })
 	err := invalid("", "invalid_document", "Nothing was applied: %s.", strings.Join(shown, "; "))
 	err.Problems = problems
 	return err

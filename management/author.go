@@ -25,15 +25,11 @@ func basicUser(users map[int64]*storage.User, id *int64) *Author {
 
 // usersByID returns users by their IDs.
 func (w *work) usersByID(ctx context.Context, ids []int64) (map[int64]*storage.User, error) {
-	users := make(map[int64]*storage.User, len(ids))
 	if len(ids) == 0 {
-		return users, nil
+		return nil, nil
 	}
 	list, err := w.store.UsersByID(ctx, ids)
-	for i := range list {
-		users[list[i].ID] = &list[i]
-	}
-	return users, err
+	return byKey(list, func(u *storage.User) int64 { return u.ID }), err
 }
 
 // authors returns the users with the given IDs, by ID. IDs may be nil.

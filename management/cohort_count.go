@@ -37,19 +37,11 @@ func (s *Service) keepCohorts(ctx context.Context) {
 		case <-s.uncounted:
 		case <-timer.C:
 		}
-		if err := s.leadCohorts(ctx); err != nil && ctx.Err() == nil {
+		if err := s.lead(ctx, "cohorts", s.CountCohorts); err != nil && ctx.Err() == nil {
 			s.c.Log.ErrorContext(ctx, "cohorts are not counted", "error", err)
 		}
 		timer.Reset(cohortsEvery)
 	}
-}
-
-func (s *Service) leadCohorts(ctx context.Context) error {
-	if s.c.Leader == nil {
-		return s.CountCohorts(ctx)
-	}
-	_, err := s.c.Leader.Lead(ctx, "cohorts", s.CountCohorts)
-	return err
 }
 
 // countSoon makes Run count a cohort soon, if that is to be done.

@@ -15,11 +15,7 @@ import (
 // persons of the project are evaluated, for each page anew. It needs scopes
 // cohort:read and person:read.
 func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, cohort string, limit, offset int) (*Page[*PersonView], error) {
-	w, err := s.beginAt(ctx, p, ref, "cohort:read", "person:read")
-	if err != nil {
-		return nil, err
-	}
-	c, err := w.cohortByRef(ctx, cohort)
+	w, c, err := s.cohortAt(ctx, p, ref, cohort, "cohort:read", "person:read")
 	if err != nil {
 		return nil, err
 	}
@@ -33,13 +29,13 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 		if err != nil {
 			return nil, err
 		}
-		return &Page[*PersonView]{total, showPersons(list)}, nil
+		return &Page[*PersonView]{total, each(list, showPerson)}, nil
 	}
 	page, err := w.dynamicMembers(ctx, c, limit, offset)
 	if err != nil {
 		return nil, err
 	}
-	return &Page[*PersonView]{page.Total, showPersons(page.Items)}, nil
+	return &Page[*PersonView]{page.Total, each(page.Items, showPerson)}, nil
 }
 
 var errBehavioral = invalid("", "behavioral_cohort_found", "The cohort cannot be evaluated: it has behavioral criteria, or uses a cohort that has.")

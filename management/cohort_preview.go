@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -63,14 +62,8 @@ func (s *Service) PreviewCohort(ctx context.Context, p *Principal, ref string, p
 	if err != nil {
 		return nil, err
 	}
-	ids, _, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
-	if err != nil {
+	if _, err := w.compareRecent(ctx, c, limit); err != nil {
 		return nil, err
-	}
-	for _, id := range ids {
-		if err := s.comparePerson(ctx, w.at.Project.ID, c, id); err != nil {
-			return nil, err
-		}
 	}
 	return c.cohortPreview(), nil
 }
@@ -153,11 +146,8 @@ func (w *work) changedCohort(ctx context.Context, set *definitionSet, patch *Coh
 		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
 	case id.Set && !id.Null:
 		c, err = w.store.Cohort(ctx, w.at.Project.ID, id.Value)
-		if errors.Is(err, ErrNotFound) {
-			return nil, nil, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value)
-		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, goneError(err, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value))
 		}
 		if !c.Deleted {
 			before = new(*c)
@@ -192,12 +182,9 @@ func newCohortComparison(set *definitionSet, before, after *storage.Cohort) (*co
 		users := flagsByCohort(world, before.ID)
 		then = set.neededBy(world, users)
 		now = append(slices.Clone(then), audienceFlag(-1, audienceKey, judge.InCohort(before.ID)))
-		changes := make(map[int64]bool)
-		for _, f := range users {
-			changes[f.ID] = true
-		}
 		for i := range then {
-			if f := &then[i]; changes[f.ID] && f.Kind == storage.FlagOrdinary {
+			f := &then[i]
+			if f.Kind == storage.FlagOrdinary && slices.ContainsFunc(users, func(user *flags.Flag) bool { return user.ID == f.ID }) {
 				c.others = append(c.others, f.Key)
 			}
 		}

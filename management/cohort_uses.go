@@ -50,22 +50,17 @@ func (s *Service) CohortUses(ctx context.Context, p *Principal, ref string) (map
 	for i := range set.flags {
 		f := &set.flags[i]
 		user := CohortFlag{f.ID, f.Key, f.Active && !f.Archived, f.Kind != storage.FlagOrdinary}
-		seen := make(map[int64]bool)
-		for id := range f.Filters.CohortIDs() {
-			if !seen[id] {
-				seen[id] = true
-				of(id).Flags = append(of(id).Flags, user)
-			}
+		for _, id := range uniqueValues(slices.Collect(f.Filters.CohortIDs())) {
+			of(id).Flags = append(of(id).Flags, user)
 		}
 	}
 	for i := range set.cohorts {
 		c := &set.cohorts[i]
-		seen := make(map[int64]bool)
-		for id := range c.Criteria.CohortIDs() {
-			if !seen[id] && !c.Static {
-				seen[id] = true
-				of(id).Cohorts = append(of(id).Cohorts, CohortName{c.ID, c.Name})
-			}
+		if c.Static {
+			continue
+		}
+		for _, id := range uniqueValues(slices.Collect(c.Criteria.CohortIDs())) {
+			of(id).Cohorts = append(of(id).Cohorts, CohortName{c.ID, c.Name})
 		}
 	}
 	for _, u := range uses {

@@ -47,18 +47,12 @@ type CohortView struct {
 }
 
 func (w *work) cohortViews(ctx context.Context, list []storage.Cohort) ([]*CohortView, error) {
-	var ids []*int64
-	for i := range list {
-		ids = append(ids, list[i].CreatedBy)
-	}
-	users, err := w.authors(ctx, ids...)
+	users, err := w.authors(ctx, each(list, func(c *storage.Cohort) *int64 { return c.CreatedBy })...)
 	if err != nil {
 		return nil, err
 	}
-	views := make([]*CohortView, len(list))
 	persons := w.by.Require("person:read") == nil
-	for i := range list {
-		c := &list[i]
+	return each(list, func(c *storage.Cohort) *CohortView {
 		kind := "static"
 		if !c.Static {
 			kind = "person_property"
@@ -71,21 +65,16 @@ func (w *work) cohortViews(ctx context.Context, list []storage.Cohort) ([]*Cohor
 		if c.Calculated != nil && c.Count == nil {
 			failures = 1
 		}
-		views[i] = &CohortView{
+		return &CohortView{
 			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: shownCriteria{c.Criteria}.JSON(),
 			Query: rawjson.OrNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
 			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
-	}
-	return views, nil
+	}), nil
 }
 
 func (w *work) showCohort(ctx context.Context, c *storage.Cohort) (*CohortView, error) {
-	views, err := w.cohortViews(ctx, []storage.Cohort{*c})
-	if err != nil {
-		return nil, err
-	}
-	return views[0], nil
+	return single(w.cohortViews(ctx, []storage.Cohort{*c}))
 }
 
 // A CohortPatch makes or changes a cohort.
@@ -259,19 +248,22 @@ func (w *work) cohortByRef(ctx context.Context, ref string) (*storage.Cohort, er
 		return nil, plainNotFound
 	}
 	c, err := w.store.Cohort(ctx, w.at.Project.ID, id)
+	return c, storeError(err)
+}
+
+// cohortAt is beginAt with a cohort that a path names.
+func (s *Service) cohortAt(ctx context.Context, p *Principal, ref, cohort string, scopes ...Scope) (*work, *storage.Cohort, error) {
+	w, err := s.beginAt(ctx, p, ref, scopes...)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, nil, err
 	}
-	return c, nil
+	c, err := w.cohortByRef(ctx, cohort)
+	return w, c, err
 }
 
 // Cohort returns a cohort, also if it is deleted. It needs scope cohort:read.
 func (s *Service) Cohort(ctx context.Context, p *Principal, ref, cohort string) (*CohortView, error) {
-	w, err := s.beginAt(ctx, p, ref, "cohort:read")
-	if err != nil {
-		return nil, err
-	}
-	c, err := w.cohortByRef(ctx, cohort)
+	w, c, err := s.cohortAt(ctx, p, ref, cohort, "cohort:read")
 	if err != nil {
 		return nil, err
 	}
@@ -281,33 +273,31 @@ func (s *Service) Cohort(ctx context.Context, p *Principal, ref, cohort string) 
 // CreateCohort makes a cohort. It needs scope cohort:write, as all methods that
 // change cohorts do.
 func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, patch CohortPatch) (*CohortView, error) {
-	var view *CohortView
-	err := s.atomicAt(ctx, p, ref, []Scope{"cohort:write"}, func(w *work) error {
+	view, err := answerAt(ctx, s, p, ref, "cohort:write", func(w *work) (*CohortView, error) {
 		if err := w.checkServed(); err != nil {
-			return err
+			return nil, err
 		}
 		c, patch := &storage.Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}, patch
 		if err := patch.validate(c); err != nil {
-			return err
+			return nil, err
 		}
 		world, err := w.definitionWorld(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := patch.apply(c, world); err != nil {
-			return err
+			return nil, err
 		}
 		if c.Static {
 			c.Count, c.Calculated = new(0), new(c.Created)
 		}
 		if err := w.store.CreateCohort(ctx, c); err != nil {
-			return storeError(err)
+			return nil, storeError(err)
 		}
 		if err := w.logCohort(ctx, c, "created", nil); err != nil {
-			return err
+			return nil, err
 		}
-		view, err = w.showCohort(ctx, c)
-		return err
+		return w.showCohort(ctx, c)
 	})
 	if err != nil {
 		return nil, err
@@ -319,38 +309,36 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 // UpdateCohort changes a cohort; Deleted deletes and restores it. A cohort that an
 // active flag uses cannot be deleted.
 func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort string, patch CohortPatch) (*CohortView, error) {
-	var view *CohortView
-	err := s.atomicAt(ctx, p, ref, []Scope{"cohort:write"}, func(w *work) error {
+	view, err := answerAt(ctx, s, p, ref, "cohort:write", func(w *work) (*CohortView, error) {
 		if err := w.checkServed(); err != nil {
-			return err
+			return nil, err
 		}
 		c, err := w.cohortByRef(ctx, cohort)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		patch := patch
 		if err := patch.validate(c); err != nil {
-			return err
+			return nil, err
 		}
 		if err := settleOriginal("cohort", &patch.Original, cohortFields(c, &patch)); err != nil {
-			return err
+			return nil, err
 		}
 		set, err := w.definitionSet(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		before, world := *c, set.world()
 		if err := patch.apply(c, world); err != nil {
-			return err
+			return nil, err
 		}
 		if err := checkCohortUnused(&before, c, set, world); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.saveCohort(ctx, &before, c); err != nil {
-			return err
+			return nil, err
 		}
-		view, err = w.showCohort(ctx, c)
-		return err
+		return w.showCohort(ctx, c)
 	})
 	if err != nil {
 		return nil, err
@@ -399,11 +387,7 @@ func (w *work) logCohort(ctx context.Context, c *storage.Cohort, activity string
 
 // staticCohort returns the static cohort that a path names.
 func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort string, scope Scope) (*storage.Cohort, error) {
-	w, err := s.beginAt(ctx, p, ref, scope)
-	if err != nil {
-		return nil, err
-	}
-	c, err := w.cohortByRef(ctx, cohort)
+	_, c, err := s.cohortAt(ctx, p, ref, cohort, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -559,14 +543,7 @@ func (q *CohortPersons) ids(one bool) ([]uuid.UUID, error) {
 			return nil, judgeError(err)
 		}
 	}
-	ids := make([]uuid.UUID, len(texts))
-	for i, text := range texts {
-		var err error
-		if ids[i], err = check.ParseID(text); err != nil {
-			return nil, invalid(attr, "invalid_input", "Must be a valid UUID.")
-		}
-	}
-	return ids, nil
+	return parseIDs(attr, texts)
 }
 
 // AddCohortPersons makes persons members of a static cohort.

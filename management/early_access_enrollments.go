@@ -68,7 +68,7 @@ func (s *Service) ListEnrollments(ctx context.Context, p *Principal, ref, id str
 		return nil, err
 	}
 	slices.SortFunc(list, func(a, b storage.Person) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
-	out.Persons = showPersons(list)
+	out.Persons = each(list, showPerson)
 	return out, nil
 }
 

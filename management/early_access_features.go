@@ -171,36 +171,33 @@ func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*storage.Early
 // early_access_feature:write, as all methods that change features do, although they
 // change flags as well.
 func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, ref string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
-	var view *EarlyAccessView
-	err := s.atomicAt(ctx, p, ref, []Scope{"early_access_feature:write"}, func(w *work) error {
+	return answerAt(ctx, s, p, ref, "early_access_feature:write", func(w *work) (*EarlyAccessView, error) {
 		f, patch := &storage.EarlyAccessFeature{ID: storage.NewID(), Project: w.at.Project.ID, Created: s.now()}, patch
 		if err := patch.validate(f, true); err != nil {
-			return err
+			return nil, err
 		}
 		earlyAccessFields(f, &patch).Apply()
 		flag, err := w.earlyAccessFlag(ctx, f, &patch)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		f.Flag = flag.ID
 		if isReleased(f) {
 			if err := w.markEnrollment(ctx, flag, true); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := w.store.CreateEarlyAccessFeature(ctx, f); err != nil {
 			if errors.Is(err, ErrConflict) {
-				return errFeatureTaken
+				return nil, errFeatureTaken
 			}
-			return storeError(err)
+			return nil, storeError(err)
 		}
 		if err := w.logEarlyAccess(ctx, f, "created", nil); err != nil {
-			return err
+			return nil, err
 		}
-		view, err = w.earlyAccessView(ctx, f)
-		return err
+		return w.earlyAccessView(ctx, f)
 	})
-	return view, err
 }
 
 var errFeatureTaken = invalid("", "invalid_input", "The feature flag has an early access feature already.")
@@ -268,42 +265,39 @@ func (w *work) markEnrollment(ctx context.Context, flag *storage.Flag, on bool) 
 
 // UpdateEarlyAccessFeature changes an early access feature, but not its flag.
 func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, ref, id string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
-	var view *EarlyAccessView
-	err := s.atomicAt(ctx, p, ref, []Scope{"early_access_feature:write"}, func(w *work) error {
+	return answerAt(ctx, s, p, ref, "early_access_feature:write", func(w *work) (*EarlyAccessView, error) {
 		f, err := w.earlyAccessByRef(ctx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		patch := patch
 		if err := patch.validate(f, false); err != nil {
-			return err
+			return nil, err
 		}
 		if err := settleOriginal("early access feature", &patch.Original, earlyAccessFields(f, &patch)); err != nil {
-			return err
+			return nil, err
 		}
 		before := *f
 		earlyAccessFields(f, &patch).Apply()
 		flag, err := w.store.Flag(ctx, f.Project, f.Flag)
 		if err != nil {
-			return storeError(err)
+			return nil, storeError(err)
 		}
 		if isReleased(f) || isReleased(&before) {
 			if err := w.markEnrollment(ctx, flag, isReleased(f)); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if changes := field.Differences("EarlyAccessFeature", earlyAccessFields(&before, nil), earlyAccessFields(f, nil)); len(changes) > 0 {
 			if err := w.store.UpdateEarlyAccessFeature(ctx, f); err != nil {
-				return storeError(err)
+				return nil, storeError(err)
 			}
 			if err := w.logEarlyAccess(ctx, f, "updated", changes); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		view, err = w.earlyAccessView(ctx, f)
-		return err
+		return w.earlyAccessView(ctx, f)
 	})
-	return view, err
 }
 
 // DeleteEarlyAccessFeature deletes an early access feature. Its flag stays, and

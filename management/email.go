@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -28,14 +27,12 @@ const (
 	maxGuess = 5 // of a code
 )
 
-// newEmailToken makes the token that proves the pending address of a user, or else the
-// current one, and the message with it. An earlier token becomes invalid.
-func (w *work) newEmailToken(ctx context.Context, u *storage.User) (Message, error) {
-	b := make([]byte, 32)
-	rand.Read(b) // never fails
-	text := base64.RawURLEncoding.EncodeToString(b)
+// sendEmailToken sends the token that proves the pending address of a user, or else the
+// current one. An earlier token becomes invalid.
+func (w *work) sendEmailToken(ctx context.Context, u *storage.User) error {
+	text, hash := newToken()
 	now := w.now()
-	t := &storage.EmailToken{User: u.ID, Hash: tokenHash(text), Target: addressOf(u), Created: now, Expires: now.Add(linkLife)}
+	t := &storage.EmailToken{User: u.ID, Hash: hash, Target: addressOf(u), Created: now, Expires: now.Add(linkLife)}
 	link := w.c.AppURL + "/verify_email/" + u.UUID.String() + "/" + text
 	lines := []string{
 		"Please confirm that " + t.Target + " is your address for " + w.c.AppName + ":", "", link, "",
@@ -44,19 +41,17 @@ func (w *work) newEmailToken(ctx context.Context, u *storage.User) (Message, err
 	if w.c.VerifyByCode {
 		n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 		if err != nil {
-			return Message{}, err
+			return err
 		}
 		code := fmt.Sprintf("%06d", n)
 		t.CodeHash = w.box.MAC([]byte(code), codeContext(t))
 		lines = append(lines, "", "Or type this code within ten minutes: "+code)
 	}
 	lines = append(lines, "", "If you did not ask for this, do nothing: the address stays unconfirmed.")
-	if err := w.store.SetEmailToken(ctx, t); err != nil {
-		return Message{}, err
-	}
 	m := w.newLetter(u, kindVerification, "Verify your email address", lines...)
 	m.To = t.Target
-	return m, nil
+	w.send(m)
+	return w.store.SetEmailToken(ctx, t)
 }
 
 // addressOf returns the address that a token of the user proves.
@@ -102,20 +97,23 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	if err := s.throttle(ctx, "verification-mail:"+target, verificationMails); err != nil {
 		return err
 	}
-	s.mail.want(wish{verify: id})
+	s.mail.want(wish{kindVerification, func(ctx context.Context) error { return s.sendVerification(ctx, id) }})
 	return nil
 }
 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
-	return s.sendToUser(ctx, func(store storage.Store) (*storage.User, error) { return store.UserByUUID(ctx, id) }, verifiable, addressOf,
-		func(w *work, u *storage.User) (Message, error) { return w.newEmailToken(ctx, u) })
+	find := func(store storage.Store) (*storage.User, error) { return store.UserByUUID(ctx, id) }
+	verifiable := func(u *storage.User) bool {
+		return u.Active && (u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified)
+	}
+	return s.sendToUser(ctx, find, verifiable, addressOf, func(w *work, u *storage.User) error { return w.sendEmailToken(ctx, u) })
 }
 
-// sendToUser sends a message to a user, unless too many go to the address. Nobody is told
+// sendToUser lets write send a message to a user, unless too many go to the address. Nobody is told
 // of a user who does not exist or shall not get it.
 func (s *Service) sendToUser(
-	ctx context.Context, find func(storage.Store) (*storage.User, error), may func(*storage.User) bool, address func(*storage.User) string, write func(*work, *storage.User) (Message, error),
+	ctx context.Context, find func(storage.Store) (*storage.User, error), may func(*storage.User) bool, address func(*storage.User) string, write func(*work, *storage.User) error,
 ) error {
 	u, err := find(s.c.Store)
 	if errors.Is(err, ErrNotFound) || err == nil && !may(u) {
@@ -131,28 +129,14 @@ func (s *Service) sendToUser(
 	case err != nil:
 		return err
 	}
-	var m Message
 	err = s.atomic(ctx, nil, func(w *work) error {
-		m = Message{}
 		u, err := find(w.store)
 		if err != nil || !may(u) || address(u) != target {
 			return err
 		}
-		m, err = write(w, u)
-		return err
+		return write(w, u)
 	})
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err == nil && m.To != "" {
-		s.mail.send(m)
-	}
-	return err
-}
-
-// verifiable reports whether a user has an address to verify.
-func verifiable(u *storage.User) bool {
-	return u.Active && (u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified)
+	return goneError(err, nil)
 }
 
 // An EmailProof is what a user has read in a message that verifies an address: the token
@@ -204,9 +188,8 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 	}
 
 	var refused error // kept apart: the transaction still stores the count of guesses
-	var mails []Message
 	err = s.atomic(ctx, nil, func(w *work) error {
-		refused, mails = nil, nil
+		refused = nil
 		u, err := w.store.UserByUUID(ctx, id)
 		if err != nil || !u.Active {
 			return cmp.Or(err, ErrNotFound)
@@ -225,17 +208,10 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 		if t.Target != addressOf(u) {
 			return ErrNotFound
 		}
-		mails, err = w.confirmEmail(ctx, u)
-		return err
+		return w.confirmEmail(ctx, u)
 	})
-	if errors.Is(err, ErrNotFound) {
-		err = wrong
-	}
-	if err = cmp.Or(err, refused); err != nil {
+	if err = cmp.Or(goneError(err, wrong), refused); err != nil {
 		return "", err
-	}
-	for _, m := range mails {
-		s.mail.send(m)
 	}
 	return proof.Token.Value, nil
 }
@@ -262,24 +238,24 @@ func (w *work) checkEmailCode(ctx context.Context, t *storage.EmailToken, code s
 
 // confirmEmail ends a verification: the pending address becomes the address of the
 // account.
-func (w *work) confirmEmail(ctx context.Context, u *storage.User) (mails []Message, err error) {
+func (w *work) confirmEmail(ctx context.Context, u *storage.User) error {
 	before := *u
 	if u.PendingEmail != "" {
 		u.Email, u.PendingEmail = u.PendingEmail, ""
-		mails = w.changedMails(&before, u)
+		w.send(w.changedMails(&before, u)...)
 	}
 	u.EmailVerified = new(true)
 	if _, err := w.store.DeleteEmailToken(ctx, u.ID); err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.store.UpdateUser(ctx, u); err != nil {
 		if errors.Is(err, ErrConflict) {
-			return nil, invalid("email", "email_taken", "Another account has this email address by now.")
+			return invalid("email", "email_taken", "Another account has this email address by now.")
 		}
-		return nil, err
+		return err
 	}
 	w.by = &Principal{User: u}
-	return mails, w.logUser(ctx, &before, u)
+	return w.logUser(ctx, &before, u)
 }
 
 // changedMails returns messages that tell both addresses about a change.
@@ -301,28 +277,25 @@ func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserVie
 	if err := s.stepUp(ctx, p); err != nil {
 		return nil, err
 	}
-	var view *UserView
-	err := s.atomic(ctx, p, func(w *work) error {
+	return answer(ctx, s, p, func(w *work) (*UserView, error) {
 		u, err := w.activeUser(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if u.PendingEmail == "" {
-			return invalid("", "email_change_request_not_found", "There is no change of the email address to cancel.")
+			return nil, invalid("", "email_change_request_not_found", "There is no change of the email address to cancel.")
 		}
 		before := *u
 		u.PendingEmail = ""
 		if _, err := w.store.DeleteEmailToken(ctx, u.ID); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.store.UpdateUser(ctx, u); err != nil {
-			return storeError(err)
+			return nil, storeError(err)
 		}
 		if err := w.logUser(ctx, &before, u); err != nil {
-			return err
+			return nil, err
 		}
-		view, err = w.showUser(ctx, u)
-		return err
+		return w.showUser(ctx, u)
 	})
-	return view, err
 }

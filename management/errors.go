@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -157,6 +158,25 @@ func flagStoreError(err error) error {
 		return invalid("key", "unique", "There is already a feature flag with this key.")
 	}
 	return storeError(err)
+}
+
+// applyTable checks what a patch has for a thing, and applies it.
+func applyTable(table field.Table) error {
+	if err := judgeError(table.Check()); err != nil {
+		return err
+	}
+	table.Apply()
+	return nil
+}
+
+// renamed returns an error about one field as one about another.
+func renamed(err error, from, to string) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Attr == from {
+		own := *e
+		own.Attr = to
+		return &own
+	}
+	return err
 }
 
 func isRefusal(err error) bool {

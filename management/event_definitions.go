@@ -114,9 +114,5 @@ func definitionPage[V any](
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[V]{total, []V{}}
-	for i := range list {
-		page.Items = append(page.Items, show(showDefinition(project, kind, &list[i]), &list[i]))
-	}
-	return page, nil
+	return &Page[V]{total, each(list, func(d *storage.Definition) V { return show(showDefinition(project, kind, d), d) })}, nil
 }

@@ -20,14 +20,9 @@ func (s *Service) expireEvents(ctx context.Context) {
 	if s.c.Data == nil {
 		return
 	}
-	expire := s.ExpireEvents
-	if s.c.Leader != nil {
-		expire = func(ctx context.Context) error {
-			_, err := s.c.Leader.Lead(ctx, "old events", s.ExpireEvents)
-			return err
-		}
-	}
-	s.again(ctx, expireEvery, "old events are not deleted", func() (bool, error) { return false, expire(ctx) })
+	s.again(ctx, expireEvery, "old events are not deleted", func(ctx context.Context) (bool, error) {
+		return false, s.lead(ctx, "old events", s.ExpireEvents)
+	})
 }
 
 // eventExpiry returns which events are too old now: the operator's limit is a limit for

@@ -108,10 +108,7 @@ func writeEvents(out *rowWriter, events iter.Seq2[capture.Event, error]) (n int,
 func (w *work) writeExposures(ctx context.Context, out *rowWriter, events iter.Seq2[capture.Event, error]) (n int, err error) {
 	var list []exposureRow
 	write := func() error {
-		ids := make([]string, len(list))
-		for i := range list {
-			ids[i] = list[i].DistinctID
-		}
+		ids := each(list, func(v *exposureRow) string { return v.DistinctID })
 		persons, err := w.c.Data.PersonIDs(ctx, w.at.Project.ID, ids)
 		if err != nil {
 			return err

@@ -32,14 +32,6 @@ func showEvent(e *capture.Event) *EventView {
 	return &EventView{e.UUID, e.UUID, e.Name, e.DistinctID, e.Time, e.Received, rawjson.Or(e.Properties, "{}")}
 }
 
-func showEvents(list []capture.Event) []*EventView {
-	views := make([]*EventView, len(list))
-	for i := range list {
-		views[i] = showEvent(&list[i])
-	}
-	return views
-}
-
 // An EventQuery selects events of a project, as the parameters of a request say it. An
 // empty field excludes nothing.
 type EventQuery struct {
@@ -141,7 +133,7 @@ func (s *Service) ListEvents(ctx context.Context, p *Principal, ref string, q Ev
 	if err != nil {
 		return nil, err
 	}
-	return &EventPage{showEvents(list), cursorOf(next)}, nil
+	return &EventPage{each(list, showEvent), cursorOf(next)}, nil
 }
 
 // GetEvent returns an event by its UUID. It needs scope query:read.

@@ -56,10 +56,7 @@ func (v *FlagVersion) summary() string {
 	case v.Changes == nil:
 		return "the first version that was kept"
 	}
-	var shown []string
-	for _, c := range v.Changes[:min(maxShown, len(v.Changes))] {
-		shown = append(shown, c.String())
-	}
+	shown := each(v.Changes[:min(maxShown, len(v.Changes))], (*FlagChange).String)
 	if more := len(v.Changes) + v.MoreChanges - len(shown); more > 0 {
 		shown = append(shown, strconv.Itoa(more)+" more")
 	}

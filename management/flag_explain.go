@@ -39,11 +39,7 @@ func (e *FlagExplanation) String() string { return e.trace.String() }
 // nothing is stored and no address is looked up. It needs scopes feature_flag:read
 // and person:read.
 func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag string, document []byte) (*FlagExplanation, error) {
-	w, err := s.beginAt(ctx, p, ref, "feature_flag:read", "person:read")
-	if err != nil {
-		return nil, err
-	}
-	f, err := w.flagByRef(ctx, flag)
+	w, f, err := s.readFlag(ctx, p, ref, flag, "person:read")
 	if err != nil {
 		return nil, err
 	}

@@ -99,9 +99,5 @@ func (out *FlagFacets) count(f *storage.Flag, status string) {
 }
 
 func countedNames(counts map[string]int) []FlagFacet {
-	out := make([]FlagFacet, 0, len(counts))
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, FlagFacet{name, counts[name]})
-	}
-	return out
+	return each(slices.Sorted(maps.Keys(counts)), func(name *string) FlagFacet { return FlagFacet{*name, counts[*name]} })
 }

@@ -194,18 +194,14 @@ type flagWorld struct {
 
 // flagViews returns views of flags of one project.
 func (w *work) flagViews(ctx context.Context, list []storage.Flag) ([]*FlagView, error) {
-	views := make([]*FlagView, len(list))
 	if len(list) == 0 {
-		return views, nil
+		return []*FlagView{}, nil
 	}
 	world, err := w.flagWorld(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		views[i] = w.flagView(&list[i], list[i].EncryptedPayloads, world)
-	}
-	return views, nil
+	return each(list, func(f *storage.Flag) *FlagView { return w.flagView(f, f.EncryptedPayloads, world) }), nil
 }
 
 func (w *work) flagWorld(ctx context.Context, list []storage.Flag) (*flagWorld, error) {

@@ -63,11 +63,7 @@ func (s *Service) MatchingFlags(ctx context.Context, p *Principal, ref string, q
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]int64, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	return ids, nil
+	return each(list, func(f *storage.Flag) int64 { return f.ID }), nil
 }
 
 // A FlagName is what a flag is called.
@@ -176,25 +172,20 @@ func flagSelector(q *FlagQuery, states *stateJudge) (func(*storage.Flag) bool, e
 	if err != nil {
 		return nil, err
 	}
-	tags, err := nameList("tags", q.Tags)
-	if err != nil {
-		return nil, err
-	}
-	excluded, err := nameList("excluded_tags", q.ExcludedTags)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := nameList("excluded_properties", q.ExcludedFields)
-	if err != nil {
-		return nil, err
-	}
-	chosen, err := nameList("keys", q.Keys)
-	if err != nil {
-		return nil, err
-	}
-	contexts, err := nameList("evaluation_contexts", q.Contexts)
-	if err != nil {
-		return nil, err
+	var tags, excluded, keys, chosen, contexts []string
+	for _, list := range []struct {
+		attr, text string
+		names      *[]string
+	}{
+		{"tags", q.Tags, &tags},
+		{"excluded_tags", q.ExcludedTags, &excluded},
+		{"excluded_properties", q.ExcludedFields, &keys},
+		{"keys", q.Keys, &chosen},
+		{"evaluation_contexts", q.Contexts, &contexts},
+	} {
+		if *list.names, err = nameList(list.attr, list.text); err != nil {
+			return nil, err
+		}
 	}
 	found := containing(q.Search)
 	archived := cmp.Or(q.Archived, new(false))

@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -25,8 +24,8 @@ func (patch *FlagPatch) validate(f *storage.Flag) error {
 		patch.Contexts = patch.OldContexts
 	}
 	err := judgeError(flagFields(f, f.Filters, patch).Check())
-	if e, ok := errors.AsType[*Error](err); ok && older && e.Attr == "evaluation_contexts" {
-		e.Attr = "evaluation_tags" // as the client calls them
+	if older { // as the client calls them
+		err = renamed(err, "evaluation_contexts", "evaluation_tags")
 	}
 	return err
 }
@@ -133,16 +132,17 @@ func checkActivation(before, f *storage.Flag, judged bool, world *judge.World) e
 
 // keysOf lists the keys of the first few of some flags.
 func keysOf(list []*flags.Flag) string {
-	const maxListed = 5 // keys
-	var keys []string
-	for i, f := range list {
-		if i == maxListed {
-			keys = append(keys, "and "+strconv.Itoa(len(list)-maxListed)+" more")
-			break
-		}
-		keys = append(keys, f.Key)
+	return strings.Join(firstFew(list, func(f **flags.Flag) string { return (*f).Key }), ", ")
+}
+
+// firstFew says something of the first few elements of a list, and how many more there are.
+func firstFew[T any](list []T, say func(*T) string) []string {
+	const few = 5
+	texts := each(list[:min(few, len(list))], say)
+	if more := len(list) - len(texts); more > 0 {
+		texts = append(texts, "and "+strconv.Itoa(more)+" more")
 	}
-	return strings.Join(keys, ", ")
+	return texts
 }
 
 // checkUnused returns an error if something needs a flag that is to be deleted

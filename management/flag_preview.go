@@ -112,20 +112,12 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	if err != nil {
 		return nil, err
 	}
-	ids, since, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
+	since, err := w.compareRecent(ctx, c, limit)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		if err := s.comparePerson(ctx, w.at.Project.ID, c, id); err != nil {
-			return nil, err
-		}
-	}
 	v := c.preview()
-	v.Definition, v.MoreDefinition = definition, more
-	if len(ids) > 0 {
-		v.Since = &since
-	}
+	v.Definition, v.MoreDefinition, v.Since = definition, more, since
 	return v, nil
 }
 
@@ -171,11 +163,8 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
 	case id.Set && !id.Null:
 		f, err = w.store.Flag(ctx, w.at.Project.ID, id.Value)
-		if errors.Is(err, ErrNotFound) {
-			return nil, nil, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value)
-		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, goneError(err, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value))
 		}
 		if f.Kind != storage.FlagOrdinary {
 			return nil, nil, errSurveyFlag
@@ -255,9 +244,7 @@ func newComparison(set *definitionSet, before, after *storage.Flag) (*comparison
 	if before != nil {
 		c.keyBefore = before.Key
 		concerned = dependentFlags(world, before)
-		for _, f := range concerned {
-			c.others = append(c.others, f.Key)
-		}
+		c.others = each(concerned, func(f **flags.Flag) string { return (*f).Key })
 		concerned = append(concerned, judge.Dependencies(world, &before.Filters)...)
 	}
 	if after != nil {
@@ -301,6 +288,21 @@ func dependentFlags(world *judge.World, f *storage.Flag) []*flags.Flag {
 		}
 	}
 	return list
+}
+
+// compareRecent evaluates flags for the distinct IDs of the newest events, and returns the time
+// of the oldest of these, nil if there are none.
+func (w *work) compareRecent(ctx context.Context, c *comparison, limit int) (*time.Time, error) {
+	ids, since, err := w.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := w.comparePerson(ctx, w.at.Project.ID, c, id); err != nil {
+			return nil, err
+		}
+	}
+	return &since, nil
 }
 
 // comparePerson evaluates flags for a distinct ID.

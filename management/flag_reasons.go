@@ -127,9 +127,7 @@ func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string)
 	if err != nil {
 		return nil, err
 	}
-	mine := make([]MyFlag, len(list))
-	for i := range list {
-		mine[i] = MyFlag{NewMinimalFlag(&list[i]), cmp.Or(flagValue(results, list[i].Key), any(false))}
-	}
-	return mine, nil
+	return each(list, func(f *storage.Flag) MyFlag {
+		return MyFlag{NewMinimalFlag(f), cmp.Or(flagValue(results, f.Key), any(false))}
+	}), nil
 }

@@ -86,11 +86,5 @@ func (d *definitionSet) neededBy(world *judge.World, list []*flags.Flag) []stora
 	for step := range graph.Reach(slices.Values(list), needs) {
 		needed[step.Node.ID] = true
 	}
-	var found []storage.Flag
-	for i := range d.flags {
-		if needed[d.flags[i].ID] {
-			found = append(found, d.flags[i])
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(d.flags), func(f storage.Flag) bool { return !needed[f.ID] })
 }

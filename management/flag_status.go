@@ -92,11 +92,7 @@ type FlagStatus struct {
 
 // FlagStatus returns the status of a flag. It needs scope feature_flag:read.
 func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string) (*FlagStatus, error) {
-	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
-	if err != nil {
-		return nil, err
-	}
-	f, err := w.flagByRef(ctx, flag)
+	w, f, err := s.readFlag(ctx, p, ref, flag)
 	if err != nil {
 		return nil, err
 	}

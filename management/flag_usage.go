@@ -105,17 +105,13 @@ func usageOf(counts []storage.FlagCount) *FlagUsage {
 		values[string(c.Value)] += c.Count
 		sdks[c.SDK] += c.Count
 	}
-	u.Values, u.SDKs = make([]ValueUsage, 0, len(values)), make([]SDKUsage, 0, len(sdks))
-	for _, value := range mostFirst(values) {
-		u.Values = append(u.Values, ValueUsage{json.RawMessage(value), values[value]})
-	}
-	for _, sdk := range mostFirst(sdks) {
-		named := &sdk
-		if sdk == "" {
-			named = nil
+	u.Values = each(mostFirst(values), func(value *string) ValueUsage { return ValueUsage{json.RawMessage(*value), values[*value]} })
+	u.SDKs = each(mostFirst(sdks), func(sdk *string) SDKUsage {
+		if *sdk == "" {
+			return SDKUsage{nil, sdks[""]}
 		}
-		u.SDKs = append(u.SDKs, SDKUsage{named, sdks[sdk]})
-	}
+		return SDKUsage{sdk, sdks[*sdk]}
+	})
 	return u
 }
 

@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -34,11 +33,7 @@ type FlagVersion struct {
 // are secret, in either version or now, it tells only that they have changed. It needs
 // scope feature_flag:read.
 func (s *Service) FlagVersions(ctx context.Context, p *Principal, ref, flag string, limit, offset int) (*Page[*FlagVersion], error) {
-	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
-	if err != nil {
-		return nil, err
-	}
-	f, err := w.flagByRef(ctx, flag)
+	w, f, err := s.readFlag(ctx, p, ref, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +87,7 @@ func (w *work) flagVersion(f, before, version *storage.Flag) *FlagVersion {
 // read the payloads of the flag reads them in none of its versions. It needs scope
 // feature_flag:read.
 func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag string, version int) (*FlagView, error) {
-	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
-	if err != nil {
-		return nil, err
-	}
-	f, err := w.flagByRef(ctx, flag)
+	w, f, err := s.readFlag(ctx, p, ref, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +101,7 @@ func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag strin
 	}
 	world.surveys, world.features = nil, nil
 	world.states = stateJudge{now: was.Updated}
-	view := w.flagView(was, f.EncryptedPayloads || was.EncryptedPayloads, world)
-	return view, nil
+	return w.flagView(was, f.EncryptedPayloads || was.EncryptedPayloads, world), nil
 }
 
 // versionOf returns a flag as it was, with what is the same in all its versions.
@@ -175,11 +165,8 @@ func (s *Service) RevertFlag(ctx context.Context, p *Principal, ref, flag string
 // about the version itself has an attribute.
 func (w *work) takeBack(ctx context.Context, set *definitionSet, f *storage.Flag, attr string, version int) error {
 	was, err := w.versionOf(ctx, f, version)
-	if errors.Is(err, ErrNotFound) {
-		return invalid(attr, "does_not_exist", "The flag has no version %d to go back to; it has version %d now.", version, f.Version)
-	}
 	if err != nil {
-		return err
+		return goneError(err, invalid(attr, "does_not_exist", "The flag has no version %d to go back to; it has version %d now.", version, f.Version))
 	}
 	before := *f
 	was.Version, was.LastCalled = f.Version, f.LastCalled

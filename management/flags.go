@@ -13,16 +13,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// flagID reads the ID of a flag in a path. Another spelling of a number is a key.
-func flagID(ref string) (id int64, ok bool) {
-	id, err := strconv.ParseInt(ref, 10, 64)
-	return id, err == nil && strconv.FormatInt(id, 10) == ref
-}
-
 // flagByRef returns the flag of a project that a path names, of any kind: by its ID,
 // deleted or not, and otherwise by its key (management.md §13.14).
 func (w *work) flagByRef(ctx context.Context, ref string) (*storage.Flag, error) {
-	if id, ok := flagID(ref); ok {
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && strconv.FormatInt(id, 10) == ref { // another spelling of a number is a key
 		if f, err := w.store.Flag(ctx, w.at.Project.ID, id); !errors.Is(err, ErrNotFound) {
 			return f, err
 		}
@@ -31,16 +25,22 @@ func (w *work) flagByRef(ctx context.Context, ref string) (*storage.Flag, error)
 	return f, storeError(err)
 }
 
+// readFlag begins a work that only reads about a flag. It needs scope feature_flag:read.
+func (s *Service) readFlag(ctx context.Context, p *Principal, ref, flag string, more ...Scope) (*work, *storage.Flag, error) {
+	w, err := s.beginAt(ctx, p, ref, append([]Scope{"feature_flag:read"}, more...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := w.flagByRef(ctx, flag)
+	return w, f, err
+}
+
 // Flag returns a flag of a project by its ID, also if it is deleted, or by its key. All
 // methods that take the path of a flag do so: a text that is the ID of a flag of the
 // project names that flag, even if it is the key of another one. It needs scope
 // feature_flag:read.
 func (s *Service) Flag(ctx context.Context, p *Principal, ref, flag string) (*FlagView, error) {
-	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
-	if err != nil {
-		return nil, err
-	}
-	f, err := w.flagByRef(ctx, flag)
+	w, f, err := s.readFlag(ctx, p, ref, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -48,30 +48,23 @@ func (s *Service) Flag(ctx context.Context, p *Principal, ref, flag string) (*Fl
 }
 
 func (w *work) showFlag(ctx context.Context, f *storage.Flag) (*FlagView, error) {
-	views, err := w.flagViews(ctx, []storage.Flag{*f})
-	if err != nil {
-		return nil, err
-	}
-	return views[0], nil
+	return single(w.flagViews(ctx, []storage.Flag{*f}))
 }
 
 // CreateFlag makes a flag. It needs scope feature_flag:write, as all methods that
 // change flags do.
 func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patch FlagPatch) (*FlagView, error) {
-	var view *FlagView
-	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
+	return answerAt(ctx, s, p, ref, "feature_flag:write", func(w *work) (*FlagView, error) {
 		patch := patch
 		if err := patch.validate(new(storage.Flag)); err != nil {
-			return err
+			return nil, err
 		}
 		f, err := w.createFlag(ctx, &patch)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		view, err = w.showFlag(ctx, f)
-		return err
+		return w.showFlag(ctx, f)
 	})
-	return view, err
 }
 
 // createFlag stores a new flag and logs it.
@@ -122,32 +115,31 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 // changeFlag runs a change of one flag that people have made in a transaction, and
 // returns how the flag is shown then. It needs scope feature_flag:write.
 func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string, change func(*work, *definitionSet, *storage.Flag) error) (*FlagView, error) {
-	var view *FlagView
 	find := func(w *work) (*storage.Flag, error) { return w.flagByRef(ctx, flag) }
-	err := s.changeFound(ctx, p, ref, find, func(w *work, set *definitionSet, f *storage.Flag) error {
-		err := change(w, set, f)
-		if err == nil {
-			view, err = w.showFlag(ctx, f)
+	return changeFound(ctx, s, p, ref, find, func(w *work, set *definitionSet, f *storage.Flag) (*FlagView, error) {
+		if err := change(w, set, f); err != nil {
+			return nil, err
 		}
-		return err
+		return w.showFlag(ctx, f)
 	})
-	return view, err
 }
 
 // changeFound runs a change of the flag that find returns, if people have made it, in a
-// transaction. It needs scope feature_flag:write.
-func (s *Service) changeFound(ctx context.Context, p *Principal, ref string, find func(*work) (*storage.Flag, error), change func(*work, *definitionSet, *storage.Flag) error) error {
-	return s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
+// transaction, and returns what it returns. It needs scope feature_flag:write.
+func changeFound[V any](
+	ctx context.Context, s *Service, p *Principal, ref string, find func(*work) (*storage.Flag, error), change func(*work, *definitionSet, *storage.Flag) (*V, error),
+) (*V, error) {
+	return answerAt(ctx, s, p, ref, "feature_flag:write", func(w *work) (*V, error) {
 		f, err := find(w)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		set, err := w.definitionSet(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if f.Kind != storage.FlagOrdinary {
-			return errSurveyFlag
+			return nil, errSurveyFlag
 		}
 		return change(w, set, f)
 	})

@@ -60,11 +60,7 @@ func (s *Service) ListGroups(ctx context.Context, p *Principal, ref string, type
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[*GroupView]{total, []*GroupView{}}
-	for i := range list {
-		page.Items = append(page.Items, showGroup(&list[i]))
-	}
-	return page, nil
+	return &Page[*GroupView]{total, each(list, showGroup)}, nil
 }
 
 // FindGroup returns a group. It needs scope group:read.

@@ -187,12 +187,8 @@ func (s *Service) importDocument(
 		}
 		i = &importer{
 			work: w, file: file, set: set, report: newImportReport(), tell: o.Progress,
-			groups: make(map[int]int), cohorts: make(map[int64]int64),
-			there: make(map[string]*storage.Flag), seen: make(map[string]bool), ids: make(map[string]int64),
-		}
-		before := slices.Clone(set.flags)
-		for n := range before {
-			i.there[before[n].Key] = &before[n]
+			groups: make(map[int]int), cohorts: make(map[int64]int64), seen: make(map[string]bool), ids: make(map[string]int64),
+			there: byKey(slices.Clone(set.flags), func(f *storage.Flag) string { return f.Key }),
 		}
 		if apply != nil {
 			if i.apply, err = w.startApplying(ctx, set, *apply); err != nil {
@@ -485,11 +481,7 @@ func (r *importReader) finish() (*importFile, error) {
 func (r *importReader) definitions() json.RawMessage {
 	document := map[string]any{"group_type_mapping": r.file.groupTypes, "cohorts": r.trees}
 	if r.cohorts != nil {
-		list := make([]json.RawMessage, len(r.cohorts))
-		for n, e := range r.cohorts {
-			list[n] = e.raw
-		}
-		document["cohorts"] = list
+		document["cohorts"] = each(r.cohorts, func(e *element) json.RawMessage { return e.raw })
 	}
 	for name, v := range r.options {
 		document[name] = v
@@ -534,11 +526,7 @@ func (r *importReader) readTrees() error {
 
 // groupNames returns the group types of the file by ascending index.
 func (f *importFile) groupNames() []string {
-	var names []string
-	for _, i := range slices.Sorted(maps.Keys(f.groupTypes)) {
-		names = append(names, f.groupTypes[i])
-	}
-	return names
+	return each(slices.Sorted(maps.Keys(f.groupTypes)), func(i *int) string { return f.groupTypes[*i] })
 }
 
 // run imports everything.
@@ -588,27 +576,21 @@ func (c *importedCohort) name() string {
 	return cmp.Or(c.Name, "Imported cohort "+strconv.FormatInt(c.ID, 10))
 }
 
-// place is where the flag stands in the file, as a JSON pointer.
 func (f *importedFlag) place() string { return f.at }
 
-// place is where the cohort stands in the file, as a JSON pointer.
 func (c *importedCohort) place() string { return c.at }
 
-// leave leaves a flag or a cohort out. A document that is to be applied is refused then.
-func (i *importer) leave(thing interface {
+// A placed is a flag or a cohort with its place in the file, a JSON pointer.
+type placed interface {
 	fmt.Stringer
 	place() string
-}, err error,
-) {
-	i.leaveAt(thing, "", err)
 }
 
+// leave leaves a flag or a cohort out. A document that is to be applied is refused then.
+func (i *importer) leave(thing placed, err error) { i.leaveAt(thing, "", err) }
+
 // leaveAt is leave for an error at a place, "" for that of the error.
-func (i *importer) leaveAt(thing interface {
-	fmt.Stringer
-	place() string
-}, place string, err error,
-) {
+func (i *importer) leaveAt(thing placed, place string, err error) {
 	reason := err.Error()
 	if e, ok := errors.AsType[*Error](err); ok {
 		path := e.Path
@@ -930,10 +912,7 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		return false, nil
 	}
 	if i.apply == nil {
-		var names []string
-		for _, c := range changes {
-			names = append(names, c.Field)
-		}
+		names := each(changes, func(c *field.Change) string { return c.Field })
 		const differs = "the project has another flag with this key: they differ in %s; to change it, apply the document"
 		i.leave(f, fmt.Errorf(differs, strings.Join(names, ", ")))
 		return false, nil

@@ -36,20 +36,12 @@ func (s *Service) PreviewImport(ctx context.Context, p *Principal, ref string, d
 	if c.after, err = flags.Compile(with, flags.CompileOptions{TimeZone: i.set.zone}); err != nil {
 		return nil, nil, fmt.Errorf("management: definitions: %w", err)
 	}
-	ids, since, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, min(paritySubjects, max(maxParityValues/len(i.report.Active), 1)))
+	since, err := w.compareRecent(ctx, c, min(paritySubjects, max(maxParityValues/len(i.report.Active), 1)))
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, id := range ids {
-		if err := s.comparePerson(ctx, w.at.Project.ID, c, id); err != nil {
-			return nil, nil, err
-		}
-	}
 	v := c.preview()
-	v.Changed = c.concerned
-	if len(ids) > 0 {
-		v.Since = &since
-	}
+	v.Changed, v.Since = c.concerned, since
 	return i.report, v, nil
 }
 

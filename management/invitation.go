@@ -54,23 +54,13 @@ var errNoInvitations = invalid("", "email_not_available", "Email is not availabl
 
 // invitationViews shows invitations.
 func (w *work) invitationViews(ctx context.Context, list []storage.Invitation) ([]*InvitationView, error) {
-	var ids []*int64
-	for i := range list {
-		ids = append(ids, &list[i].CreatedBy)
-	}
-	authors, err := w.authors(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	views := []*InvitationView{}
-	for i := range list {
-		v := &list[i]
-		views = append(views, &InvitationView{
+	authors, err := w.authors(ctx, each(list, func(v *storage.Invitation) *int64 { return &v.CreatedBy })...)
+	return each(list, func(v *storage.Invitation) *InvitationView {
+		return &InvitationView{
 			ID: v.ID, Email: v.Email, FirstName: v.FirstName, Mailed: w.MailAvailable(), Level: v.Level, Expired: !w.now().Before(v.Expires),
 			CreatedBy: basicUser(authors, &v.CreatedBy), CreatedAt: v.Created, UpdatedAt: v.Created,
-		})
-	}
-	return views, nil
+		}
+	}), err
 }
 
 // ListInvitations returns a page of the invitations of an organization that nobody has
@@ -113,34 +103,24 @@ func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch In
 	}
 	mailed, _ := newToken()
 	shown := shownToken(mailed)
-	var view *InvitationView
-	var mail Message
-	err = s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) error {
+	return answerIn(ctx, s, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) (*InvitationView, error) {
 		if level > own { // it was lowered meanwhile
-			return plainForbidden
+			return nil, plainForbidden
 		}
 		v := &storage.Invitation{
 			ID: storage.NewID(), Organization: o.ID, Email: patch.Email.Value, FirstName: patch.FirstName.Value, Level: level,
 			Hash: tokenHash(shown), CreatedBy: p.User.ID, Created: s.now(), Expires: s.now().Add(invitationLife),
 		}
 		if err := w.invite(ctx, v); err != nil {
-			return err
+			return nil, err
 		}
-		views, err := w.invitationViews(ctx, []storage.Invitation{*v})
-		if err != nil {
-			return err
+		view, err := single(w.invitationViews(ctx, []storage.Invitation{*v}))
+		if err == nil && patch.ShowLink.Value {
+			view.Link = s.invitationLink(shown)
 		}
-		view, mail = views[0], s.invitationMail(v, o, p.User, mailed)
-		return nil
+		w.send(s.invitationMail(v, o, p.User, mailed))
+		return view, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.mail.send(mail)
-	if patch.ShowLink.Value {
-		view.Link = s.invitationLink(shown)
-	}
-	return view, nil
 }
 
 // shownToken returns the token of the link that the inviter sees. The mail has the token that
@@ -273,12 +253,10 @@ func (w *work) invitation(ctx context.Context, token string) (*invited, error) {
 	if mailed {
 		v, err = w.store.InvitationByToken(ctx, tokenHash(shownToken(token)))
 	}
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil, errInvitation
-	case err != nil:
-		return nil, err
-	case !w.now().Before(v.Expires):
+	if err != nil {
+		return nil, goneError(err, errInvitation)
+	}
+	if !w.now().Before(v.Expires) {
 		return nil, errInvitation
 	}
 	by, err := w.store.User(ctx, v.CreatedBy)
@@ -349,52 +327,42 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token stri
 			return nil, err
 		}
 	}
-	var view *MemberView
-	err = s.atomic(ctx, p, func(w *work) error {
+	return answer(ctx, s, p, func(w *work) (*MemberView, error) {
 		v, err := w.invitation(ctx, token)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := v.acceptableBy(p); err != nil {
-			return err
+			return nil, err
 		}
 		u := v.user
 		if u == nil {
 			if created == nil { // the account was deleted meanwhile
-				return errInvitation
+				return nil, errInvitation
 			}
 			u = new(*created)
 			if err := w.store.CreateUser(ctx, u); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		w.by = &Principal{User: u}
 		if v.user == nil {
 			if err := w.logSecurity(ctx, u, "created"); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		m := s.newMembership(v.Organization, u.ID, v.Level)
 		if err := w.addMember(ctx, m, u); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.store.DeleteInvitation(ctx, v.Organization, v.ID); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.logInvitation(ctx, v.Invitation, "accepted"); err != nil {
-			return err
+			return nil, err
 		}
-		views, err := w.memberViews(ctx, []storage.Membership{*m})
-		if err != nil {
-			return err
-		}
-		view = views[0]
-		return nil
+		return single(w.memberViews(ctx, []storage.Membership{*m}))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return view, nil
 }
 
 // acceptableBy returns an error if a caller cannot accept the invitation.
@@ -427,10 +395,7 @@ func (s *Service) invitedUser(ctx context.Context, v *invited, a Acceptance) (*s
 	if err != nil {
 		return nil, err
 	}
-	if err := s.passwords.Check(a.Password.Value, u.Email, u.FirstName, u.LastName); err != nil {
-		return nil, invalid("password", "invalid_input", "%s", err)
-	}
-	if u.PasswordHash, err = s.passwords.Hash(ctx, a.Password.Value); err != nil {
+	if u.PasswordHash, err = s.newPassword(ctx, u, a.Password.Value); err != nil {
 		return nil, err
 	}
 	u.Joined, u.EmailVerified = s.now(), &v.mailed

@@ -78,11 +78,7 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
 	if err != nil {
 		return nil, err
 	}
-	views := make([]*KeyView, len(keys))
-	for i := range keys {
-		views[i] = showKey(&keys[i], "")
-	}
-	return views, nil
+	return each(keys, func(k *storage.PersonalKey) *KeyView { return showKey(k, "") }), nil
 }
 
 // ownKey returns a key of the Principal's user.
@@ -152,33 +148,27 @@ func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...S
 func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, most int) (*KeyView, error) {
 	value := storage.NewPersonalKey()
 	k := &storage.PersonalKey{ID: storage.RandomToken(32), User: p.User.ID, Mask: maskOf(value), Hash: storage.HashKey(value), Created: s.now()}
-	var mail Message
-	err := s.atomic(ctx, p, func(w *work) error {
+	return answer(ctx, s, p, func(w *work) (*KeyView, error) {
 		u, err := w.activeUser(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		keys, err := w.store.Keys(ctx, u.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(keys) >= most {
-			return invalid("", "invalid_input", "A user can have at most %d personal API keys.", most)
+			return nil, invalid("", "invalid_input", "A user can have at most %d personal API keys.", most)
 		}
 		if err := w.applyKey(ctx, u, k, patch); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.store.CreateKey(ctx, k); err != nil {
-			return err
+			return nil, err
 		}
-		mail = s.accountMail(u, kindKeyCreated, "It is called “"+k.Label+"” and begins and ends with "+k.Mask+".")
-		return w.logKey(ctx, k, "created", nil)
+		w.send(s.accountMail(u, kindKeyCreated, "It is called “"+k.Label+"” and begins and ends with "+k.Mask+"."))
+		return showKey(k, value), w.logKey(ctx, k, "created", nil)
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.mail.send(mail)
-	return showKey(k, value), nil
 }
 
 // keyFields is the table of the fields of a personal API key. The patch is nil if the
@@ -234,33 +224,33 @@ func readOrganizations(attr string, o *optional.Value[json.RawMessage]) ([]uuid.
 	if err != nil {
 		return nil, err
 	}
-	var ids []uuid.UUID
-	for _, text := range texts {
-		id, err := check.ParseID(text)
-		if err != nil {
+	ids, err := parseIDs(attr, texts)
+	return uniqueValues(ids), err
+}
+
+// parseIDs reads UUIDs that a field has.
+func parseIDs(attr string, texts []string) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = check.ParseID(text); err != nil {
 			return nil, invalid(attr, "invalid_input", "Must be a valid UUID.")
 		}
-		ids = append(ids, id)
 	}
-	return uniqueValues(ids), nil
+	return ids, nil
 }
 
 // applyKey checks a KeyPatch and applies it to a key of a user, who must be a member
 // of each organization and have access to each project that the patch names.
 func (w *work) applyKey(ctx context.Context, u *storage.User, k *storage.PersonalKey, patch KeyPatch) error {
-	table := keyFields(k, &patch)
-	if err := judgeError(table.Check()); err != nil {
+	if err := applyTable(keyFields(k, &patch)); err != nil {
 		return err
 	}
-	table.Apply()
 	memberships, err := w.store.MembershipsOf(ctx, []int64{u.ID})
 	if err != nil {
 		return err
 	}
-	var mine []uuid.UUID
-	for _, m := range memberships {
-		mine = append(mine, m.Organization)
-	}
+	mine := each(memberships, func(m *storage.Membership) uuid.UUID { return m.Organization })
 	for _, id := range k.Organizations {
 		if patch.Organizations.Set && !slices.Contains(mine, id) {
 			return invalid("scoped_organizations", "invalid_input", "You are not a member of organization %s.", id)
@@ -281,29 +271,30 @@ func (w *work) applyKey(ctx context.Context, u *storage.User, k *storage.Persona
 	return nil
 }
 
-// changeKey runs f, which changes and logs a key of the Principal's user, in a
-// transaction.
-func (s *Service) changeKey(ctx context.Context, p *Principal, id string, f func(*work, *storage.PersonalKey) error) (*storage.PersonalKey, error) {
+// changeKey runs f, which changes and logs a key of the Principal's user, in a transaction. It
+// shows the key with its new value, unless that is "".
+func (s *Service) changeKey(ctx context.Context, p *Principal, id, value string, f func(*work, *storage.PersonalKey) error) (*KeyView, error) {
 	if err := keyMaster(p); err != nil {
 		return nil, err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
 		return nil, err
 	}
-	var k *storage.PersonalKey
-	err := s.atomic(ctx, p, func(w *work) error {
-		var err error
-		if k, err = w.ownKey(ctx, id); err != nil {
-			return err
+	return answer(ctx, s, p, func(w *work) (*KeyView, error) {
+		k, err := w.ownKey(ctx, id)
+		if err == nil {
+			err = f(w, k)
 		}
-		return f(w, k)
+		if err != nil {
+			return nil, err
+		}
+		return showKey(k, value), nil
 	})
-	return k, err
 }
 
 // UpdateKey changes the label, the scopes or the restrictions of a key.
 func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch KeyPatch) (*KeyView, error) {
-	k, err := s.changeKey(ctx, p, id, func(w *work, k *storage.PersonalKey) error {
+	return s.changeKey(ctx, p, id, "", func(w *work, k *storage.PersonalKey) error {
 		before := *k
 		if err := w.applyKey(ctx, p.User, k, patch); err != nil {
 			return err
@@ -317,17 +308,13 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 		}
 		return w.logKey(ctx, k, "updated", changes)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return showKey(k, ""), nil
 }
 
 // RollKey gives a key a new value. The old value becomes invalid. If several callers roll
 // a key with its old value at once, one of them succeeds.
 func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyView, error) {
 	value := storage.NewPersonalKey()
-	k, err := s.changeKey(ctx, p, id, func(w *work, k *storage.PersonalKey) error {
+	return s.changeKey(ctx, p, id, value, func(w *work, k *storage.PersonalKey) error {
 		if p.Key != nil && p.Key.ID == k.ID && p.Key.Hash != k.Hash {
 			return &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key was replaced."}
 		}
@@ -336,28 +323,21 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 		if err := w.store.UpdateKey(ctx, k); err != nil {
 			return err
 		}
+		w.send(s.accountMail(p.User, kindKeyRolled, "It is called “"+k.Label+"” and now begins and ends with "+k.Mask+"."))
 		return w.logKey(ctx, k, "rolled", nil)
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.mail.send(s.accountMail(p.User, kindKeyRolled, "It is called “"+k.Label+"” and now begins and ends with "+k.Mask+"."))
-	return showKey(k, value), nil
 }
 
 // DeleteKey deletes a key, also the one that was presented.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error {
-	k, err := s.changeKey(ctx, p, id, func(w *work, k *storage.PersonalKey) error {
+	_, err := s.changeKey(ctx, p, id, "", func(w *work, k *storage.PersonalKey) error {
 		if err := w.store.DeleteKey(ctx, k.ID); err != nil {
 			return storeError(err)
 		}
+		w.send(s.accountMail(p.User, kindKeyDeleted, "It was called “"+k.Label+"” and began and ended with "+k.Mask+"."))
 		return w.logKey(ctx, k, "deleted", nil)
 	})
-	if err != nil {
-		return err
-	}
-	s.mail.send(s.accountMail(p.User, kindKeyDeleted, "It was called “"+k.Label+"” and began and ended with "+k.Mask+"."))
-	return nil
+	return err
 }
 
 func (w *work) logKey(ctx context.Context, k *storage.PersonalKey, activity string, changes []field.Change) error {

@@ -55,39 +55,37 @@ func (s *Service) chosenPassword(ctx context.Context, u *storage.User, password 
 	if err := judgeError(cmp.Or(check.Required("password", password), check.PasswordText("password", password))); err != nil {
 		return "", err
 	}
-	if err := s.passwords.Check(password.Value, u.Email, u.FirstName, u.LastName); err != nil {
-		return "", invalid("password", "invalid_input", "%s", err)
-	}
-	return s.passwords.Hash(ctx, password.Value)
+	return s.newPassword(ctx, u, password.Value)
 }
 
 // setPassword gives a user another password, and takes away what the password before has
-// opened: sessions, links, and keys if the Config wants that. The caller stores the user.
-func (w *work) setPassword(ctx context.Context, u *storage.User, hash string) (Message, error) {
+// opened: sessions, links, and keys if the Config wants that. The user gets a mail. The caller
+// stores the user.
+func (w *work) setPassword(ctx context.Context, u *storage.User, hash string) error {
 	u.PasswordHash = hash
-	m := w.accountMail(u, kindPasswordChanged)
+	w.send(w.accountMail(u, kindPasswordChanged))
 	if _, err := w.endSessions(ctx, u); err != nil {
-		return m, err
+		return err
 	}
 	if err := w.store.DeleteLinks(ctx, u.ID); err != nil || !w.c.RevokeKeysOnPasswordChange {
-		return m, err
+		return err
 	}
 	keys, err := w.store.Keys(ctx, u.ID)
 	if err != nil {
-		return m, err
+		return err
 	}
 	for _, k := range keys {
 		if w.by.Key != nil && w.by.Key.ID == k.ID {
 			continue
 		}
 		if err := w.store.DeleteKey(ctx, k.ID); err != nil {
-			return m, err
+			return err
 		}
 		if err := w.logKey(ctx, &k, "deleted", nil); err != nil {
-			return m, err
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // A PasswordResetRequest asks for the message with the link that gives a user another
@@ -110,7 +108,7 @@ func (s *Service) RequestPasswordReset(ctx context.Context, r PasswordResetReque
 	if err := s.throttle(ctx, "password-reset:"+storage.HashKey(r.Email.Value), passwordResets); err != nil {
 		return err
 	}
-	s.mail.want(wish{reset: r.Email.Value})
+	s.mail.want(wish{kindPasswordReset, func(ctx context.Context) error { return s.sendReset(ctx, r.Email.Value) }})
 	return nil
 }
 
@@ -118,16 +116,17 @@ func (s *Service) RequestPasswordReset(ctx context.Context, r PasswordResetReque
 func (s *Service) sendReset(ctx context.Context, email string) error {
 	find := func(store storage.Store) (*storage.User, error) { return store.UserByEmail(ctx, email) }
 	resettable := func(u *storage.User) bool { return u.Active && (u.EmailVerified == nil || *u.EmailVerified) }
-	return s.sendToUser(ctx, find, resettable, func(*storage.User) string { return email }, func(w *work, u *storage.User) (Message, error) {
+	return s.sendToUser(ctx, find, resettable, func(*storage.User) string { return email }, func(w *work, u *storage.User) error {
 		token, l, err := w.newLink(ctx, u, storage.LinkPasswordReset, resetLife)
 		if err != nil {
-			return Message{}, err
+			return err
 		}
-		return s.newLetter(u, kindPasswordReset, "Choose another password",
+		w.send(s.newLetter(u, kindPasswordReset, "Choose another password",
 			"Somebody has asked for another password for the account "+u.Email+" of "+s.c.AppName+". To choose one, open this page:", "",
 			s.c.AppURL+"/reset_password/"+token, "",
 			"The link is valid for an hour, until "+l.Expires.Format("2 January 2006 at 15:04 UTC")+", and once.", "",
-			"If you did not ask for this, do nothing: the password stays as it is."), nil
+			"If you did not ask for this, do nothing: the password stays as it is."))
+		return nil
 	})
 }
 
@@ -173,9 +172,7 @@ func (s *Service) useLink(ctx context.Context, kind storage.LinkKind, token stri
 			return nil, err
 		}
 	}
-	var mails []Message
 	err = s.atomic(ctx, nil, func(w *work) error {
-		mails = nil
 		if u, err = w.linkUser(ctx, kind, token); err != nil {
 			return err
 		}
@@ -187,11 +184,9 @@ func (s *Service) useLink(ctx context.Context, kind storage.LinkKind, token stri
 			return f(w, u)
 		}
 		before := *u
-		m, err := w.setPassword(ctx, u, hash)
-		if err != nil {
+		if err := w.setPassword(ctx, u, hash); err != nil {
 			return err
 		}
-		mails = append(mails, m)
 		if kind == storage.LinkPasswordReset {
 			u.EmailVerified = new(true)
 		}
@@ -203,13 +198,7 @@ func (s *Service) useLink(ctx context.Context, kind storage.LinkKind, token stri
 		}
 		return f(w, u)
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range mails {
-		s.mail.send(m)
-	}
-	return u, nil
+	return u, err
 }
 
 // NewSignInLink returns the token of a link that signs the user of an address in, once and

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -58,19 +56,10 @@ type postbox struct {
 }
 
 // A wish is a message that somebody has asked for, of whom nobody is to learn whether
-// there is such a user: the user who wants to verify an address, or else the address that
-// wants another password.
+// there is such a user.
 type wish struct {
-	verify uuid.UUID
-	reset  string
-}
-
-// kind returns the kind of the message.
-func (v wish) kind() string {
-	if v.reset != "" {
-		return kindPasswordReset
-	}
-	return kindVerification
+	kind   string
+	fulfil func(context.Context) error // sends the message
 }
 
 const (
@@ -84,16 +73,18 @@ func newPostbox(m Mailer, log *slog.Logger) *postbox {
 	return &postbox{mailer: m, log: log, waiting: make(chan Message, maxMail), wanted: make(chan wish, maxMail)}
 }
 
-// send sends a message later. If too many messages wait, it drops the message; the user
-// can ask for another one.
-func (b *postbox) send(m Message) {
+// send sends messages later. If too many messages wait, it drops a message; the user can
+// ask for another one.
+func (b *postbox) send(list ...Message) {
 	if b.mailer == nil {
 		return
 	}
-	select {
-	case b.waiting <- m:
-	default:
-		b.log.Error("mail is dropped: too many messages wait", "kind", m.Kind)
+	for _, m := range list {
+		select {
+		case b.waiting <- m:
+		default:
+			b.log.Error("mail is dropped: too many messages wait", "kind", m.Kind)
+		}
 	}
 }
 
@@ -102,7 +93,7 @@ func (b *postbox) want(v wish) {
 	select {
 	case b.wanted <- v:
 	default:
-		b.log.Error("mail is dropped: too many messages wait", "kind", v.kind())
+		b.log.Error("mail is dropped: too many messages wait", "kind", v.kind)
 	}
 }
 

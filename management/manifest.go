@@ -307,35 +307,32 @@ func (patch *ManifestPatch) checkDefault() error {
 // on. It needs scope feature_flag:write, as all changes of a manifest do. The error for a
 // key that another flag has is ErrConflict.
 func (s *Service) CreateManifestFlag(ctx context.Context, p *Principal, ref string, patch ManifestPatch) (*ManifestChange, error) {
-	var made *ManifestChange
-	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
+	return answerAt(ctx, s, p, ref, "feature_flag:write", func(w *work) (*ManifestChange, error) {
 		patch := patch
 		if err := patch.validate(true); err != nil {
-			return err
+			return nil, err
 		}
 		switch other, err := w.store.FlagByKey(ctx, w.at.Project.ID, patch.Key.Value); {
 		case err == nil && other.Archived:
-			return manifestConflict("key", "An archived flag has this key: unarchive it, or choose another key.")
+			return nil, manifestConflict("key", "An archived flag has this key: unarchive it, or choose another key.")
 		case err == nil:
-			return errKeyTaken
+			return nil, errKeyTaken
 		case !errors.Is(err, ErrNotFound):
-			return err
+			return nil, err
 		}
 		change := patch.creation()
 		if err := change.validate(new(storage.Flag)); err != nil {
-			return manifestError(err)
+			return nil, manifestError(err)
 		}
 		f, err := w.createFlag(ctx, change)
 		if e, ok := errors.AsType[*Error](err); ok && e.Code == "unique" { // somebody has made it just now
-			return errKeyTaken
+			return nil, errKeyTaken
 		}
 		if err != nil {
-			return manifestError(err)
+			return nil, manifestError(err)
 		}
-		made = changedInManifest(f)
-		return nil
+		return changedInManifest(f), nil
 	})
-	return made, err
 }
 
 // manifestConflict returns an Error about what the state of a flag does not allow.
@@ -349,14 +346,7 @@ var errKeyTaken = manifestConflict("key", "There is already a feature flag with 
 
 // manifestError turns an Error about filters into one about the default, which they were
 // made of.
-func manifestError(err error) error {
-	if e, ok := errors.AsType[*Error](err); ok && e.Attr == "filters" {
-		own := *e
-		own.Attr = "defaultValue"
-		return &own
-	}
-	return err
-}
+func manifestError(err error) error { return renamed(err, "filters", "defaultValue") }
 
 // changedInManifest returns the answer to a change of a flag, which a manifest can say.
 func changedInManifest(f *storage.Flag) *ManifestChange {
@@ -394,38 +384,34 @@ func onlyPayload(value json.RawMessage) map[string]json.RawMessage {
 // change who gets what: the default of a flag that is on stays, and so does the type. The
 // error is then ErrConflict, as it is for a flag that is not in the manifest.
 func (s *Service) UpdateManifestFlag(ctx context.Context, p *Principal, ref, key string, patch ManifestPatch) (*ManifestChange, error) {
-	var changed *ManifestChange
-	err := s.changeManifest(ctx, p, ref, key, func(w *work, set *definitionSet, f *storage.Flag, m *ManifestFlag) error {
+	return changeManifest(ctx, s, p, ref, key, func(w *work, set *definitionSet, f *storage.Flag, m *ManifestFlag) (*ManifestChange, error) {
 		patch := patch
 		if err := patch.validate(false); err != nil {
-			return err
+			return nil, err
 		}
 		change, err := patch.change(f, m)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.updateFlag(ctx, set, f, change); err != nil {
-			return manifestError(err)
+			return nil, manifestError(err)
 		}
-		changed = changedInManifest(f)
-		return nil
+		return changedInManifest(f), nil
 	})
-	return changed, err
 }
 
 // changeManifest runs a change of a flag that is in the manifest.
-func (s *Service) changeManifest(ctx context.Context, p *Principal, ref, key string, change func(*work, *definitionSet, *storage.Flag, *ManifestFlag) error) error {
+func changeManifest[V any](
+	ctx context.Context, s *Service, p *Principal, ref, key string, change func(*work, *definitionSet, *storage.Flag, *ManifestFlag) (*V, error),
+) (*V, error) {
 	find := func(w *work) (*storage.Flag, error) {
 		f, err := w.store.FlagByKey(ctx, w.at.Project.ID, key)
-		if errors.Is(err, ErrNotFound) {
-			return nil, notFound("There is no flag with this key.")
-		}
-		return f, err
+		return f, goneError(err, notFound("There is no flag with this key."))
 	}
-	return s.changeFound(ctx, p, ref, find, func(w *work, set *definitionSet, f *storage.Flag) error {
+	return changeFound(ctx, s, p, ref, find, func(w *work, set *definitionSet, f *storage.Flag) (*V, error) {
 		m, reason := inManifest(f)
 		if reason != "" {
-			return manifestConflict("", "The flag is not in the manifest, since %s. Change it in the console or by the management API.", reason)
+			return nil, manifestConflict("", "The flag is not in the manifest, since %s. Change it in the console or by the management API.", reason)
 		}
 		return change(w, set, f, &m)
 	})
@@ -476,13 +462,10 @@ func decoded(value json.RawMessage) (v any) {
 
 // DeleteManifestFlag deletes the flag with a key, as a change of Deleted does.
 func (s *Service) DeleteManifestFlag(ctx context.Context, p *Principal, ref, key string) (*ManifestRemoval, error) {
-	var removed *ManifestRemoval
-	err := s.changeManifest(ctx, p, ref, key, func(w *work, set *definitionSet, f *storage.Flag, _ *ManifestFlag) error {
+	return changeManifest(ctx, s, p, ref, key, func(w *work, set *definitionSet, f *storage.Flag, _ *ManifestFlag) (*ManifestRemoval, error) {
 		if err := w.updateFlag(ctx, set, f, &FlagPatch{Deleted: optional.Of(true)}); err != nil {
-			return err
+			return nil, err
 		}
-		removed = &ManifestRemoval{"The flag is deleted. The management API restores it.", f.Updated}
-		return nil
+		return &ManifestRemoval{"The flag is deleted. The management API restores it.", f.Updated}, nil
 	})
-	return removed, err
 }

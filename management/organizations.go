@@ -36,12 +36,12 @@ type OrganizationPatch struct {
 
 var statsMethods = []string{"bayesian", "frequentist"}
 
-// organizationFields is the table of the fields of an organization. The patch is nil if
-// the table is only for the log.
+// organizationFields is the table of the fields of an organization, which needs a name. The
+// patch is nil if the table is only for the log.
 func organizationFields(o *storage.Organization, patch *OrganizationPatch) field.Table {
 	patch = cmp.Or(patch, new(OrganizationPatch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &o.Name, check.UpTo(check.GroupName, maxOrganizationName)),
+		field.Plain("name", &patch.Name, &o.Name, check.RequiredIf(o.Name == "", check.UpTo(check.GroupName, maxOrganizationName))),
 		field.Plain("is_member_join_email_enabled", &patch.MemberJoinEmail, &o.MemberJoinEmail, check.Bool),
 		field.Nullable("enforce_2fa", &patch.Enforce2FA, &o.Enforce2FA, check.BoolOrNull),
 		field.Nullable("members_can_invite", &patch.MembersCanInvite, &o.MembersCanInvite, check.BoolOrNull),
@@ -51,19 +51,6 @@ func organizationFields(o *storage.Organization, patch *OrganizationPatch) field
 		field.Nullable("default_experiment_stats_method", &patch.ExperimentStatsMethod, &o.ExperimentStatsMethod, check.OneOfOrNull(statsMethods)),
 		field.Plain("default_anonymize_ips", &patch.DefaultAnonymizeIPs, &o.AnonymizeIPs, check.Bool),
 	}
-}
-
-// apply checks the change and applies it. A new organization needs a name.
-func (patch *OrganizationPatch) apply(o *storage.Organization, create bool) error {
-	if create && !patch.Name.Set {
-		return invalid("name", "required", "This field is required.")
-	}
-	table := organizationFields(o, patch)
-	if err := judgeError(table.Check()); err != nil {
-		return err
-	}
-	table.Apply()
-	return nil
 }
 
 // showOrganization shows an organization to a member.
@@ -90,12 +77,8 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[*OrganizationView]{len(all), []*OrganizationView{}}
 	shown := pageOf(all, limit, offset)
-	var ids []uuid.UUID
-	for i := range shown {
-		ids = append(ids, shown[i].ID)
-	}
+	ids := each(shown, func(o *storage.Organization) uuid.UUID { return o.ID })
 	projects, err := w.store.ProjectsOf(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -104,11 +87,9 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 	if err != nil {
 		return nil, err
 	}
-	for i := range shown {
-		o := &shown[i]
-		page.Items = append(page.Items, s.organizationView(o, new(levels[o.ID]), members[o.ID], projects))
-	}
-	return page, nil
+	return &Page[*OrganizationView]{len(all), each(shown, func(o *storage.Organization) *OrganizationView {
+		return s.organizationView(o, new(levels[o.ID]), members[o.ID], projects)
+	})}, nil
 }
 
 // GetOrganization returns an organization of the Principal's user. It needs scope
@@ -131,27 +112,23 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 	if p.Key != nil && len(p.Key.Organizations) > 0 {
 		return nil, forbidden("API key is restricted to organizations and cannot make others.")
 	}
-	o := storage.NewOrganization(patch.Name.Value)
-	if err := patch.apply(o, true); err != nil {
+	o := storage.NewOrganization("")
+	if err := applyTable(organizationFields(o, &patch)); err != nil {
 		return nil, err
 	}
 	o.Slug, o.Created, o.Updated = storage.SlugOf(o.Name), s.now(), s.now()
-	var view *OrganizationView
-	err := s.atomic(ctx, p, func(w *work) error {
+	return answer(ctx, s, p, func(w *work) (*OrganizationView, error) {
 		if err := w.createOrganization(ctx, o); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.store.CreateMembership(ctx, s.newMembership(o.ID, p.User.ID, storage.LevelOwner)); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.logOrganization(ctx, o.ID, "created", nil); err != nil {
-			return err
+			return nil, err
 		}
-		var err error
-		view, err = w.showOrganization(ctx, o, storage.LevelOwner)
-		return err
+		return w.showOrganization(ctx, o, storage.LevelOwner)
 	})
-	return view, err
 }
 
 // createOrganization stores an organization. If another organization has its slug, it
@@ -176,27 +153,23 @@ func (s *Service) newMembership(organization uuid.UUID, user int64, level int) *
 // UpdateOrganization changes an organization. It needs scope organization:write
 // and the level of an administrator.
 func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref string, patch OrganizationPatch) (*OrganizationView, error) {
-	var view *OrganizationView
-	err := s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization:write", func(w *work, o *storage.Organization, level int) error {
+	return answerIn(ctx, s, p, ref, storage.LevelAdmin, "organization:write", func(w *work, o *storage.Organization, level int) (*OrganizationView, error) {
 		before := *o
-		if err := patch.apply(o, false); err != nil {
-			return err
+		if err := applyTable(organizationFields(o, &patch)); err != nil {
+			return nil, err
 		}
 		o.Updated = s.now()
 		if err := w.store.UpdateOrganization(ctx, o); err != nil {
-			return storeError(err)
+			return nil, storeError(err)
 		}
 		changes := field.Differences("Organization", organizationFields(&before, nil), organizationFields(o, nil))
 		if len(changes) > 0 {
 			if err := w.logOrganization(ctx, o.ID, "updated", changes); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		var err error
-		view, err = w.showOrganization(ctx, o, level)
-		return err
+		return w.showOrganization(ctx, o, level)
 	})
-	return view, err
 }
 
 // DeleteOrganization deletes an organization with its projects and everything in them. It
@@ -265,11 +238,8 @@ func givenLevel(o *optional.Value[int], own, otherwise int) (int, error) {
 
 // memberViews shows members.
 func (w *work) memberViews(ctx context.Context, list []storage.Membership) ([]*MemberView, error) {
-	ids := make([]int64, len(list))
-	for i := range list {
-		ids[i] = list[i].User
-	}
-	users, err := w.store.UsersByID(ctx, ids)
+	ids := each(list, func(m *storage.Membership) int64 { return m.User })
+	users, err := w.usersByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -277,13 +247,9 @@ func (w *work) memberViews(ctx context.Context, list []storage.Membership) ([]*M
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int64]*storage.User)
-	for i := range users {
-		byID[users[i].ID] = &users[i]
-	}
 	views := []*MemberView{}
 	for _, m := range list {
-		u := byID[m.User]
+		u := users[m.User]
 		if u == nil {
 			continue
 		}
@@ -330,12 +296,7 @@ func listOf[R, V any](
 func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch MemberPatch) (*MemberView, *InvitationView, error) {
 	if !p.staff() {
 		invitation, err := s.Invite(ctx, p, ref, InvitationPatch{Email: patch.Email, FirstName: patch.FirstName, Level: patch.Level})
-		if e, ok := errors.AsType[*Error](err); ok && e.Attr == "target_email" {
-			own := *e
-			own.Attr = "email"
-			err = &own
-		}
-		return nil, invitation, err
+		return nil, invitation, renamed(err, "target_email", "email")
 	}
 	// The transaction asks again. Whatever is refused here costs no attempt.
 	o, own, err := s.begin(p).organizationByRef(ctx, ref, storage.LevelAdmin, "organization_member:write")
@@ -359,50 +320,39 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 			return nil, nil, err
 		}
 	}
-	var view *MemberView
-	var mail Message
-	err = s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) error {
+	view, err := answerIn(ctx, s, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) (*MemberView, error) {
 		if level > own { // it was lowered meanwhile
-			return plainForbidden
+			return nil, plainForbidden
 		}
 		u, err := w.store.UserByEmail(ctx, patch.Email.Value)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			if u, err = blankUser(NewUser{Email: patch.Email.Value, FirstName: patch.FirstName.Value, LastName: patch.LastName.Value}); err != nil {
-				return err
+				return nil, err
 			}
 			u.Joined = s.now()
 			if err := w.store.CreateUser(ctx, u); err != nil {
-				return err
+				return nil, err
 			}
 			if err := w.logSecurity(ctx, u, "created"); err != nil {
-				return err
+				return nil, err
 			}
 		case err != nil:
-			return err
+			return nil, err
 		case !u.Active:
-			return invalid("email", "invalid_input", "The account with this address is not active.")
+			return nil, invalid("email", "invalid_input", "The account with this address is not active.")
 		}
 		m := s.newMembership(o.ID, u.ID, level)
 		if err := w.addMember(ctx, m, u); err != nil {
-			return err
+			return nil, err
 		}
-		mail = s.newLetter(u, kindMemberAdded, "You are now a member of an organization",
-			nameOf(p.User)+" has added you to the organization "+mailName(o.Name)+" in "+s.c.AppName+".")
-		views, err := w.memberViews(ctx, []storage.Membership{*m})
-		if err != nil {
-			return err
+		if mails {
+			w.send(s.newLetter(u, kindMemberAdded, "You are now a member of an organization",
+				nameOf(p.User)+" has added you to the organization "+mailName(o.Name)+" in "+s.c.AppName+"."))
 		}
-		view = views[0]
-		return nil
+		return single(w.memberViews(ctx, []storage.Membership{*m}))
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if mails {
-		s.mail.send(mail)
-	}
-	return view, nil, nil
+	return view, nil, err
 }
 
 // addMember stores and logs a membership, and makes the organization the user's current
@@ -464,40 +414,33 @@ func (w *work) keepOwner(ctx context.Context, m *storage.Membership, detail stri
 // UpdateMember changes the level of a member. It needs scope organization_member:write
 // and the level of an administrator, which must not be below the member's own level.
 func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user string, patch MemberPatch) (*MemberView, error) {
-	var view *MemberView
-	err := s.atomicIn(ctx, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) error {
+	return answerIn(ctx, s, p, ref, storage.LevelAdmin, "organization_member:write", func(w *work, o *storage.Organization, own int) (*MemberView, error) {
 		m, u, err := w.memberOf(ctx, o, user)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if m.Level > own {
-			return forbidden("You cannot change members of a higher level than your own.")
+			return nil, forbidden("You cannot change members of a higher level than your own.")
 		}
 		level, err := givenLevel(&patch.Level, own, m.Level)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if level != m.Level {
 			if err := w.keepOwner(ctx, m, "An organization needs an owner."); err != nil {
-				return err
+				return nil, err
 			}
 			change := field.Change{Type: "OrganizationMembership", Field: "level", Before: m.Level, After: level, Action: "changed"}
 			m.Level, m.Updated = level, s.now()
 			if err := w.store.UpdateMembership(ctx, m); err != nil {
-				return storeError(err)
+				return nil, storeError(err)
 			}
 			if err := w.logMember(ctx, m, u, "updated", []field.Change{change}); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		views, err := w.memberViews(ctx, []storage.Membership{*m})
-		if err != nil {
-			return err
-		}
-		view = views[0]
-		return nil
+		return single(w.memberViews(ctx, []storage.Membership{*m}))
 	})
-	return view, err
 }
 
 // RemoveMember ends a membership. Members can end their own; an administrator can end the

@@ -16,3 +16,21 @@ func pageOf[T any](all []T, limit, offset int) []T {
 	all = all[min(max(offset, 0), len(all)):]
 	return all[:min(max(limit, 0), len(all))]
 }
+
+// each returns f of each element of a list, which is not null in JSON.
+func each[T, V any](list []T, f func(*T) V) []V {
+	out := make([]V, len(list))
+	for i := range list {
+		out[i] = f(&list[i])
+	}
+	return out
+}
+
+// byKey returns the elements of a list by a key of theirs. The last one with a key counts.
+func byKey[T any, K comparable](list []T, key func(*T) K) map[K]*T {
+	out := make(map[K]*T, len(list))
+	for i := range list {
+		out[key(&list[i])] = &list[i]
+	}
+	return out
+}

@@ -15,11 +15,7 @@ const maxPersonEvents = 100
 // PersonEvents returns the newest events of a person, at most limit and at most
 // maxPersonEvents. It needs scope person:read.
 func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string, limit int) (*Results[*EventView], error) {
-	w, err := s.capturedAt(ctx, p, ref, "person:read")
-	if err != nil {
-		return nil, err
-	}
-	person, err := w.findPerson(ctx, id)
+	w, person, err := s.personAt(ctx, p, ref, id, "person:read")
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +23,7 @@ func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string
 	if err != nil {
 		return nil, err
 	}
-	return &Results[*EventView]{showEvents(list)}, nil
+	return &Results[*EventView]{each(list, showEvent)}, nil
 }
 
 // A PersonCohort is a cohort that a person is in.
@@ -41,11 +37,7 @@ type PersonCohort struct {
 // that list the person, and dynamic ones whose criteria the person meets now. It needs
 // scopes cohort:read and person:read.
 func (s *Service) PersonCohorts(ctx context.Context, p *Principal, ref, id string) (*Results[PersonCohort], error) {
-	w, err := s.capturedAt(ctx, p, ref, "cohort:read", "person:read")
-	if err != nil {
-		return nil, err
-	}
-	person, err := w.findPerson(ctx, id)
+	w, person, err := s.personAt(ctx, p, ref, id, "cohort:read", "person:read")
 	if err != nil {
 		return nil, err
 	}

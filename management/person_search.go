@@ -293,7 +293,7 @@ func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string
 	case len(same) == 1:
 		return &NamedPerson{Person: showPerson(&same[0])}, nil
 	case len(same) > 1:
-		return &NamedPerson{Others: showPersons(same), More: len(same) == maxNamesakes, Namesakes: true}, nil
+		return &NamedPerson{Others: each(same, showPerson), More: len(same) == maxNamesakes, Namesakes: true}, nil
 	}
 	begins, err := look(storage.PersonFilter{Search: text})
 	if err != nil {
@@ -305,5 +305,5 @@ func (s *Service) FindPerson(ctx context.Context, p *Principal, ref, text string
 		}
 	}
 	begins = begins[:min(len(begins), maxNamesakes)]
-	return &NamedPerson{Others: showPersons(begins), More: len(begins) == maxNamesakes}, nil
+	return &NamedPerson{Others: each(begins, showPerson), More: len(begins) == maxNamesakes}, nil
 }

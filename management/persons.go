@@ -75,15 +75,7 @@ func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, f s
 	if err != nil {
 		return nil, err
 	}
-	return &Page[*PersonView]{total, showPersons(list)}, nil
-}
-
-func showPersons(list []storage.Person) []*PersonView {
-	views := make([]*PersonView, len(list))
-	for i := range list {
-		views[i] = showPerson(&list[i])
-	}
-	return views
+	return &Page[*PersonView]{total, each(list, showPerson)}, nil
 }
 
 // checkList returns an error unless a cohort is static.
@@ -111,14 +103,20 @@ func (w *work) findPerson(ctx context.Context, id string) (*storage.Person, erro
 	return person, storeError(err)
 }
 
+// personAt is capturedAt with a person that a path names.
+func (s *Service) personAt(ctx context.Context, p *Principal, ref, id string, scopes ...Scope) (*work, *storage.Person, error) {
+	w, err := s.capturedAt(ctx, p, ref, scopes...)
+	if err != nil {
+		return nil, nil, err
+	}
+	person, err := w.findPerson(ctx, id)
+	return w, person, err
+}
+
 // GetPerson returns a person by UUID or by a distinct ID; the following methods take
 // both, too. It needs scope person:read.
 func (s *Service) GetPerson(ctx context.Context, p *Principal, ref, id string) (*PersonView, error) {
-	w, err := s.capturedAt(ctx, p, ref, "person:read")
-	if err != nil {
-		return nil, err
-	}
-	person, err := w.findPerson(ctx, id)
+	_, person, err := s.personAt(ctx, p, ref, id, "person:read")
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +179,7 @@ func (w *work) logPerson(ctx context.Context, id uuid.UUID, activity string, cha
 // later. It needs scope person:write. The entry in the activity log is written first, as
 // for [Service.UpdatePersonProperty].
 func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string, deleteEvents bool) error {
-	w, err := s.capturedAt(ctx, p, ref, "person:write")
-	if err != nil {
-		return err
-	}
-	person, err := w.findPerson(ctx, id)
+	w, person, err := s.personAt(ctx, p, ref, id, "person:write")
 	if err != nil {
 		return err
 	}

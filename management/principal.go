@@ -59,11 +59,8 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Princip
 	}
 	hash := storage.HashKey(key)
 	k, err := s.c.Store.KeyByHash(ctx, hash)
-	if errors.Is(err, ErrNotFound) {
-		return nil, wrong
-	}
 	if err != nil {
-		return nil, err
+		return nil, goneError(err, wrong)
 	}
 	if subtle.ConstantTimeCompare([]byte(k.Hash), []byte(hash)) != 1 {
 		return nil, wrong

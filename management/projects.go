@@ -111,12 +111,12 @@ func readAppURLsNotNull(attr string, o *optional.Value[json.RawMessage]) ([]stri
 	return readAppURLs(attr, o)
 }
 
-// projectFields is the table of the fields of a project. The patch is nil if the table is
-// only for the log.
+// projectFields is the table of the fields of a project, which needs a name. The patch is nil
+// if the table is only for the log.
 func projectFields(p *storage.Project, patch *ProjectPatch) field.Table {
 	patch = cmp.Or(patch, new(ProjectPatch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &p.Name, check.UpTo(check.Title, maxProjectName)),
+		field.Plain("name", &patch.Name, &p.Name, check.RequiredIf(p.Name == "", check.UpTo(check.Title, maxProjectName))),
 		field.Plain("timezone", &patch.Timezone, &p.Timezone, checkTimezone),
 		field.Plain("anonymize_ips", &patch.AnonymizeIPs, &p.AnonymizeIPs, check.Bool),
 		field.Plain("completed_snippet_onboarding", &patch.SnippetOnboarding, &p.SnippetOnboarding, check.Bool),
@@ -132,20 +132,6 @@ func projectFields(p *storage.Project, patch *ProjectPatch) field.Table {
 		field.List("recording_domains", &patch.RecordingDomains, &p.RecordingDomains, readAppURLs),
 		field.Nullable("event_retention_days", &patch.EventRetentionDays, &p.EventRetentionDays, check.Between(1, maxEventRetention)),
 	}
-}
-
-// apply checks the change and applies it. A new project needs a name.
-func (patch *ProjectPatch) apply(p *storage.Project, create bool) error {
-	switch {
-	case create && !patch.Name.Set:
-		return invalid("name", "required", "This field is required.")
-	}
-	table := projectFields(p, patch)
-	if err := judgeError(table.Check()); err != nil {
-		return err
-	}
-	table.Apply()
-	return nil
 }
 
 func checkTimezone(attr string, o *optional.Value[string]) error {
@@ -172,9 +158,7 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			organizations = append(organizations, list[i].ID)
-		}
+		organizations = each(list, func(o *storage.Organization) uuid.UUID { return o.ID })
 	} else {
 		o, _, err := w.organizationByRef(ctx, ref, storage.LevelMember, "project:read")
 		if err != nil {
@@ -186,11 +170,7 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[*ProjectView]{len(all), []*ProjectView{}}
-	for _, project := range pageOf(all, limit, offset) {
-		page.Items = append(page.Items, showProject(&project))
-	}
-	return page, nil
+	return &Page[*ProjectView]{len(all), each(pageOf(all, limit, offset), showProject)}, nil
 }
 
 // GetProject returns a project. It needs scope project:read.
@@ -206,35 +186,30 @@ func (s *Service) GetProject(ctx context.Context, p *Principal, ref string) (*Pr
 // key is shown in no other place. It needs scope project:write and the level of an
 // administrator.
 func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
-	var view *ProjectView
-	err := s.atomicIn(ctx, p, ref, storage.LevelAdmin, "project:write", func(w *work, o *storage.Organization, _ int) error {
+	return answerIn(ctx, s, p, ref, storage.LevelAdmin, "project:write", func(w *work, o *storage.Organization, _ int) (*ProjectView, error) {
 		project := storage.NewProject(o, "")
-		if err := patch.apply(project, true); err != nil {
-			return err
+		if err := applyTable(projectFields(project, &patch)); err != nil {
+			return nil, err
 		}
 		secret := storage.NewSecretKey()
 		project.SecretHash, project.Created, project.Updated = storage.HashKey(secret), s.now(), s.now()
 		if err := w.store.CreateProject(ctx, project); err != nil {
-			return storeError(err)
+			return nil, storeError(err)
 		}
-		view = showProject(project)
+		view := showProject(project)
 		view.SecretToken = &secret
 		u, err := w.activeUser(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if u.CurrentProject == nil {
 			if err := resettleUser(ctx, w.store, u); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		w.changed = append(w.changed, 0)
-		return w.logProject(ctx, project, "created", nil)
+		return view, w.logProject(ctx, project, "created", nil)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return view, nil
 }
 
 func (w *work) logProject(ctx context.Context, project *storage.Project, activity string, changes []field.Change) error {
@@ -246,25 +221,19 @@ func (w *work) logProject(ctx context.Context, project *storage.Project, activit
 // changeProject changes a project as f does. It needs scope project:write and the
 // level of an administrator.
 func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f func(*work, *storage.Project) error) (*ProjectView, error) {
-	var view *ProjectView
-	err := s.atomic(ctx, p, func(w *work) error {
+	return answer(ctx, s, p, func(w *work) (*ProjectView, error) {
 		if err := w.enter(ctx, ref, "project:write"); err != nil {
-			return err
+			return nil, err
 		}
 		if w.at.Level < storage.LevelAdmin {
-			return plainForbidden
+			return nil, plainForbidden
 		}
 		if err := f(w, w.at.Project); err != nil {
-			return err
+			return nil, err
 		}
 		w.changed = append(w.changed, 0)
-		view = showProject(w.at.Project)
-		return nil
+		return showProject(w.at.Project), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return view, nil
 }
 
 // saveProject stores a project that has changed.
@@ -280,7 +249,7 @@ func (w *work) saveProject(ctx context.Context, changes []field.Change) error {
 func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
 	return s.changeProject(ctx, p, ref, func(w *work, project *storage.Project) error {
 		before := *project
-		if err := patch.apply(project, false); err != nil {
+		if err := applyTable(projectFields(project, &patch)); err != nil {
 			return err
 		}
 		changes := field.Differences("Project", projectFields(&before, nil), projectFields(project, nil))

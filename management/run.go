@@ -25,7 +25,7 @@ func (s *Service) Run(ctx context.Context) error {
 				case m := <-s.mail.waiting:
 					s.mail.deliver(ctx, m)
 				case v := <-s.mail.wanted:
-					if err := s.fulfil(ctx, v); ctx.Err() != nil && err != nil {
+					if err := v.fulfil(ctx); ctx.Err() != nil && err != nil {
 						s.mail.want(v) // waits again
 					} else {
 						s.noteUnfulfilled(ctx, v, err)
@@ -37,25 +37,20 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	if store, ok := s.c.Store.(storage.ProjectPurger); ok {
 		wg.Go(func() {
-			s.purgeEachMinute(ctx, "what deleted projects leave behind is not deleted", func() (bool, error) {
+			s.again(ctx, purgeAfter, "what deleted projects leave behind is not deleted", func(ctx context.Context) (bool, error) {
 				return store.PurgeProjects(ctx, s.now().Add(-purgeAfter))
 			})
 		})
 	}
 	if data := s.c.Data; data != nil {
-		wg.Go(func() {
-			s.purgeEachMinute(ctx, "events of deleted persons are not deleted", func() (bool, error) { return data.PurgeEvents(ctx) })
-		})
-		wg.Go(func() {
-			s.again(ctx, indexEvery, "events are not indexed, and to find them takes longer and longer", func() (bool, error) { return data.IndexEvents(ctx) })
-		})
-		wg.Go(func() {
-			s.again(ctx, indexEvery, "names of new events and properties are not listed", func() (bool, error) { return data.DefineEvents(ctx) })
-		})
-		wg.Go(func() {
-			const failed = "persons of an earlier release are not found by their names"
-			s.again(ctx, indexEvery, failed, func() (bool, error) { return data.IndexPersons(ctx) })
-		})
+		wg.Go(func() { s.again(ctx, purgeAfter, "events of deleted persons are not deleted", data.PurgeEvents) })
+		for failed, f := range map[string]func(context.Context) (bool, error){
+			"events are not indexed, and to find them takes longer and longer": data.IndexEvents,
+			"names of new events and properties are not listed":                data.DefineEvents,
+			"persons of an earlier release are not found by their names":       data.IndexPersons,
+		} {
+			wg.Go(func() { s.again(ctx, indexEvery, failed, f) })
+		}
 	}
 	wg.Go(func() { s.keepCohorts(ctx) })
 	wg.Go(func() { s.expireEvents(ctx) })
@@ -65,7 +60,7 @@ func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {
 		case v := <-s.mail.wanted:
-			s.noteUnfulfilled(last, v, s.fulfil(last, v))
+			s.noteUnfulfilled(last, v, v.fulfil(last))
 			continue
 		default:
 		}
@@ -80,18 +75,10 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// fulfil sends a message that somebody has asked for.
-func (s *Service) fulfil(ctx context.Context, v wish) error {
-	if v.reset != "" {
-		return s.sendReset(ctx, v.reset)
-	}
-	return s.sendVerification(ctx, v.verify)
-}
-
 // noteUnfulfilled logs why nobody gets a message, if there is an error.
 func (s *Service) noteUnfulfilled(ctx context.Context, v wish, err error) {
 	if err != nil {
-		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", v.kind(), "error", err)
+		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", v.kind, "error", err)
 	}
 }
 
@@ -103,17 +90,22 @@ const purgeAfter = time.Minute
 // indexEvery is how often it is looked for events that can be indexed.
 const indexEvery = 10 * time.Second
 
-func (s *Service) purgeEachMinute(ctx context.Context, failed string, f func() (more bool, err error)) {
-	s.again(ctx, purgeAfter, failed, f)
+// lead runs f, unless another process does under a name.
+func (s *Service) lead(ctx context.Context, name string, f func(context.Context) error) error {
+	if s.c.Leader == nil {
+		return f(ctx)
+	}
+	_, err := s.c.Leader.Lead(ctx, name, f)
+	return err
 }
 
 // again calls f now and after each pause, and at once while there is more. Failed says
 // what a failure means.
-func (s *Service) again(ctx context.Context, pause time.Duration, failed string, f func() (more bool, err error)) {
+func (s *Service) again(ctx context.Context, pause time.Duration, failed string, f func(context.Context) (more bool, err error)) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
-		more, err := f()
+		more, err := f(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -58,31 +58,28 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 			return nil, invalid("dashboard", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", scene.Dashboard)
 		}
 	}
-	var view *UserView
-	err = s.atomic(ctx, p, func(w *work) error {
+	return answer(ctx, s, p, func(w *work) (*UserView, error) {
 		if patch.Dashboard.Null {
 			err = w.store.DeleteScene(ctx, scene.User, scene.Project, scene.Scene)
 		} else {
 			err = w.store.SetScene(ctx, scene)
 		}
 		if err != nil {
-			return storeError(err)
+			return nil, storeError(err)
 		}
 		u, err := w.userByRef(ctx, ref)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		change := field.Change{Type: "User", Field: "scene_personalisation", Before: nil, After: SceneView{scene.Scene, scene.Dashboard}, Action: "changed"}
 		if patch.Dashboard.Null {
 			change.After = nil
 		}
 		if err := w.addUserActivity(ctx, u, "updated", field.Detail{Name: u.Email, Changes: []field.Change{change}}); err != nil {
-			return err
+			return nil, err
 		}
-		view, err = w.showUser(ctx, u)
-		return err
+		return w.showUser(ctx, u)
 	})
-	return view, err
 }
 
 // Hedgehog returns the hedgehog_config of a user, {} if there is none

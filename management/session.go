@@ -87,22 +87,16 @@ func (s *Service) OpenSession(ctx context.Context, email, password string, from 
 	if err != nil {
 		return nil, err
 	}
-	var opened *OpenedSession
-	err = s.atomic(ctx, nil, func(w *work) error {
+	return answer(ctx, s, nil, func(w *work) (*OpenedSession, error) {
 		now, err := w.store.User(ctx, u.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (!now.Active || now.PasswordHash != u.PasswordHash) {
-			return errInvalidCredentials // it has changed since
+			return nil, errInvalidCredentials // it has changed since
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		opened, err = w.openSession(ctx, now, from)
-		return err
+		return w.openSession(ctx, now, from)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return opened, nil
 }
 
 // openSession opens a session for a user who has proved to be that user.
@@ -129,12 +123,12 @@ func (w *work) openSession(ctx context.Context, u *storage.User, from Client) (*
 			return nil, err
 		}
 	}
-	_, err = w.store.TOTP(ctx, u.ID)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	twoFactor, err := hasTwoFactor(ctx, w.store, u.ID)
+	if err != nil {
 		return nil, err
 	}
 	token, hash := newToken()
-	v := &storage.Session{ID: storage.NewID(), User: u.ID, Hash: hash, Pending: err == nil, Address: from.address(), Browser: from.browser(), Created: now, Seen: now}
+	v := &storage.Session{ID: storage.NewID(), User: u.ID, Hash: hash, Pending: twoFactor, Address: from.address(), Browser: from.browser(), Created: now, Seen: now}
 	if err := w.store.CreateSession(ctx, v); err != nil {
 		return nil, storeError(err)
 	}
@@ -204,29 +198,23 @@ func (s *Service) ConfirmSession(ctx context.Context, token, code string, from C
 	case !second.OK:
 		return nil, &Error{Kind: ErrUnauthenticated, Code: "invalid_code", Attr: "code", Detail: "The code is not valid."}
 	}
-	var opened *OpenedSession
-	err = s.atomic(ctx, nil, func(w *work) error {
+	return answer(ctx, s, nil, func(w *work) (*OpenedSession, error) {
 		v, err := w.sessionByToken(ctx, token, true)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		u, err := w.store.User(ctx, v.User)
 		if err != nil || !u.Active {
-			return goneError(cmp.Or(err, ErrNotFound), errSession)
+			return nil, goneError(cmp.Or(err, ErrNotFound), errSession)
 		}
 		var fresh string
 		fresh, v.Hash = newToken()
 		v.Pending, v.Created, v.Seen, v.Address, v.Browser = false, w.now(), w.now(), from.address(), from.browser()
 		if err := w.store.UpdateSession(ctx, v); err != nil {
-			return storeError(err)
+			return nil, storeError(err)
 		}
-		opened, err = w.enterSession(ctx, u, v, fresh)
-		return err
+		return w.enterSession(ctx, u, v, fresh)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return opened, nil
 }
 
 // AuthenticateSession returns the Principal of a token. Every error that is not a failure

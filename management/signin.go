@@ -25,10 +25,7 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*storage.User, err
 		if err := judgeError(check.PasswordText("password", &password)); err != nil {
 			return nil, err
 		}
-		if err := s.passwords.Check(n.Password, u.Email, u.FirstName, u.LastName); err != nil {
-			return nil, invalid("password", "invalid_input", "%s", err)
-		}
-		if u.PasswordHash, err = s.passwords.Hash(ctx, n.Password); err != nil {
+		if u.PasswordHash, err = s.newPassword(ctx, u, n.Password); err != nil {
 			return nil, err
 		}
 	}
@@ -115,19 +112,13 @@ func (s *Service) signIn(ctx context.Context, email, password string, from Clien
 	}
 	// The parameters are stronger now than when the password was set.
 	if fresh, err := s.passwords.Hash(ctx, password); err == nil {
-		var stored *storage.User
-		err = s.atomic(ctx, nil, func(w *work) error {
-			stored = nil
+		stored, err := answer(ctx, s, nil, func(w *work) (*storage.User, error) {
 			current, err := w.store.User(ctx, u.ID)
 			if err != nil || current.PasswordHash != hash {
-				return err
+				return nil, err
 			}
 			current.PasswordHash = fresh
-			if err := w.store.UpdateUser(ctx, current); err != nil {
-				return err
-			}
-			stored = current
-			return nil
+			return current, w.store.UpdateUser(ctx, current)
 		})
 		switch {
 		case err != nil:
@@ -145,11 +136,5 @@ func (s *Service) NeedsSecondFactor(ctx context.Context, user uuid.UUID) (bool, 
 	if err != nil {
 		return false, storeError(err)
 	}
-	switch _, err := s.c.Store.TOTP(ctx, u.ID); {
-	case errors.Is(err, ErrNotFound):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return true, nil
+	return hasTwoFactor(ctx, s.c.Store, u.ID)
 }

@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"errors"
 
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -38,9 +37,8 @@ func (s *Service) stepUpFor(ctx context.Context, p *Principal, ref string, find 
 // checkProof verifies a Proof. A user with a password and an authenticator may present
 // either. A user with neither of them needs no Proof.
 func (s *Service) checkProof(ctx context.Context, p *Principal) error {
-	_, err := s.c.Store.TOTP(ctx, p.User.ID)
-	twoFactor := err == nil
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	twoFactor, err := hasTwoFactor(ctx, s.c.Store, p.User.ID)
+	if err != nil {
 		return err
 	}
 	if !twoFactor && !p.User.HasPassword() {

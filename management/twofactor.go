@@ -37,6 +37,12 @@ const (
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
+// hasTwoFactor reports whether a user has two-factor authentication.
+func hasTwoFactor(ctx context.Context, store storage.Store, user int64) (bool, error) {
+	_, err := store.TOTP(ctx, user)
+	return err == nil, goneError(err, nil)
+}
+
 // A TwoFactorSetup is what a user enters into an authenticator.
 type TwoFactorSetup struct {
 	Success    bool   `json:"success"`
@@ -140,7 +146,6 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 	}
 	code, isCode := codeDigits(rawjson.Text(patch.Token.Value))
 	var refused error // kept apart: the transaction still stores the attempt
-	var mail Message
 	err := s.atomic(ctx, p, func(w *work) error {
 		refused = nil
 		u, err := w.ownUser(ctx, ref)
@@ -181,14 +186,10 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
-		mail = s.accountMail(u, kindTwoFactorOn)
+		w.send(s.accountMail(u, kindTwoFactorOn))
 		return w.logSecurity(ctx, u, "two_factor_enabled")
 	})
-	if err != nil || refused != nil {
-		return cmp.Or(err, refused)
-	}
-	s.mail.send(mail)
-	return nil
+	return cmp.Or(err, refused)
 }
 
 // openTOTP returns the secret of an authenticator.
@@ -240,11 +241,8 @@ func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string)
 		return nil, err
 	}
 	status := &TwoFactorStatus{BackupCodes: []string{}}
-	switch _, err := s.c.Store.TOTP(ctx, u.ID); {
-	case errors.Is(err, ErrNotFound):
-		return status, nil
-	case err != nil:
-		return nil, err
+	if on, err := hasTwoFactor(ctx, s.c.Store, u.ID); err != nil || !on {
+		return status, err
 	}
 	status.IsEnabled, status.HasTOTP, status.Method = true, true, new("TOTP")
 	codes, err := s.c.Store.BackupCodes(ctx, u.ID)
@@ -275,17 +273,13 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 		return nil, err
 	}
 	var codes []string
-	var mail Message
 	err := s.atomic(ctx, p, func(w *work) error {
 		u, err := w.ownUser(ctx, ref)
 		if err != nil {
 			return err
 		}
 		if _, err := w.store.TOTP(ctx, u.ID); err != nil {
-			if errors.Is(err, ErrNotFound) {
-				return invalid("", "2fa_not_enabled", "Two-factor authentication is not on.")
-			}
-			return err
+			return goneError(err, invalid("", "2fa_not_enabled", "Two-factor authentication is not on."))
 		}
 		if s.box == nil {
 			return errTwoFactorUnavailable
@@ -304,13 +298,12 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 		if err := w.store.SetBackupCodes(ctx, u.ID, list); err != nil {
 			return err
 		}
-		mail = s.accountMail(u, kindBackupCodes)
+		w.send(s.accountMail(u, kindBackupCodes))
 		return w.logSecurity(ctx, u, "backup_codes_replaced")
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.mail.send(mail)
 	return codes, nil
 }
 
@@ -321,16 +314,13 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 	if err := s.stepUpFor(ctx, p, ref, (*work).ownUser); err != nil {
 		return err
 	}
-	var mail *Message
-	err := s.atomic(ctx, p, func(w *work) error {
-		mail = nil
+	return s.atomic(ctx, p, func(w *work) error {
 		u, err := w.ownUser(ctx, ref)
 		if err != nil {
 			return err
 		}
-		_, err = w.store.TOTP(ctx, u.ID)
-		on := err == nil
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		on, err := hasTwoFactor(ctx, w.store, u.ID)
+		if err != nil {
 			return err
 		}
 		err = cmp.Or(w.store.DeleteTOTP(ctx, u.ID), w.store.DeletePendingTOTP(ctx, u.ID), w.store.SetBackupCodes(ctx, u.ID, nil))
@@ -340,13 +330,9 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
-		mail = new(s.accountMail(u, kindTwoFactorOff))
+		w.send(s.accountMail(u, kindTwoFactorOff))
 		return w.logSecurity(ctx, u, "two_factor_disabled")
 	})
-	if err == nil && mail != nil {
-		s.mail.send(*mail)
-	}
-	return err
 }
 
 // A SecondFactor is the result of [Service.VerifySecondFactor].
@@ -371,9 +357,8 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 	}
 	var result SecondFactor
 	var refused error
-	var mail *Message
 	err := s.atomic(ctx, nil, func(w *work) error {
-		result, refused, mail = SecondFactor{}, nil, nil
+		result, refused = SecondFactor{}, nil
 		u, err := w.store.UserByUUID(ctx, user)
 		if err != nil || !u.Active {
 			return storeError(cmp.Or(err, ErrNotFound))
@@ -408,7 +393,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 				}
 				if used {
 					result = SecondFactor{true, "backup_code"}
-					mail = new(s.accountMail(u, kindBackupCodeUsed))
+					w.send(s.accountMail(u, kindBackupCodeUsed))
 					break
 				}
 			}
@@ -421,9 +406,6 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 	})
 	if err = cmp.Or(err, refused); err != nil {
 		return SecondFactor{}, err
-	}
-	if mail != nil {
-		s.mail.send(*mail)
 	}
 	return result, nil
 }

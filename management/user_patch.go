@@ -26,41 +26,30 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 			return nil, err
 		}
 	}
-	var view *UserView
-	var mails []Message
-	err := s.atomic(ctx, p, func(w *work) error {
+	return answer(ctx, s, p, func(w *work) (*UserView, error) {
 		c := &userChange{work: w, patch: &patch, hash: hash, oldHash: oldHash}
 		user, err := w.userByRef(ctx, ref)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := patch.checkStaff(p); err != nil {
-			return err
+			return nil, err
 		}
 		before := *user
 		if err := c.apply(ctx, user); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.store.UpdateUser(ctx, user); err != nil {
 			if errors.Is(err, ErrConflict) {
-				return errEmailTaken
+				return nil, errEmailTaken
 			}
-			return storeError(err)
+			return nil, storeError(err)
 		}
 		if err := w.logUser(ctx, &before, user); err != nil {
-			return err
+			return nil, err
 		}
-		view, err = w.showUser(ctx, user)
-		mails = c.mails
-		return err
+		return w.showUser(ctx, user)
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range mails {
-		s.mail.send(m)
-	}
-	return view, nil
 }
 
 // prepareUser does what a change of the address or the password needs before its
@@ -131,18 +120,14 @@ type userChange struct {
 	patch   *UserPatch
 	hash    string // of the new password
 	oldHash string // current_password was compared with it
-
-	mails []Message // to send once the transaction is committed
 }
 
 // apply checks the patch and changes u, which the caller stores.
 func (c *userChange) apply(ctx context.Context, u *storage.User) error {
 	patch := c.patch
-	table := c.userFields(u, patch)
-	if err := judgeError(table.Check()); err != nil {
+	if err := applyTable(c.userFields(u, patch)); err != nil {
 		return err
 	}
-	table.Apply()
 	if patch.Email.Set && patch.Email.Value != u.Email {
 		if err := c.changeEmail(ctx, u); err != nil {
 			return err
@@ -162,15 +147,13 @@ func (c *userChange) apply(ctx context.Context, u *storage.User) error {
 			}
 		}
 		u.Staff = patch.IsStaff.Value
-		c.mails = append(c.mails, c.accountMail(u, kindStaffChanged))
+		c.send(c.accountMail(u, kindStaffChanged))
 	}
 	if err := c.switchTo(ctx, u); err != nil {
 		return err
 	}
 	if patch.Password.Set {
-		if err := c.changePassword(ctx, u); err != nil {
-			return err
-		}
+		return c.changePassword(ctx, u)
 	}
 	return nil
 }
@@ -245,12 +228,7 @@ func (c *userChange) changeEmail(ctx context.Context, u *storage.User) error {
 		return err
 	}
 	u.PendingEmail = email
-	m, err := c.newEmailToken(ctx, u)
-	if err != nil {
-		return err
-	}
-	c.mails = append(c.mails, m)
-	return nil
+	return c.sendEmailToken(ctx, u)
 }
 
 // provePassword checks the current password of a user who has one. It takes long, so callers
@@ -282,9 +260,7 @@ func (c *userChange) changePassword(ctx context.Context, u *storage.User) error 
 	if u.ID == c.by.User.ID && u.PasswordHash != c.oldHash {
 		return errWrongPassword // it has changed since
 	}
-	m, err := c.setPassword(ctx, u, c.hash)
-	c.mails = append(c.mails, m)
-	return err
+	return c.setPassword(ctx, u, c.hash)
 }
 
 var errEmailTaken = invalid("email", "unique", "There is already an account with this email address.")

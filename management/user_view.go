@@ -60,10 +60,7 @@ type SceneView struct {
 
 // userViews shows users to a Principal, with a few queries for all of them.
 func (w *work) userViews(ctx context.Context, users []storage.User) ([]*UserView, error) {
-	ids := make([]int64, len(users))
-	for i := range users {
-		ids[i] = users[i].ID
-	}
+	ids := each(users, func(u *storage.User) int64 { return u.ID })
 	memberships, err := w.store.MembershipsOf(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -81,43 +78,27 @@ func (w *work) userViews(ctx context.Context, users []storage.User) ([]*UserView
 		}
 	}
 	var all, current []uuid.UUID // organizations
-	seen := make(map[uuid.UUID]bool)
-	add := func(id uuid.UUID) {
-		if !seen[id] {
-			seen[id] = true
-			all = append(all, id)
-		}
-	}
 	byUser := make(map[int64][]*storage.Membership)
 	for i := range memberships {
 		m := &memberships[i]
-		add(m.Organization)
+		all = append(all, m.Organization)
 		byUser[m.User] = append(byUser[m.User], m)
 	}
 	for i := range users {
 		if o := users[i].CurrentOrganization; o != nil {
-			add(*o)
-			if !slices.Contains(current, *o) {
-				current = append(current, *o)
-			}
+			current = append(current, *o)
 		}
 	}
-	list, err := w.store.OrganizationsByID(ctx, all)
+	list, err := w.store.OrganizationsByID(ctx, append(all, current...))
 	if err != nil {
 		return nil, err
 	}
-	organizations := make(map[uuid.UUID]*storage.Organization)
-	for i := range list {
-		organizations[list[i].ID] = &list[i]
-	}
+	organizations := byKey(list, func(o *storage.Organization) uuid.UUID { return o.ID })
 	projects, err := w.store.ProjectsOf(ctx, current)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int64]*storage.Project)
-	for i := range projects {
-		byID[projects[i].ID] = &projects[i]
-	}
+	byID := byKey(projects, func(p *storage.Project) int64 { return p.ID })
 	members, err := w.store.CountMembers(ctx, current)
 	if err != nil {
 		return nil, err
@@ -175,7 +156,7 @@ func (w *work) userViews(ctx context.Context, users []storage.User) ([]*UserView
 
 // userView shows the fields of a user that need no other table.
 func (s *Service) userView(u *storage.User) *UserView {
-	v := &UserView{
+	return &UserView{
 		DateJoined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName,
 		Email: u.Email, PendingEmail: pendingEmail(u), IsEmailVerified: u.EmailVerified, NotificationSettings: s.notificationSettings(u.Notifications),
 		AnonymizeData: u.AnonymizeData, AllowImpersonation: u.AllowImpersonation, ToolbarMode: u.ToolbarMode,
@@ -185,16 +166,11 @@ func (s *Service) userView(u *storage.User) *UserView {
 		HedgehogConfig: rawjson.OrNull(u.HedgehogConfig), AllowSidebarSuggestions: u.SidebarSuggestions,
 		ShortcutPosition: shortcutPosition(u), RoleAtOrganization: u.Role, PasskeysEnabledFor2FA: u.PasskeysFor2FA,
 	}
-	return v
 }
 
 // showUser shows one user.
 func (w *work) showUser(ctx context.Context, u *storage.User) (*UserView, error) {
-	views, err := w.userViews(ctx, []storage.User{*u})
-	if err != nil {
-		return nil, err
-	}
-	return views[0], nil
+	return single(w.userViews(ctx, []storage.User{*u}))
 }
 
 // pendingEmail returns the address that waits for verification, nil if there is none.

@@ -19,7 +19,8 @@ type work struct {
 	// The system enters projects without an organization and a level.
 	at *ProjectAccess
 
-	changed []int64 // projects of which clients see a change, 0 for projects themselves
+	changed []int64   // projects of which clients see a change, 0 for projects themselves
+	mails   []Message // to send
 }
 
 // begin begins a work outside of a transaction.
@@ -32,25 +33,27 @@ func (s *Service) beginAt(ctx context.Context, by *Principal, ref string, scopes
 	return w, w.enter(ctx, ref, scopes...)
 }
 
-// atomic runs f in a transaction, and calls Config.OnChange after the commit for the
-// projects that have changed. Like the function of [storage.Store.Atomic], f may run more than
-// once.
+// atomic runs f in a transaction. After the commit it calls Config.OnChange for the projects
+// that have changed, and sends the mails. Like the function of [storage.Store.Atomic], f may run
+// more than once.
 func (s *Service) atomic(ctx context.Context, by *Principal, f func(*work) error) error {
-	var changed []int64
+	var w *work
 	err := s.c.Store.Atomic(ctx, func(store storage.Store) error {
-		w := &work{Service: s, store: store, by: by}
-		err := f(w)
-		changed = w.changed
-		return err
+		w = &work{Service: s, store: store, by: by}
+		return f(w)
 	})
 	if err != nil {
 		return err
 	}
-	for _, project := range changed {
+	for _, project := range w.changed {
 		s.c.OnChange(ctx, project)
 	}
+	s.mail.send(w.mails...)
 	return nil
 }
+
+// send sends messages after the commit.
+func (w *work) send(list ...Message) { w.mails = append(w.mails, list...) }
 
 // atomicAt runs f in a transaction that changes the project that a path names, see
 // [Service.Access].
@@ -74,4 +77,41 @@ func (s *Service) atomicIn(ctx context.Context, by *Principal, ref string, need 
 		}
 		return f(w, o, level)
 	})
+}
+
+// answer is [Service.atomic] for a transaction with a result.
+func answer[V any](ctx context.Context, s *Service, by *Principal, f func(*work) (*V, error)) (v *V, err error) {
+	err = s.atomic(ctx, by, func(w *work) (err error) {
+		v, err = f(w)
+		return err
+	})
+	return v, err
+}
+
+// answerAt is [Service.atomicAt] for a transaction with a result.
+func answerAt[V any](ctx context.Context, s *Service, by *Principal, ref string, scope Scope, f func(*work) (*V, error)) (v *V, err error) {
+	err = s.atomicAt(ctx, by, ref, []Scope{scope}, func(w *work) (err error) {
+		v, err = f(w)
+		return err
+	})
+	return v, err
+}
+
+// answerIn is [Service.atomicIn] for a transaction with a result.
+func answerIn[V any](
+	ctx context.Context, s *Service, by *Principal, ref string, need int, scope Scope, f func(w *work, o *storage.Organization, level int) (*V, error),
+) (v *V, err error) {
+	err = s.atomicIn(ctx, by, ref, need, scope, func(w *work, o *storage.Organization, level int) (err error) {
+		v, err = f(w, o, level)
+		return err
+	})
+	return v, err
+}
+
+// single returns the only view of a list of one.
+func single[V any](views []V, err error) (view V, _ error) {
+	if err == nil {
+		view = views[0]
+	}
+	return view, err
 }

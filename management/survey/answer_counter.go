@@ -173,7 +173,7 @@ func ratingOf(question *rules.Question, answer string) (int, bool) {
 // free text.
 func isChoice(question *rules.Question, answer string) bool {
 	choices := question.Choices
-	if question.HasOpenChoice && len(choices) > 0 {
+	if question.OpenChoice && len(choices) > 0 {
 		choices = choices[:len(choices)-1]
 	}
 	return slices.Contains(choices, answer)

@@ -115,7 +115,7 @@ func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, i
 	if len(answers) == 0 {
 		return &made, nil
 	}
-	out, err := words.Summarize(ctx, summary.Input{Survey: v.Name, Question: wordsQuestion(question), Answers: answers})
+	out, err := words.Summarize(ctx, summary.Input{Survey: v.Name, Question: *question, Answers: answers})
 	if err != nil {
 		return nil, err
 	}
@@ -216,12 +216,6 @@ func (s *Service) questionAnswers(ctx context.Context, v *Survey, question *rule
 	return list, nil
 }
 
-func wordsQuestion(q *rules.Question) summary.Question {
-	return summary.Question{
-		ID: q.ID, Index: q.Index, Type: q.Type, Text: q.Text, Choices: q.Choices, OpenChoice: q.HasOpenChoice, Scale: q.Scale, NPS: q.NPS,
-	}
-}
-
 // Headline returns a sentence about the newest responses of a survey, as
 // Summarize does about the answers to a question. It needs scope
 // survey:read.
@@ -267,10 +261,7 @@ func (s *Service) Headline(ctx context.Context, p *management.Principal, ref, id
 
 // headlineInput reads the newest responses to questions of a survey.
 func (s *Service) headlineInput(ctx context.Context, v *Survey, questions []rules.Question) (summary.HeadlineInput, error) {
-	in := summary.HeadlineInput{Survey: v.Name}
-	for i := range questions {
-		in.Questions = append(in.Questions, wordsQuestion(&questions[i]))
-	}
+	in := summary.HeadlineInput{Survey: v.Name, Questions: questions}
 	for r, err := range s.c.Events.SurveyResponses(ctx, s.responsesOf(v)) {
 		if err != nil {
 			return in, err

@@ -43,10 +43,7 @@ func (w *work) byRef(ctx context.Context, ref string) (*Survey, error) {
 		return nil, errNotFound
 	}
 	v, err := w.surveys.Survey(ctx, w.at.Project.ID, id)
-	if err != nil {
-		return nil, storeError(err)
-	}
-	return v, nil
+	return v, storeError(err)
 }
 
 // read returns a survey for a caller who may read it.

@@ -90,8 +90,11 @@ func (a *accounts) live() error {
 }
 
 // read calls scan for each row of a query. An argument that is a list belongs
-// to the IN (?) of the query.
+// to the IN (?) of the query; nothing is in an empty one.
 func (a *accounts) read(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	if slices.ContainsFunc(args, func(arg any) bool { l, ok := arg.(list); return ok && l.len() == 0 }) {
+		return nil
+	}
 	if err := ctx.Err(); err != nil {
 		return a.db.fail(err)
 	}
@@ -142,7 +145,7 @@ func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64
 
 // count returns the number that a query selects.
 func (a *accounts) count(ctx context.Context, query string, args ...any) (n int, err error) {
-	err = a.read(ctx, query, args, func(r *sql.Rows) error { return r.Scan(&n) })
+	err = a.read(ctx, query, args, scanTo(&n))
 	return n, err
 }
 

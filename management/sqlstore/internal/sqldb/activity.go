@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -99,20 +98,14 @@ func (a *accounts) Activities(ctx context.Context, f storage.ActivityFilter, lim
 	if len(conditions) > 0 {
 		where = "WHERE " + strings.Join(conditions, " AND ")
 	}
-	total, err := a.count(ctx, "SELECT count(*) FROM activity_log "+where, args...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count activity: %w", err)
-	}
-	if offset >= total {
-		return nil, total, nil
-	}
-	if f.Before != uuid.Nil {
-		where += " AND "
-		if len(conditions) == 0 {
-			where = "WHERE "
+	return paged(ctx, a, "activity", "SELECT count(*) FROM activity_log "+where, args, offset, func() ([]storage.Activity, error) {
+		if f.Before != uuid.Nil {
+			where += " AND "
+			if len(conditions) == 0 {
+				where = "WHERE "
+			}
+			where, args = where+"(created_at, number) < (SELECT created_at, number FROM activity_log WHERE id = ?)", append(args, f.Before.String())
 		}
-		where, args = where+"(created_at, number) < (SELECT created_at, number FROM activity_log WHERE id = ?)", append(args, f.Before.String())
-	}
-	list, err := activities.list(ctx, a, where+" ORDER BY created_at DESC, number DESC LIMIT ? OFFSET ?", append(args, limit, offset)...)
-	return list, total, err
+		return activities.list(ctx, a, where+" ORDER BY created_at DESC, number DESC LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"iter"
 
 	"github.com/google/uuid"
@@ -62,8 +61,5 @@ func (db *DB) personsAfter(ctx context.Context, project int64, last uuid.UUID) (
 		list = append(list, p)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read persons: %w", err)
-	}
-	return list, nil
+	return list, wrap("read persons", err)
 }

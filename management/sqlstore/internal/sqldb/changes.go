@@ -52,10 +52,7 @@ func (t *tx) bump(ctx context.Context, project int64) error {
 
 // bumpGroupTypes increments the versions of projects that have new group types.
 func (t *tx) bumpGroupTypes(ctx context.Context, types []persons.NewGroupType) error {
-	var projects []int64
-	for _, g := range types {
-		projects = append(projects, g.Project)
-	}
+	projects := collect(types, func(g *persons.NewGroupType) int64 { return g.Project })
 	slices.Sort(projects)
 	for _, project := range slices.Compact(projects) {
 		if err := t.bump(ctx, project); err != nil {
@@ -68,16 +65,8 @@ func (t *tx) bumpGroupTypes(ctx context.Context, types []persons.NewGroupType) e
 // Versions implements [storage.Changes].
 func (db *DB) Versions(ctx context.Context) (map[int64]int64, error) {
 	versions := make(map[int64]int64)
-	err := db.read(ctx, "SELECT project_id, version FROM project_version", nil, func(r *sql.Rows) error {
-		var project, version int64
-		err := r.Scan(&project, &version)
-		versions[project] = version
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read versions: %w", err)
-	}
-	return versions, nil
+	err := db.read(ctx, "SELECT project_id, version FROM project_version", nil, pairsTo(versions))
+	return versions, wrap("read versions", err)
 }
 
 // Watch implements [storage.Changes]. On PostgreSQL it opens its own
@@ -254,9 +243,6 @@ func (l *leaders) begin(name string) bool {
 	defer l.mu.Unlock()
 	if l.names[name] {
 		return false
-	}
-	if l.names == nil {
-		l.names = make(map[string]bool)
 	}
 	l.names[name] = true
 	return true

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management/storage"
@@ -53,8 +52,5 @@ func (a *accounts) SetCohortCount(ctx context.Context, project, id int64, count 
 	if err == nil && n == 0 {
 		err = storage.ErrNotFound
 	}
-	if err != nil {
-		return fmt.Errorf("count a cohort: %w", err)
-	}
-	return nil
+	return wrap("count a cohort", err)
 }

@@ -104,15 +104,12 @@ func (t *tx) addMembers(ctx context.Context, project, cohort int64, upload uuid.
 func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string) ([]uuid.UUID, error) {
 	seen := make(map[uuid.UUID]bool)
 	var list []uuid.UUID
-	err := t.in(ctx, "SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs), func(r *sql.Rows) error {
-		var id uuid.UUID
-		err := r.Scan(&id)
+	err := t.in(ctx, "SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs), eachValue(func(id uuid.UUID) {
 		if !seen[id] {
 			seen[id] = true
 			list = append(list, id)
 		}
-		return err
-	})
+	}))
 	return list, err
 }
 
@@ -171,12 +168,7 @@ func (db *DB) RemoveCohortUpload(ctx context.Context, project, cohort int64, upl
 	const query = "SELECT person_id FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND upload_id = ? LIMIT ?"
 	for {
 		n, err := db.removeMembers(ctx, project, cohort, func(t *tx) (members []uuid.UUID, err error) {
-			_, err = t.run(ctx, query, []any{project, cohort, t.db.d.id(upload), maxMembers}, func(r *sql.Rows) error {
-				var id uuid.UUID
-				err := r.Scan(&id)
-				members = append(members, id)
-				return err
-			})
+			_, err = t.run(ctx, query, []any{project, cohort, t.db.d.id(upload), maxMembers}, appendTo(&members))
 			return members, err
 		})
 		if removed += n; err != nil || n < maxMembers {
@@ -186,9 +178,6 @@ func (db *DB) RemoveCohortUpload(ctx context.Context, project, cohort int64, upl
 }
 
 func (db *DB) CountCohort(ctx context.Context, project, cohort int64) (int, error) {
-	var n int
-	err := db.read(ctx, "SELECT count(*) FROM cohort_member WHERE project_id = ? AND cohort_id = ?", []any{project, cohort}, func(r *sql.Rows) error {
-		return r.Scan(&n)
-	})
+	n, err := db.count(ctx, "SELECT count(*) FROM cohort_member WHERE project_id = ? AND cohort_id = ?", project, cohort)
 	return n, wrap("count members of a cohort", err)
 }

@@ -72,7 +72,7 @@ var schema embed.FS
 func newDB(reading, writing *sql.DB, d Dialect, o sqlstore.Options) *DB {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: withDefaults(o),
-		queries: make(map[string]*sql.Stmt), accountsSlot: make(chan struct{}, 1),
+		queries: make(map[string]*sql.Stmt), accountsSlot: make(chan struct{}, 1), leaders: leaders{names: make(map[string]bool)},
 	}
 	db.accounts.db = db
 	db.caches = newCaches(db.o)
@@ -99,12 +99,7 @@ func Inspect(ctx context.Context, pool *sql.DB, d Dialect) (_ *sqlstore.State, e
 		}
 	}
 	state := &sqlstore.State{Version: version, Pending: pending}
-	err = db.read(ctx, "SELECT api_token FROM project ORDER BY id", nil, func(r *sql.Rows) error {
-		var key string
-		err := r.Scan(&key)
-		state.ProjectKeys = append(state.ProjectKeys, key)
-		return err
-	})
+	err = db.read(ctx, "SELECT api_token FROM project ORDER BY id", nil, appendTo(&state.ProjectKeys))
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: look for projects: %w", err)
 	}
@@ -250,6 +245,77 @@ type longQuery struct{}
 
 func asLongQuery(ctx context.Context) context.Context {
 	return context.WithValue(ctx, longQuery{}, true)
+}
+
+// wrap adds a description to an error, unless it is nil.
+func wrap(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// scanTo returns a function that reads the columns of a row, the last one if there are several.
+func scanTo(dest ...any) func(*sql.Rows) error {
+	return func(r *sql.Rows) error { return r.Scan(dest...) }
+}
+
+// appendTo returns a function that appends the only column of each row to a list.
+func appendTo[L ~[]T, T any](list *L) func(*sql.Rows) error {
+	return eachValue(func(v T) { *list = append(*list, v) })
+}
+
+// rowsTo returns a function that appends each row to a list. Columns returns the places of its
+// columns.
+func rowsTo[T any](list *[]T, columns func(*T) []any) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
+		var row T
+		err := r.Scan(columns(&row)...)
+		*list = append(*list, row)
+		return err
+	}
+}
+
+// paged returns the rows of a page and the number of all rows, which a query counts. The page is
+// read unless it begins after the last row.
+func paged[T any](ctx context.Context, a *accounts, what, count string, args []any, offset int, read func() ([]T, error)) (list []T, total int, err error) {
+	if total, err = a.count(ctx, count, args...); err != nil {
+		return nil, 0, fmt.Errorf("count %s: %w", what, err)
+	}
+	if offset < total {
+		list, err = read()
+	}
+	return list, total, err
+}
+
+// eachValue returns a function that calls f with the only column of each row.
+func eachValue[T any](f func(T)) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
+		var v T
+		if err := r.Scan(&v); err != nil {
+			return err
+		}
+		f(v)
+		return nil
+	}
+}
+
+// eachPair returns a function that calls f with the two columns of each row.
+func eachPair[A, B any](f func(A, B)) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
+		var a A
+		var b B
+		if err := r.Scan(&a, &b); err != nil {
+			return err
+		}
+		f(a, b)
+		return nil
+	}
+}
+
+// pairsTo returns a function that adds each row to a map, by its first column.
+func pairsTo[K comparable, V any](m map[K]V) func(*sql.Rows) error {
+	return eachPair(func(key K, value V) { m[key] = value })
 }
 
 // each calls scan for each row of a query that changes nothing.

@@ -210,18 +210,15 @@ func (t *tx) define(ctx context.Context, d definitions) error {
 func (t *tx) definable(ctx context.Context, of definitionsOf, names []string) ([]string, error) {
 	var stored int
 	count := "SELECT count(*) FROM definition WHERE project_id = ? AND kind = ?"
-	_, err := t.run(ctx, count, []any{of.project, of.kind}, func(r *sql.Rows) error { return r.Scan(&stored) })
+	_, err := t.run(ctx, count, []any{of.project, of.kind}, scanTo(&stored))
 	if err != nil || stored+len(names) <= maxDefined {
 		return names, err
 	}
 	known := make(map[string]bool)
 	err = t.in(ctx, "SELECT name FROM definition WHERE project_id = ? AND kind = ? AND name IN (?)", []any{of.project, of.kind}, slice[string](names),
-		func(r *sql.Rows) error {
-			var name string
-			err := r.Scan(&name)
+		eachValue(func(name string) {
 			known[name] = true
-			return err
-		})
+		}))
 	return slices.DeleteFunc(names, func(name string) bool {
 		if !known[name] {
 			stored++
@@ -237,22 +234,16 @@ func (db *DB) Definitions(ctx context.Context, project int64, kind storage.Defin
 		contains = "strpos(lower(name), lower(?)) > 0"
 	}
 	where, args := " FROM definition WHERE project_id = ? AND kind = ? AND "+contains, []any{project, kind, search}
-	var total int
-	if err := db.read(ctx, "SELECT count(*)"+where, args, func(r *sql.Rows) error { return r.Scan(&total) }); err != nil {
-		return nil, 0, fmt.Errorf("count definitions: %w", err)
-	}
-	var list []storage.Definition
-	err := db.read(ctx, "SELECT name, type, first_seen, last_seen"+where+" ORDER BY "+db.d.byBytes("name")+" LIMIT ? OFFSET ?",
-		append(args, limit, offset), func(r *sql.Rows) error {
-			var d storage.Definition
-			var first, last int64
-			err := r.Scan(&d.Name, &d.Type, &first, &last)
-			d.First, d.Last = time.UnixMicro(first).UTC(), time.UnixMicro(last).UTC()
-			list = append(list, d)
-			return err
-		})
-	if err != nil {
-		return nil, 0, fmt.Errorf("read definitions: %w", err)
-	}
-	return list, total, nil
+	return paged(ctx, &db.accounts, "definitions", "SELECT count(*)"+where, args, offset, func() (list []storage.Definition, err error) {
+		err = db.read(ctx, "SELECT name, type, first_seen, last_seen"+where+" ORDER BY "+db.d.byBytes("name")+" LIMIT ? OFFSET ?",
+			append(args, limit, offset), func(r *sql.Rows) error {
+				var d storage.Definition
+				var first, last int64
+				err := r.Scan(&d.Name, &d.Type, &first, &last)
+				d.First, d.Last = time.UnixMicro(first).UTC(), time.UnixMicro(last).UTC()
+				list = append(list, d)
+				return err
+			})
+		return list, wrap("read definitions", err)
+	})
 }

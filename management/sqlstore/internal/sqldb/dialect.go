@@ -171,10 +171,6 @@ func texts[E any](name string, from []E, f func(*E) string) column {
 	return column{name, "text", collect(from, f)}
 }
 
-func booleans[E any](name string, from []E, f func(*E) bool) column {
-	return column{name, "boolean", collect(from, f)}
-}
-
 // rowsPerStatement is how many rows one statement of SQLite inserts. More rows
 // gain little, and a prepared statement of each size is kept.
 const rowsPerStatement = 64
@@ -187,25 +183,12 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 	if n == 0 {
 		return 0, nil
 	}
-	var names strings.Builder
-	for i, c := range columns {
-		if i > 0 {
-			names.WriteString(", ")
-		}
-		names.WriteString(c.name)
-	}
-	head := "INSERT INTO " + table + " (" + names.String() + ") "
+	names := collect(columns, func(c *column) string { return c.name })
+	head := "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") "
 	if t.db.d.Postgres {
-		var b strings.Builder
-		args := make([]any, len(columns))
-		for i, c := range columns {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString("?::" + c.sort + "[]")
-			args[i] = c.values.array()
-		}
-		return t.run(ctx, head+"SELECT * FROM unnest("+b.String()+") "+tail, args, scan)
+		arrays := collect(columns, func(c *column) string { return "?::" + c.sort + "[]" })
+		args := collect(columns, func(c *column) any { return c.values.array() })
+		return t.run(ctx, head+"SELECT * FROM unnest("+strings.Join(arrays, ", ")+") "+tail, args, scan)
 	}
 	var affected int64
 	args := make([]any, 0, min(n, rowsPerStatement)*len(columns))

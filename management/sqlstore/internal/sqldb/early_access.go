@@ -36,21 +36,11 @@ func (a *accounts) EarlyAccessFeatures(ctx context.Context, project int64) ([]st
 }
 
 func (a *accounts) CreateEarlyAccessFeature(ctx context.Context, f *storage.EarlyAccessFeature) error {
-	return a.alter(ctx, f.Project, func(a *accounts) error {
-		if err := a.needFlags(ctx, f.Project, &f.Flag); err != nil {
-			return err
-		}
-		return earlyAccess.insert(ctx, a, f)
-	})
+	return alterUser(ctx, a, f.Project, []*int64{&f.Flag}, earlyAccess.insert, f)
 }
 
 func (a *accounts) UpdateEarlyAccessFeature(ctx context.Context, f *storage.EarlyAccessFeature) error {
-	return a.alter(ctx, f.Project, func(a *accounts) error {
-		if err := a.needFlags(ctx, f.Project, &f.Flag); err != nil {
-			return err
-		}
-		return earlyAccess.update(ctx, a, f)
-	})
+	return alterUser(ctx, a, f.Project, []*int64{&f.Flag}, earlyAccess.update, f)
 }
 
 func (a *accounts) DeleteEarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) error {

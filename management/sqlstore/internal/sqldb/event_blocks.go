@@ -148,7 +148,7 @@ func (db *DB) settle(ctx context.Context) (int64, error) {
 // nextBlocks reads the events after the last block, as far as they fill blocks.
 func (t *tx) nextBlocks(ctx context.Context, most int64) (blocks []block, err error) {
 	var end int64
-	if _, err := t.run(ctx, "SELECT coalesce(max(last_id), 0) FROM event_block", nil, func(r *sql.Rows) error { return r.Scan(&end) }); err != nil {
+	if _, err := t.run(ctx, "SELECT coalesce(max(last_id), 0) FROM event_block", nil, scanTo(&end)); err != nil {
 		return nil, err
 	}
 	b, n, keys := block{first: end + 1}, 0, make(map[uint64]bool)

@@ -77,14 +77,11 @@ func dayStart(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 // keepLonger lets events come again that the rule keeps and that were too old before.
 func (db *DB) keepLonger(ctx context.Context, rule *storage.EventExpiry) error {
 	longer := make(map[int64]time.Time) // the new times, by project
-	err := db.read(ctx, "SELECT project_id, kept_from FROM event_expiry", nil, func(r *sql.Rows) error {
-		var project, from int64
-		err := r.Scan(&project, &from)
+	err := db.read(ctx, "SELECT project_id, kept_from FROM event_expiry", nil, eachPair(func(project, from int64) {
 		if kept := rule.Of(project); kept.IsZero() || dayStart(kept).UnixMicro() < from {
 			longer[project] = kept
 		}
-		return err
-	})
+	}))
 	if err != nil || len(longer) == 0 {
 		return err
 	}
@@ -104,10 +101,7 @@ func (db *DB) keepLonger(ctx context.Context, rule *storage.EventExpiry) error {
 
 // expire deletes some events of a project from before a day.
 func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (deleted int, err error) {
-	day, param := db.d.day("ts"), db.d.day("?")
-	if db.d.Postgres {
-		param = db.d.day("?::timestamptz")
-	}
+	day, param := db.d.days()
 	old := false
 	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" LIMIT 1", []any{project, db.d.time(kept)}, func(*sql.Rows) error {
 		old = true
@@ -137,14 +131,11 @@ func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (delete
 			query = "DELETE FROM event WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + ")) RETURNING name, distinct_id"
 		}
 		var respondents slice[string]
-		n, err := t.run(ctx, query, []any{project, db.d.time(kept), maxExpired}, func(r *sql.Rows) error {
-			var name, distinctID string
-			err := r.Scan(&name, &distinctID)
+		n, err := t.run(ctx, query, []any{project, db.d.time(kept), maxExpired}, eachPair(func(name, distinctID string) {
 			if strings.HasPrefix(name, "survey ") {
 				respondents = append(respondents, distinctID)
 			}
-			return err
-		})
+		}))
 		if err != nil {
 			return err
 		}
@@ -180,12 +171,7 @@ func (t *tx) expireSurveyEvents(ctx context.Context, project int64, distinctIDs 
 func (db *DB) dropEmptyBlocks(ctx context.Context) (more bool, err error) {
 	const empty = "NOT EXISTS (SELECT 1 FROM event WHERE event.id >= event_block.first_id AND event.id <= event_block.last_id)"
 	var ids slice[int64]
-	err = db.read(ctx, "SELECT first_id FROM event_block WHERE "+empty+" ORDER BY first_id LIMIT ?", []any{maxExpired}, func(r *sql.Rows) error {
-		var id int64
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	err = db.read(ctx, "SELECT first_id FROM event_block WHERE "+empty+" ORDER BY first_id LIMIT ?", []any{maxExpired}, appendTo(&ids))
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
@@ -208,7 +194,7 @@ func (t *tx) expired(ctx context.Context, events []capture.Event) (list []bool, 
 		}
 		from, known := kept[e.Project]
 		if !known {
-			_, err := t.run(ctx, "SELECT kept_from FROM event_expiry WHERE project_id = ?", []any{e.Project}, func(r *sql.Rows) error { return r.Scan(&from) })
+			_, err := t.run(ctx, "SELECT kept_from FROM event_expiry WHERE project_id = ?", []any{e.Project}, scanTo(&from))
 			if err != nil {
 				return nil, err
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -110,7 +109,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 			return err
 		}
 		if fresh != nil {
-			counted = countedCalls(events, freshCalls(reported, fresh))
+			counted = countedCalls(events, slices.DeleteFunc(slices.Clone(reported), func(c storage.FlagCall) bool { return !fresh[c.Event] }))
 		}
 		if parts, err = t.addFlagUsage(ctx, counted); err != nil {
 			return err
@@ -236,7 +235,7 @@ func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 // Events implements [sqlstore.Storage].
 func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error] {
 	return func(yield func(capture.Event, error) bool) {
-		rows, err := db.query(ctx, "SELECT uuid, name, distinct_id, ts, received_at, properties FROM event WHERE project_id = ? ORDER BY ts, id", project)
+		rows, err := db.query(ctx, "SELECT "+eventColumns+" FROM event WHERE project_id = ? ORDER BY ts, id", project)
 		if err != nil {
 			yield(capture.Event{}, db.fail(err))
 			return
@@ -244,9 +243,7 @@ func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event
 		defer rows.Close()
 		for rows.Next() {
 			e := capture.Event{Project: project}
-			var properties string
-			err := rows.Scan(&e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, moment{&e.Received}, &properties)
-			e.Properties = json.RawMessage(properties)
+			err := scanEvent(rows, &e)
 			if !yield(e, db.fail(err)) || err != nil {
 				return
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
@@ -59,14 +58,11 @@ func (db *DB) newEventSearch(ctx context.Context, project int64, f storage.Event
 		s.and(`distinct_id IN (SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?))`, db.d.id(f.Person), project)
 		ids = nil
 		err := db.read(ctx, "SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?)",
-			[]any{db.d.id(f.Person), project}, func(r *sql.Rows) error {
-				var id string
-				err := r.Scan(&id)
+			[]any{db.d.id(f.Person), project}, eachValue(func(id string) {
 				if f.DistinctID == "" || f.DistinctID == id {
 					ids = append(ids, id)
 				}
-				return err
-			})
+			}))
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
@@ -167,39 +163,23 @@ func (s *eventSearch) newest(ctx context.Context, from storage.EventPlace, n int
 }
 
 func scanBlock(list *[]block) func(*sql.Rows) error {
-	return func(r *sql.Rows) error {
-		var b block
-		err := r.Scan(&b.first, &b.last, &b.oldest, &b.newest, (*[]byte)(&b.filter))
-		*list = append(*list, b)
-		return err
-	}
+	return rowsTo(list, func(b *block) []any { return []any{&b.first, &b.last, &b.oldest, &b.newest, (*[]byte)(&b.filter)} })
 }
 
 // places adds the events with some IDs to the first n places.
 func (s *eventSearch) places(ctx context.Context, list []storage.EventPlace, first, last int64, n int) ([]storage.EventPlace, error) {
 	args := append(append([]any{first, last}, s.args...), n)
-	err := s.db.read(ctx, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY ts DESC, id DESC LIMIT ?", args, func(r *sql.Rows) error {
-		var p storage.EventPlace
-		err := r.Scan(&p.ID, moment{&p.Time})
-		list = append(list, p)
-		return err
-	})
-	slices.SortFunc(list, comparePlaces)
+	err := s.db.read(ctx, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY ts DESC, id DESC LIMIT ?", args, rowsTo(&list, func(p *storage.EventPlace) []any {
+		return []any{&p.ID, moment{&p.Time}}
+	}))
+	slices.SortFunc(list, func(a, b storage.EventPlace) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
 	return list[:min(len(list), n)], err
-}
-
-// comparePlaces orders events, the newest first.
-func comparePlaces(a, b storage.EventPlace) int {
-	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID))
 }
 
 const eventColumns = "uuid, name, distinct_id, ts, received_at, properties"
 
 func scanEvent(r *sql.Rows, e *capture.Event, more ...any) error {
-	var properties string
-	err := r.Scan(append([]any{&e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, moment{&e.Received}, &properties}, more...)...)
-	e.Properties = json.RawMessage(properties)
-	return err
+	return r.Scan(append([]any{&e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, moment{&e.Received}, document{&e.Properties}}, more...)...)
 }
 
 func textBytes(e *capture.Event) int { return len(e.Name) + len(e.DistinctID) + len(e.Properties) }
@@ -338,27 +318,20 @@ func (s *eventSearch) between(ctx context.Context, first, last int64, yield func
 // EventByUUID implements [storage.Events]. The index event_once has the UUIDs by
 // day, and there are few days.
 func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*capture.Event, error) {
-	day, param := db.d.day("ts"), db.d.day("?")
-	if db.d.Postgres {
-		param = db.d.day("?::timestamptz")
-	}
+	day, param := db.d.days()
 	before := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // all events are of earlier years
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found := false
-		err := db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
-			[]any{project, db.d.time(before)}, func(r *sql.Rows) error {
-				found = true
-				return r.Scan(moment{&before})
-			})
+		at, found, err := db.dayBefore(ctx, project, before)
 		if err != nil {
 			return nil, fmt.Errorf("find an event: %w", err)
 		}
 		if !found {
 			return nil, storage.ErrNotFound
 		}
+		before = at
 		var e *capture.Event
 		query := strings.Join([]string{"SELECT", eventColumns, "FROM event WHERE project_id = ? AND", day, "=", param, "AND uuid = ? ORDER BY hash LIMIT 1"}, " ")
 		err = db.read(ctx, query, []any{project, db.d.time(before), db.d.id(id)}, func(r *sql.Rows) error {
@@ -376,13 +349,7 @@ func (db *DB) PersonIDs(ctx context.Context, project int64, distinctIDs []string
 	found := make(map[string]uuid.UUID)
 	err := db.d.in("SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs),
 		func(query string, args []any) error {
-			return db.read(ctx, query, args, func(r *sql.Rows) error {
-				var id string
-				var person uuid.UUID
-				err := r.Scan(&id, &person)
-				found[id] = person
-				return err
-			})
+			return db.read(ctx, query, args, pairsTo(found))
 		})
 	return found, wrap("find persons", err)
 }

@@ -60,22 +60,14 @@ func (c *flagCache) set(project int64, k cachedFlags) {
 	}
 }
 
-// projectRowVersion returns the row version of a project, 0 if it has none.
-func (a *accounts) projectRowVersion(ctx context.Context, project int64) (rowVersion int64, err error) {
-	err = a.read(ctx, "SELECT mark FROM project_version WHERE project_id = ?", []any{project}, func(r *sql.Rows) error { return r.Scan(&rowVersion) })
-	if err != nil {
-		return 0, fmt.Errorf("read the row version of a project: %w", err)
-	}
-	return rowVersion, nil
-}
-
-// currentRowVersion is projectRowVersion, or 0 where that does not tell whether flags have
-// changed: within AtOnce only the first change replaces it.
-func (a *accounts) currentRowVersion(ctx context.Context, project int64) (int64, error) {
+// currentRowVersion returns the row version of a project, 0 if it has none, or where that does
+// not tell whether flags have changed: within AtOnce only the first change replaces it.
+func (a *accounts) currentRowVersion(ctx context.Context, project int64) (rowVersion int64, err error) {
 	if a.grown != nil {
 		return 0, nil
 	}
-	return a.projectRowVersion(ctx, project)
+	err = a.read(ctx, "SELECT mark FROM project_version WHERE project_id = ?", []any{project}, scanTo(&rowVersion))
+	return rowVersion, wrap("read the row version of a project", err)
 }
 
 // FlagDefinitions implements [storage.Flags]. It reads nothing if the project has
@@ -102,11 +94,7 @@ func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]storag
 		}
 		a.db.flags.set(project, k)
 	}
-	list := make([]storage.Flag, len(k.rows))
-	for i, row := range k.rows {
-		list[i] = row.Flag
-	}
-	return list, nil
+	return collect(k.rows, func(row **flagRow) storage.Flag { return (*row).Flag }), nil
 }
 
 // refresh reads the flags that are stale.

@@ -89,11 +89,6 @@ func countedCalls(events []capture.Event, calls []storage.FlagCall) map[int64][]
 	return list
 }
 
-// freshCalls returns the calls whose events are new.
-func freshCalls(calls []storage.FlagCall, fresh []bool) []storage.FlagCall {
-	return slices.DeleteFunc(slices.Clone(calls), func(c storage.FlagCall) bool { return !fresh[c.Event] })
-}
-
 // errUsage says that counts cannot be read.
 var errUsage = errors.New("sqlstore: counts of flags are damaged")
 
@@ -410,12 +405,9 @@ func (t *tx) admitKeys(ctx context.Context, project int64, fresh map[string]bool
 	keys, unknown := slice[string](slices.Sorted(maps.Keys(fresh))), maps.Clone(fresh)
 	for _, deleted := range []bool{false, true} { // the index of keys has no flags that are deleted, and few are asked for
 		missing := slice[string](slices.Sorted(maps.Keys(unknown)))
-		err := t.in(ctx, "SELECT key FROM feature_flag WHERE project_id = ? AND deleted = "+strconv.FormatBool(deleted)+" AND key IN (?)", []any{project}, missing, func(r *sql.Rows) error {
-			var key string
-			err := r.Scan(&key)
+		err := t.in(ctx, "SELECT key FROM feature_flag WHERE project_id = ? AND deleted = "+strconv.FormatBool(deleted)+" AND key IN (?)", []any{project}, missing, eachValue(func(key string) {
 			delete(unknown, key)
-			return err
-		})
+		}))
 		if err != nil {
 			return err
 		}

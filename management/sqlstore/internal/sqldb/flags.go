@@ -97,11 +97,7 @@ func (a *accounts) oneFlag(ctx context.Context, tail string, args ...any) (*stor
 // listFlags returns the flags that the end of a SELECT selects.
 func (a *accounts) listFlags(ctx context.Context, tail string, args ...any) ([]storage.Flag, error) {
 	rows, err := featureFlags.list(ctx, a, tail, args...)
-	var list []storage.Flag
-	for i := range rows {
-		list = append(list, rows[i].Flag)
-	}
-	return list, err
+	return collect(rows, func(r *flagRow) storage.Flag { return r.Flag }), err
 }
 
 // Flag implements [storage.Flags], as do the methods below.
@@ -126,15 +122,9 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f storage.FlagF
 		list, err := a.listFlags(ctx, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
 		return page(list, limit, offset), len(list), err
 	}
-	total, err := a.count(ctx, "SELECT coalesce(sum(flags), 0) FROM flag_count "+where, args...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count flags: %w", err)
-	}
-	if offset >= total {
-		return nil, total, nil
-	}
-	list, err := a.listFlags(ctx, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
-	return list, total, err
+	return paged(ctx, a, "flags", "SELECT coalesce(sum(flags), 0) FROM flag_count "+where, args, offset, func() ([]storage.Flag, error) {
+		return a.listFlags(ctx, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	})
 }
 
 func (a *accounts) FlagVersion(ctx context.Context, project, id int64, version int) (*storage.Flag, error) {
@@ -143,15 +133,10 @@ func (a *accounts) FlagVersion(ctx context.Context, project, id int64, version i
 
 func (a *accounts) FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]storage.Flag, int, error) {
 	const where = "WHERE project_id = ? AND flag_id = ?"
-	total, err := a.count(ctx, "SELECT count(*) FROM feature_flag_version "+where, project, id)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count versions of a flag: %w", err)
-	}
-	if offset >= total {
-		return nil, total, nil
-	}
-	list, err := flagVersions.list(ctx, a, where+" ORDER BY version DESC LIMIT ? OFFSET ?", project, id, limit, offset)
-	return list, total, err
+	args := []any{project, id}
+	return paged(ctx, a, "versions of a flag", "SELECT count(*) FROM feature_flag_version "+where, args, offset, func() ([]storage.Flag, error) {
+		return flagVersions.list(ctx, a, where+" ORDER BY version DESC LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	})
 }
 
 func (a *accounts) CreateFlag(ctx context.Context, list ...*storage.Flag) error {
@@ -166,16 +151,12 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*storage.Flag) error 
 	}
 	err := a.alterFlags(ctx, list[0].Project, func(a *accounts) ([]int64, error) {
 		var ids []int64
-		err := featureFlags.insertAll(ctx, a, rows, " RETURNING id, key", func(r *sql.Rows) error {
-			var id int64
-			var key string
-			err := r.Scan(&id, &key)
+		err := featureFlags.insertAll(ctx, a, rows, " RETURNING id, key", eachPair(func(id int64, key string) {
 			if row := byKey[key]; row != nil {
 				row.ID = id
 			}
 			ids = append(ids, id)
-			return err
-		})
+		}))
 		if err != nil {
 			return nil, err
 		}
@@ -269,10 +250,7 @@ func (a *accounts) countedFlag(ctx context.Context, project, id int64) (*storage
 	if err == nil && f == nil {
 		err = storage.ErrNotFound
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read a flag: %w", err)
-	}
-	return f, nil
+	return f, wrap("read a flag", err)
 }
 
 // countFlag adds n to the number of flags that is stored for FindFlags, if it lists
@@ -283,26 +261,25 @@ func (a *accounts) countFlag(ctx context.Context, f *storage.Flag, n int) error 
 	}
 	_, err := a.exec(ctx, `INSERT INTO flag_count (project_id, active, archived, flags) VALUES (?, ?, ?, ?)
 		ON CONFLICT (project_id, active, archived) DO UPDATE SET flags = flag_count.flags + excluded.flags`, f.Project, f.Active, f.Archived, n)
-	if err != nil {
-		return fmt.Errorf("count a flag: %w", err)
-	}
-	return nil
+	return wrap("count a flag", err)
 }
 
-// needFlags returns an error unless the project has flags with all of the IDs.
-// A nil ID is ignored.
-func (a *accounts) needFlags(ctx context.Context, project int64, ids ...*int64) error {
-	for _, id := range ids {
-		if id == nil {
-			continue
+// alterUser is alter for a write of a thing that uses flags with some IDs, which the project
+// must have. A nil ID is ignored.
+func alterUser[T any](ctx context.Context, a *accounts, project int64, ids []*int64, write func(context.Context, *accounts, *T) error, v *T) error {
+	return a.alter(ctx, project, func(a *accounts) error {
+		for _, id := range ids {
+			if id == nil {
+				continue
+			}
+			n, err := a.count(ctx, "SELECT count(*) FROM feature_flag WHERE id = ? AND project_id = ?", *id, project)
+			if err == nil && n == 0 {
+				err = storage.ErrNotFound
+			}
+			if err != nil {
+				return fmt.Errorf("read a flag: %w", err)
+			}
 		}
-		n, err := a.count(ctx, "SELECT count(*) FROM feature_flag WHERE id = ? AND project_id = ?", *id, project)
-		if err == nil && n == 0 {
-			err = storage.ErrNotFound
-		}
-		if err != nil {
-			return fmt.Errorf("read a flag: %w", err)
-		}
-	}
-	return nil
+		return write(ctx, a, v)
+	})
 }

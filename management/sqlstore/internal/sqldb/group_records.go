@@ -19,14 +19,9 @@ func possible(typeIndex int, key string) bool {
 const groupRows = "SELECT type_index, group_key, properties, created_at FROM group_entry WHERE project_id = ? AND type_index = ? AND "
 
 func groupInto(list *[]storage.Group) func(*sql.Rows) error {
-	return func(r *sql.Rows) error {
-		var g storage.Group
-		var properties string
-		err := r.Scan(&g.TypeIndex, &g.Key, &properties, moment{&g.Created})
-		g.Properties = json.RawMessage(properties)
-		*list = append(*list, g)
-		return err
-	}
+	return rowsTo(list, func(g *storage.Group) []any {
+		return []any{&g.TypeIndex, &g.Key, document{&g.Properties}, moment{&g.Created}}
+	})
 }
 
 // Groups implements [storage.Persons], as do the methods below.
@@ -36,22 +31,11 @@ func (db *DB) Groups(ctx context.Context, project int64, typeIndex int, search s
 	}
 	begins, prefix := db.d.begins("group_key", search)
 	args := append([]any{project, typeIndex}, prefix...)
-	var total int
-	err := db.read(ctx, "SELECT count(*) FROM group_entry WHERE project_id = ? AND type_index = ? AND "+begins, args, func(r *sql.Rows) error {
-		return r.Scan(&total)
+	const count = "SELECT count(*) FROM group_entry WHERE project_id = ? AND type_index = ? AND "
+	return paged(ctx, &db.accounts, "groups", count+begins, args, offset, func() (list []storage.Group, err error) {
+		err = db.read(ctx, groupRows+begins+" ORDER BY "+db.d.byBytes("group_key")+" LIMIT ? OFFSET ?", append(args, limit, offset), groupInto(&list))
+		return list, wrap("read groups", err)
 	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("count groups: %w", err)
-	}
-	if offset >= total {
-		return nil, total, nil
-	}
-	var list []storage.Group
-	err = db.read(ctx, groupRows+begins+" ORDER BY "+db.d.byBytes("group_key")+" LIMIT ? OFFSET ?", append(args, limit, offset), groupInto(&list))
-	if err != nil {
-		return nil, 0, fmt.Errorf("read groups: %w", err)
-	}
-	return list, total, nil
 }
 
 func (db *DB) Group(ctx context.Context, project int64, typeIndex int, key string) (*storage.Group, error) {
@@ -89,10 +73,7 @@ func (db *DB) UpdateGroup(ctx context.Context, project int64, typeIndex int, key
 			string(properties), project, typeIndex, key)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("change a group: %w", err)
-	}
-	return &g, nil
+	return &g, wrap("change a group", err)
 }
 
 func (db *DB) DeleteGroup(ctx context.Context, project int64, typeIndex int, key string) error {
@@ -114,9 +95,7 @@ func (db *DB) aboutGroup(ctx context.Context, project int64, typeIndex int, key 
 	}
 	group := persons.Group{GroupType: persons.GroupType{Project: project}, Key: key}
 	return db.about(ctx, project, func(t *tx) error {
-		_, err := t.run(ctx, "SELECT name FROM group_type WHERE project_id = ? AND type_index = ?", []any{project, typeIndex}, func(r *sql.Rows) error {
-			return r.Scan(&group.Name)
-		})
+		_, err := t.run(ctx, "SELECT name FROM group_type WHERE project_id = ? AND type_index = ?", []any{project, typeIndex}, scanTo(&group.Name))
 		if err != nil {
 			return err
 		}

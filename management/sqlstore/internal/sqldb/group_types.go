@@ -2,8 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -14,17 +12,8 @@ import (
 // GroupTypes implements [storage.Flags].
 func (a *accounts) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
 	types := make(map[int]string)
-	err := a.read(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {
-		var index int
-		var name string
-		err := r.Scan(&index, &name)
-		types[index] = name
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read group types: %w", err)
-	}
-	return types, nil
+	err := a.read(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, pairsTo(types))
+	return types, wrap("read group types", err)
 }
 
 // AddGroupTypes implements [storage.Flags]. The lock keeps events from making
@@ -56,21 +45,12 @@ func (a *accounts) AddGroupTypes(ctx context.Context, project int64, names []str
 		}
 		return t.apply(ctx, &c, time.Time{})
 	})
-	if err != nil {
-		return fmt.Errorf("add group types: %w", err)
-	}
-	return nil
+	return wrap("add group types", err)
 }
 
 // groupTypes returns the indexes of a project's group types by name.
 func (t *tx) groupTypes(ctx context.Context, project int64) (map[string]int, error) {
 	known := make(map[string]int)
-	_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {
-		var index int
-		var name string
-		err := r.Scan(&index, &name)
-		known[name] = index
-		return err
-	})
+	_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, eachPair(func(index int, name string) { known[name] = index }))
 	return known, err
 }

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,10 +58,7 @@ func (a *accounts) DeleteKey(ctx context.Context, id string) error {
 // all the time, and no decision depends on the time of the last use.
 func (a *accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
 	err := a.touch(ctx, "UPDATE personal_api_key SET last_used_at = ? WHERE id = ?", a.db.d.time(at), id)
-	if err != nil {
-		return fmt.Errorf("note the use of a personal API key: %w", err)
-	}
-	return nil
+	return wrap("note the use of a personal API key", err)
 }
 
 // touch runs a statement that does not wait for transactions that change accounts.

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,10 +66,7 @@ func (db *DB) PersonCreated(ctx context.Context, project int64, distinctID strin
 	_, err := db.one(ctx, []any{moment{&t}}, `SELECT p.created_at
 		FROM person_distinct_id d JOIN person p ON p.id = d.person_id
 		WHERE d.project_id = ? AND d.distinct_id = ?`, project, distinctID)
-	if err != nil {
-		return t, fmt.Errorf("read a person: %w", err)
-	}
-	return t, nil
+	return t, wrap("read a person", err)
 }
 
 // one scans the only row of a query. It reports false if there is none.
@@ -128,12 +124,7 @@ func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, dis
 	r := c.begin()
 	ctx, end := db.begin(ctx, sqlstore.ReadCohorts)
 	var cohorts []int64
-	err = db.each(ctx, "SELECT cohort_id FROM cohort_member WHERE person_id = ? AND project_id = ? ORDER BY cohort_id", []any{db.d.id(id), project}, func(rows *sql.Rows) error {
-		var cohort int64
-		err := rows.Scan(&cohort)
-		cohorts = append(cohorts, cohort)
-		return err
-	})
+	err = db.each(ctx, "SELECT cohort_id FROM cohort_member WHERE person_id = ? AND project_id = ? ORDER BY cohort_id", []any{db.d.id(id), project}, appendTo(&cohorts))
 	end(err)
 	if err != nil {
 		return dst, fmt.Errorf("read cohort memberships: %w", db.fail(err))
@@ -216,12 +207,7 @@ func (db *DB) hashKeys(ctx context.Context, person uuid.UUID) (map[string]string
 	r := c.begin()
 	ctx, end := db.begin(ctx, sqlstore.ReadHashKeys)
 	m := make(map[string]string)
-	err := db.each(ctx, "SELECT flag_key, hash_key FROM hash_key_override WHERE person_id = ?", []any{db.d.id(person)}, func(rows *sql.Rows) error {
-		var flag, key string
-		err := rows.Scan(&flag, &key)
-		m[flag] = key
-		return err
-	})
+	err := db.each(ctx, "SELECT flag_key, hash_key FROM hash_key_override WHERE person_id = ?", []any{db.d.id(person)}, pairsTo(m))
 	end(err)
 	if err != nil {
 		return nil, fmt.Errorf("read hash keys: %w", db.fail(err))

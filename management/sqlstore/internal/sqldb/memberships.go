@@ -2,8 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -31,9 +29,6 @@ func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user 
 }
 
 func (a *accounts) MembershipsOf(ctx context.Context, users []int64) ([]storage.Membership, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
 	return memberships.list(ctx, a, "WHERE user_id IN (?) ORDER BY joined_at, number", slice[int64](users))
 }
 
@@ -43,20 +38,8 @@ func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]stora
 
 func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) (map[uuid.UUID]int, error) {
 	counts := make(map[uuid.UUID]int)
-	if len(organizations) == 0 {
-		return counts, nil
-	}
-	err := a.read(ctx, "SELECT id, member_count FROM organization WHERE id IN (?)", []any{idsOf(organizations)}, func(r *sql.Rows) error {
-		var id uuid.UUID
-		var n int
-		err := r.Scan(&id, &n)
-		counts[id] = n
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("count members: %w", err)
-	}
-	return counts, nil
+	err := a.read(ctx, "SELECT id, member_count FROM organization WHERE id IN (?)", []any{idsOf(organizations)}, pairsTo(counts))
+	return counts, wrap("count members", err)
 }
 
 func (a *accounts) CreateMembership(ctx context.Context, m *storage.Membership) error {
@@ -86,8 +69,5 @@ func (a *accounts) DeleteMembership(ctx context.Context, organization uuid.UUID,
 func (a *accounts) countMember(ctx context.Context, organization uuid.UUID, user int64, n int) error {
 	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
 		WHERE id = ? AND EXISTS (SELECT 1 FROM user_account WHERE id = ? AND is_active = true)`, n, organization.String(), user)
-	if err != nil {
-		return fmt.Errorf("count a member: %w", err)
-	}
-	return nil
+	return wrap("count a member", err)
 }

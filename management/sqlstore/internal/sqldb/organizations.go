@@ -43,9 +43,6 @@ func (a *accounts) Organization(ctx context.Context, id uuid.UUID) (*storage.Org
 }
 
 func (a *accounts) OrganizationsByID(ctx context.Context, ids []uuid.UUID) ([]storage.Organization, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
 	return organizations.list(ctx, a, "WHERE id IN (?) ORDER BY created_at, id", idsOf(ids))
 }
 

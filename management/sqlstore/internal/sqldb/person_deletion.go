@@ -39,12 +39,7 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 		}
 	}
 	var distinctIDs []string
-	_, err = t.run(ctx, "DELETE FROM person_distinct_id WHERE person_id = ? RETURNING distinct_id", []any{key}, func(r *sql.Rows) error {
-		var distinctID string
-		err := r.Scan(&distinctID)
-		distinctIDs = append(distinctIDs, distinctID)
-		return err
-	})
+	_, err = t.run(ctx, "DELETE FROM person_distinct_id WHERE person_id = ? RETURNING distinct_id", []any{key}, appendTo(&distinctIDs))
 	if err == nil && events {
 		err = t.eraseEvents(ctx, project, distinctIDs)
 	}
@@ -60,7 +55,7 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 // IDs that a search has passed.
 func (t *tx) eraseEvents(ctx context.Context, project int64, distinctIDs []string) error {
 	var last int64
-	_, err := t.run(ctx, "SELECT coalesce(max(id), 0) FROM event", nil, func(r *sql.Rows) error { return r.Scan(&last) })
+	_, err := t.run(ctx, "SELECT coalesce(max(id), 0) FROM event", nil, scanTo(&last))
 	if err != nil {
 		return err
 	}
@@ -135,14 +130,6 @@ func (db *DB) currentSearch(ctx context.Context) (*search, error) {
 	return db.beginSearch(ctx)
 }
 
-// wrap adds a description to an error, unless it is nil.
-func wrap(what string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
 // beginSearch begins a search for everything that is queued.
 func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 	s := &search{number: 1 + rand.Int64N(math.MaxInt64)}
@@ -150,9 +137,7 @@ func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 		if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET search = ?, searched = 0 WHERE search = 0", s.number); err != nil {
 			return err
 		}
-		_, err := t.run(ctx, "SELECT coalesce(max(last_event), 0) FROM deleted_distinct_id WHERE search = ?", []any{s.number}, func(r *sql.Rows) error {
-			return r.Scan(&s.last)
-		})
+		_, err := t.run(ctx, "SELECT coalesce(max(last_event), 0) FROM deleted_distinct_id WHERE search = ?", []any{s.number}, scanTo(&s.last))
 		return err
 	})
 	return s, db.fail(err)
@@ -163,7 +148,7 @@ func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end int64, err error) {
 	looked := 0
 	err = db.read(ctx, "SELECT coalesce(max(id), 0), count(*) FROM (SELECT id FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?) AS part",
-		[]any{s.searched, s.last, maxSearched}, func(r *sql.Rows) error { return r.Scan(&end, &looked) })
+		[]any{s.searched, s.last, maxSearched}, scanTo(&end, &looked))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -171,12 +156,7 @@ func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end in
 		end = s.last
 	}
 	err = db.read(ctx, "SELECT id FROM event WHERE id > ? AND id <= ? AND "+sought+" ORDER BY id LIMIT ?",
-		[]any{s.searched, end, s.number, maxPurged}, func(r *sql.Rows) error {
-			var id int64
-			err := r.Scan(&id)
-			found = append(found, id)
-			return err
-		})
+		[]any{s.searched, end, s.number, maxPurged}, appendTo(&found))
 	if len(found) == maxPurged {
 		end = found[maxPurged-1]
 	}
@@ -217,7 +197,7 @@ func (t *tx) endSearch(ctx context.Context, s *search, end int64) (more bool, er
 	if _, err := t.exec(ctx, "DELETE FROM deleted_distinct_id WHERE search = ? AND searched >= last_event", s.number); err != nil {
 		return false, err
 	}
-	_, err = t.run(ctx, "SELECT EXISTS (SELECT 1 FROM deleted_distinct_id)", nil, func(r *sql.Rows) error { return r.Scan(&more) })
+	_, err = t.run(ctx, "SELECT EXISTS (SELECT 1 FROM deleted_distinct_id)", nil, scanTo(&more))
 	return more, err
 }
 

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"strings"
 
@@ -30,12 +29,7 @@ func (db *DB) IndexPersons(ctx context.Context) (more bool, err error) {
 		}
 		var list []person
 		const query = "SELECT id, properties FROM person WHERE project_id = ? AND names IS NULL LIMIT ?"
-		_, err := t.run(ctx, query, []any{project, namesAtOnce}, func(r *sql.Rows) error {
-			var p person
-			err := r.Scan(&p.id, &p.properties)
-			list = append(list, p)
-			return err
-		})
+		_, err := t.run(ctx, query, []any{project, namesAtOnce}, rowsTo(&list, func(p *person) []any { return []any{&p.id, &p.properties} }))
 		if err != nil {
 			return err
 		}

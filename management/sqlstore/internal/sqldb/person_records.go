@@ -121,21 +121,12 @@ func (db *DB) Persons(ctx context.Context, project int64, f storage.PersonFilter
 		return nil, 0, nil
 	}
 	id, tail, args := db.d.selected(project, &f)
-	var total int
-	err := db.read(ctx, "SELECT count("+each(&f, id)+") "+tail, args, func(r *sql.Rows) error { return r.Scan(&total) })
-	if err != nil {
-		return nil, 0, fmt.Errorf("count persons: %w", err)
-	}
-	if offset >= total {
-		return nil, total, nil
-	}
-	// An index finds the page; only then are properties read.
-	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
-	var list []storage.Person
-	if err := db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list)); err != nil {
-		return nil, 0, fmt.Errorf("read persons: %w", err)
-	}
-	return list, total, nil
+	return paged(ctx, &db.accounts, "persons", "SELECT count("+each(&f, id)+") "+tail, args, offset, func() (list []storage.Person, err error) {
+		// An index finds the page; only then are properties read.
+		page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
+		err = db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list))
+		return list, wrap("read persons", err)
+	})
 }
 
 func (db *DB) PersonsBefore(ctx context.Context, project int64, f storage.PersonFilter, before uuid.UUID, limit int) ([]storage.Person, error) {
@@ -145,10 +136,8 @@ func (db *DB) PersonsBefore(ctx context.Context, project int64, f storage.Person
 	id, tail, args := db.d.selected(project, &f)
 	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
 	var list []storage.Person
-	if err := db.read(ctx, db.d.personRows()+page, append(args, db.d.id(before), limit), personInto(&list)); err != nil {
-		return nil, fmt.Errorf("read persons: %w", err)
-	}
-	return list, nil
+	err := db.read(ctx, db.d.personRows()+page, append(args, db.d.id(before), limit), personInto(&list))
+	return list, wrap("read persons", err)
 }
 
 // keys returns UUIDs of persons as a list.
@@ -159,12 +148,7 @@ func (d *Dialect) keys(ids []uuid.UUID) list {
 // existing returns the given persons that the project has.
 func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uuid.UUID, error) {
 	var list []uuid.UUID
-	err := t.in(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project}, t.db.d.keys(ids), func(r *sql.Rows) error {
-		var id uuid.UUID
-		err := r.Scan(&id)
-		list = append(list, id)
-		return err
-	})
+	err := t.in(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project}, t.db.d.keys(ids), appendTo(&list))
 	return list, err
 }
 
@@ -213,8 +197,5 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), db.d.id(id))
 		return err
 	}, func() { db.caches.people.drop(id) })
-	if err != nil {
-		return nil, fmt.Errorf("change a person: %w", err)
-	}
-	return &p, nil
+	return &p, wrap("change a person", err)
 }

@@ -71,13 +71,9 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 		}
 	}
 	for project := range u.Projects() {
-		_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {
-			var index int
-			var name string
-			err := r.Scan(&index, &name)
+		_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, eachPair(func(index int, name string) {
 			u.SetGroupType(persons.GroupType{Project: project, Name: name}, index)
-			return err
-		})
+		}))
 		if err != nil {
 			return err
 		}
@@ -89,12 +85,9 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 	for groupType, keys := range byType {
 		err := t.in(ctx, `SELECT e.group_key, e.properties
 			FROM group_type t JOIN group_entry e ON e.project_id = t.project_id AND e.type_index = t.type_index
-			WHERE t.project_id = ? AND t.name = ? AND e.group_key IN (?)`, []any{groupType.Project, groupType.Name}, keys, func(r *sql.Rows) error {
-			var key, properties string
-			err := r.Scan(&key, &properties)
+			WHERE t.project_id = ? AND t.name = ? AND e.group_key IN (?)`, []any{groupType.Project, groupType.Name}, keys, eachPair(func(key, properties string) {
 			u.SetGroup(persons.Group{GroupType: groupType, Key: key}, json.RawMessage(properties))
-			return err
-		})
+		}))
 		if err != nil {
 			return err
 		}
@@ -129,56 +122,45 @@ func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error
 		}
 	}
 	type change = persons.PersonChange
-	if len(c.Persons) > 0 {
-		_, err := t.insert(ctx, "person", []column{
-			uuids(d, "id", c.Persons, func(p *change) uuid.UUID { return p.ID }),
-			integers("project_id", c.Persons, func(p *change) int64 { return p.Project }),
-			texts("properties", c.Persons, func(p *change) string { return string(p.Properties) }),
-			texts("names", c.Persons, func(p *change) string { return names.Index(p.Properties) }),
-			booleans("is_identified", c.Persons, func(p *change) bool { return p.Identified }),
-			times(d, "created_at", c.Persons, func(p *change) time.Time { return p.Created }),
-		}, `ON CONFLICT (id) DO UPDATE SET properties = excluded.properties, names = excluded.names, is_identified = excluded.is_identified,
-			created_at = excluded.created_at`, nil)
-		if err != nil {
-			return err
-		}
+	_, err := t.insert(ctx, "person", []column{
+		uuids(d, "id", c.Persons, func(p *change) uuid.UUID { return p.ID }),
+		integers("project_id", c.Persons, func(p *change) int64 { return p.Project }),
+		texts("properties", c.Persons, func(p *change) string { return string(p.Properties) }),
+		texts("names", c.Persons, func(p *change) string { return names.Index(p.Properties) }),
+		{"is_identified", "boolean", collect(c.Persons, func(p *change) bool { return p.Identified })},
+		times(d, "created_at", c.Persons, func(p *change) time.Time { return p.Created }),
+	}, `ON CONFLICT (id) DO UPDATE SET properties = excluded.properties, names = excluded.names, is_identified = excluded.is_identified,
+		created_at = excluded.created_at`, nil)
+	if err != nil {
+		return err
 	}
-	if len(c.Links) > 0 {
-		_, err := t.insert(ctx, "person_distinct_id", []column{
-			integers("project_id", c.Links, func(l *persons.Link) int64 { return l.Project }),
-			texts("distinct_id", c.Links, func(l *persons.Link) string { return l.ID }),
-			uuids(d, "person_id", c.Links, func(l *persons.Link) uuid.UUID { return l.Person }),
-		}, "", nil)
-		if err != nil {
-			return err
-		}
+	_, err = t.insert(ctx, "person_distinct_id", []column{
+		integers("project_id", c.Links, func(l *persons.Link) int64 { return l.Project }),
+		texts("distinct_id", c.Links, func(l *persons.Link) string { return l.ID }),
+		uuids(d, "person_id", c.Links, func(l *persons.Link) uuid.UUID { return l.Person }),
+	}, "", nil)
+	if err != nil {
+		return err
 	}
-	if len(c.GroupTypes) > 0 {
-		_, err := t.insert(ctx, "group_type", []column{
-			integers("project_id", c.GroupTypes, func(g *persons.NewGroupType) int64 { return g.Project }),
-			integers("type_index", c.GroupTypes, func(g *persons.NewGroupType) int64 { return int64(g.Index) }),
-			texts("name", c.GroupTypes, func(g *persons.NewGroupType) string { return g.Name }),
-		}, "", nil)
-		if err != nil {
-			return err
-		}
-		if err := t.bumpGroupTypes(ctx, c.GroupTypes); err != nil {
-			return err
-		}
+	_, err = t.insert(ctx, "group_type", []column{
+		integers("project_id", c.GroupTypes, func(g *persons.NewGroupType) int64 { return g.Project }),
+		integers("type_index", c.GroupTypes, func(g *persons.NewGroupType) int64 { return int64(g.Index) }),
+		texts("name", c.GroupTypes, func(g *persons.NewGroupType) string { return g.Name }),
+	}, "", nil)
+	if err != nil {
+		return err
 	}
-	if len(c.Groups) > 0 {
-		_, err := t.insert(ctx, "group_entry", []column{
-			integers("project_id", c.Groups, func(g *persons.GroupChange) int64 { return g.Project }),
-			integers("type_index", c.Groups, func(g *persons.GroupChange) int64 { return int64(g.Index) }),
-			texts("group_key", c.Groups, func(g *persons.GroupChange) string { return g.Key }),
-			texts("properties", c.Groups, func(g *persons.GroupChange) string { return string(g.Properties) }),
-			times(d, "created_at", c.Groups, func(*persons.GroupChange) time.Time { return now }),
-		}, "ON CONFLICT (project_id, type_index, group_key) DO UPDATE SET properties = excluded.properties", nil)
-		if err != nil {
-			return err
-		}
+	if err := t.bumpGroupTypes(ctx, c.GroupTypes); err != nil {
+		return err
 	}
-	return nil
+	_, err = t.insert(ctx, "group_entry", []column{
+		integers("project_id", c.Groups, func(g *persons.GroupChange) int64 { return g.Project }),
+		integers("type_index", c.Groups, func(g *persons.GroupChange) int64 { return int64(g.Index) }),
+		texts("group_key", c.Groups, func(g *persons.GroupChange) string { return g.Key }),
+		texts("properties", c.Groups, func(g *persons.GroupChange) string { return string(g.Properties) }),
+		times(d, "created_at", c.Groups, func(*persons.GroupChange) time.Time { return now }),
+	}, "ON CONFLICT (project_id, type_index, group_key) DO UPDATE SET properties = excluded.properties", nil)
+	return err
 }
 
 // idType returns the type of the UUIDs of persons.

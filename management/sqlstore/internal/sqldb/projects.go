@@ -62,9 +62,6 @@ func (a *accounts) ProjectBySecret(ctx context.Context, hash string) (*storage.P
 }
 
 func (a *accounts) ProjectsOf(ctx context.Context, organizations []uuid.UUID) ([]storage.Project, error) {
-	if len(organizations) == 0 {
-		return nil, nil
-	}
 	return projects.list(ctx, a, "WHERE organization_id IN (?) ORDER BY id", idsOf(organizations))
 }
 
@@ -107,8 +104,5 @@ func (a *accounts) deleteProjects(ctx context.Context, where string, arg any) (n
 		}
 		return t.bump(ctx, projectsThemselves)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("delete projects: %w", err)
-	}
-	return n, nil
+	return n, wrap("delete projects", err)
 }

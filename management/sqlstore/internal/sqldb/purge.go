@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -111,12 +110,9 @@ func (t *tx) purgePersons(ctx context.Context, project int64) (int64, error) {
 		person     uuid.UUID
 	}
 	var links []link
-	n, err := t.run(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? ORDER BY distinct_id LIMIT ?", []any{project, maxPurged}, func(r *sql.Rows) error {
-		var l link
-		err := r.Scan(&l.distinctID, &l.person)
-		links = append(links, l)
-		return err
-	})
+	n, err := t.run(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? ORDER BY distinct_id LIMIT ?", []any{project, maxPurged}, rowsTo(&links, func(l *link) []any {
+		return []any{&l.distinctID, &l.person}
+	}))
 	if err != nil {
 		return 0, err
 	}

@@ -24,6 +24,25 @@ func (d *Dialect) day(time string) string {
 	return time + " / 86400000000"
 }
 
+// days returns day for the times of events, and for a parameter.
+func (d *Dialect) days() (day, param string) {
+	if d.Postgres {
+		return d.day("ts"), d.day("?::timestamptz")
+	}
+	return d.day("ts"), d.day("?")
+}
+
+// dayBefore returns the time of an event of the newest day with events before another day.
+func (db *DB) dayBefore(ctx context.Context, project int64, before time.Time) (at time.Time, found bool, err error) {
+	day, param := db.d.days()
+	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
+		[]any{project, db.d.time(before)}, func(r *sql.Rows) error {
+			found = true
+			return r.Scan(moment{&at})
+		})
+	return at, found, err
+}
+
 // RecentDistinctIDs implements [storage.Persons]. The newest day comes
 // first. Within a day it reads the thousand events with the highest UUIDs,
 // which are the newest if UUIDs begin with the time, as in version 7, and sorts
@@ -63,26 +82,13 @@ type distinctIDTime struct {
 // newestDay returns events of the newest day with events before another day,
 // newest first, and a time on this day.
 func (db *DB) newestDay(ctx context.Context, project int64, before time.Time) (sample []distinctIDTime, at time.Time, err error) {
-	day, param := db.d.day("ts"), db.d.day("?")
-	if db.d.Postgres {
-		param = db.d.day("?::timestamptz")
-	}
-	found := false
-	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
-		[]any{project, db.d.time(before)}, func(r *sql.Rows) error {
-			found = true
-			return r.Scan(moment{&at})
-		})
+	at, found, err := db.dayBefore(ctx, project, before)
 	if err != nil || !found {
 		return nil, at, err
 	}
+	day, param := db.d.days()
 	err = db.read(ctx, "SELECT distinct_id, ts FROM event WHERE project_id = ? AND "+day+" = "+param+" ORDER BY uuid DESC LIMIT ?",
-		[]any{project, db.d.time(at), recentEvents}, func(r *sql.Rows) error {
-			var s distinctIDTime
-			err := r.Scan(&s.distinctID, moment{&s.at})
-			sample = append(sample, s)
-			return err
-		})
+		[]any{project, db.d.time(at), recentEvents}, rowsTo(&sample, func(s *distinctIDTime) []any { return []any{&s.distinctID, moment{&s.at}} }))
 	slices.SortStableFunc(sample, func(a, b distinctIDTime) int { return b.at.Compare(a.at) })
 	return sample, at, err
 }

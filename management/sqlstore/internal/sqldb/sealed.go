@@ -24,13 +24,7 @@ func (db *DB) Sealed(ctx context.Context) (map[[3]byte]int, error) {
 		"SELECT substr(secret, 1, 3), count(*) FROM user_totp GROUP BY 1",
 		"SELECT substr(code, 1, 3), count(*) FROM user_backup_code WHERE code IS NOT NULL GROUP BY 1",
 	} {
-		err := db.read(ctx, query, nil, func(r *sql.Rows) error {
-			var beginning []byte
-			var n int
-			err := r.Scan(&beginning, &n)
-			count(beginning, n)
-			return err
-		})
+		err := db.read(ctx, query, nil, eachPair(count))
 		if err != nil {
 			return nil, fmt.Errorf("count secrets: %w", err)
 		}
@@ -47,8 +41,5 @@ func (db *DB) Sealed(ctx context.Context) (map[[3]byte]int, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count encrypted payloads: %w", err)
-	}
-	return sealed, nil
+	return sealed, wrap("count encrypted payloads", err)
 }

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,10 +45,7 @@ func (a *accounts) UpdateSession(ctx context.Context, s *storage.Session) error 
 // TouchSession does not wait for transactions that change accounts, as TouchKey.
 func (a *accounts) TouchSession(ctx context.Context, s *storage.Session) error {
 	err := a.touch(ctx, "UPDATE user_session SET last_seen_at = ?, address = ?, browser = ? WHERE id = ?", a.db.d.time(s.Seen), s.Address, s.Browser, s.ID.String())
-	if err != nil {
-		return fmt.Errorf("note the use of a session: %w", err)
-	}
-	return nil
+	return wrap("note the use of a session", err)
 }
 
 func (a *accounts) DeleteSession(ctx context.Context, user int64, id uuid.UUID) error {

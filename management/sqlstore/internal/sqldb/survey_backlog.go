@@ -2,8 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -46,7 +44,7 @@ func (db *DB) fillSurveyEvents(ctx context.Context) error {
 func (t *tx) fillSurveyEvents(ctx context.Context) error {
 	var done int64
 	n, err := t.run(ctx, "UPDATE survey_backlog SET done_id = done_id + ? WHERE done_id < last_id RETURNING done_id", []any{backlogPart},
-		func(r *sql.Rows) error { return r.Scan(&done) })
+		scanTo(&done))
 	if err != nil || n == 0 {
 		return err
 	}
@@ -54,14 +52,9 @@ func (t *tx) fillSurveyEvents(ctx context.Context) error {
 	_, err = t.run(ctx, `SELECT project_id, uuid, name, distinct_id, ts, properties FROM event
 		WHERE id > ? AND id <= ? AND name IN ('survey shown', 'survey dismissed', 'survey sent', 'survey abandoned')
 		ORDER BY id`,
-		[]any{done - backlogPart, done}, func(r *sql.Rows) error {
-			var e capture.Event
-			var properties string
-			err := r.Scan(&e.Project, &e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, &properties)
-			e.Properties = json.RawMessage(properties)
-			events = append(events, e)
-			return err
-		})
+		[]any{done - backlogPart, done}, rowsTo(&events, func(e *capture.Event) []any {
+			return []any{&e.Project, &e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, document{&e.Properties}}
+		}))
 	if err != nil {
 		return err
 	}

@@ -167,7 +167,7 @@ func (c *chunks) last(ctx context.Context, s surveyOf) (*chunk, error) {
 	}
 	var id int64
 	_, err := c.t.run(ctx, "SELECT id FROM survey_chunk WHERE project_id = ? AND survey_id = ? ORDER BY id DESC LIMIT 1", []any{s.project, s.survey},
-		func(r *sql.Rows) error { return r.Scan(&id) })
+		scanTo(&id))
 	if err == nil && id != 0 {
 		err = c.load(ctx, id)
 	}
@@ -202,7 +202,7 @@ func (c *chunks) save(ctx context.Context) error {
 		case k.id == 0:
 			_, err = c.t.run(ctx, `INSERT INTO survey_chunk (project_id, survey_id, first_at, last_at, responses, entries)
 				VALUES (?, ?, ?, ?, ?, ?) RETURNING id`, []any{k.project, k.survey, first, last, responses, k.entries},
-				func(r *sql.Rows) error { return r.Scan(&k.id) })
+				scanTo(&k.id))
 		case len(k.entries) == 0:
 			_, err = c.t.exec(ctx, "DELETE FROM survey_chunk WHERE id = ?", k.id)
 		default:

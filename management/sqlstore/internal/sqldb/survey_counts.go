@@ -26,10 +26,7 @@ func (db *DB) CountSurveyEvents(ctx context.Context, q survey.Query) (*survey.Co
 		c.add(entries, archived[id])
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count survey events: %w", err)
-	}
-	return c.counts(), nil
+	return c.counts(), wrap("count survey events", err)
 }
 
 // CountResponses implements [survey.EventStore]. A chunk has its
@@ -64,10 +61,7 @@ func (db *DB) CountResponses(ctx context.Context, q survey.Query) (map[uuid.UUID
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count responses: %w", err)
-	}
-	return counts, nil
+	return counts, wrap("count responses", err)
 }
 
 // archivedEvents returns, by survey, the hashes of the events to leave out.
@@ -77,15 +71,12 @@ func (db *DB) archivedEvents(ctx context.Context, q *survey.Query) (map[uuid.UUI
 	}
 	archived := make(map[uuid.UUID]map[hash]bool)
 	err := db.read(ctx, "SELECT survey_id, response_uuid FROM survey_response_archive WHERE project_id = ? AND survey_id IN (?)",
-		[]any{q.Project, idsOf(q.Surveys)}, func(r *sql.Rows) error {
-			var id, response uuid.UUID
-			err := r.Scan(&id, &response)
+		[]any{q.Project, idsOf(q.Surveys)}, eachPair(func(id, response uuid.UUID) {
 			if archived[id] == nil {
 				archived[id] = make(map[hash]bool)
 			}
 			archived[id][hashEvent(response)] = true
-			return err
-		})
+		}))
 	return archived, err
 }
 

@@ -102,15 +102,9 @@ func (r *surveyRow) represents(other *surveyRow) bool {
 const surveyColumns = "id, project_id, survey_id, uuid, kind, distinct_id, ts, submission_key, counts_as, coalesce(chunk_id, 0)"
 
 func scanSurveyRow(list *[]surveyRow) func(*sql.Rows) error {
-	return func(r *sql.Rows) error {
-		var row surveyRow
-		var submission uuid.NullUUID
-		err := r.Scan(&row.id, &row.project, &row.survey, &row.uuid, &row.kind, &row.distinctID, moment{&row.at}, &submission,
-			&row.countsAs, &row.chunkID)
-		row.submission = submission.UUID
-		*list = append(*list, row)
-		return err
-	}
+	return rowsTo(list, func(r *surveyRow) []any {
+		return []any{&r.id, &r.project, &r.survey, &r.uuid, &r.kind, &r.distinctID, moment{&r.at}, &r.submission, &r.countsAs, &r.chunkID}
+	})
 }
 
 // addSurveyEvents stores rows for events that have just been stored, after
@@ -222,13 +216,9 @@ func (t *tx) respondents(ctx context.Context, rows []surveyRow, known func(perso
 		unknown[id.Project] = append(unknown[id.Project], id.ID)
 	}
 	for project, ids := range unknown {
-		err := t.in(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, ids, func(r *sql.Rows) error {
-			var id string
-			var person uuid.UUID
-			err := r.Scan(&id, &person)
+		err := t.in(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, ids, eachPair(func(id string, person uuid.UUID) {
 			who[persons.DistinctID{Project: project, ID: id}] = hashPerson(person)
-			return err
-		})
+		}))
 		if err != nil {
 			return nil, err
 		}
@@ -323,12 +313,7 @@ func (t *tx) moveSurveyEvents(ctx context.Context, changes *persons.Changes) err
 		return nil
 	}
 	ids := make(map[int64]bool) // of chunks
-	scan := func(r *sql.Rows) error {
-		var id int64
-		err := r.Scan(&id)
-		ids[id] = true
-		return err
-	}
+	scan := eachValue(func(id int64) { ids[id] = true })
 	err := t.in(ctx, `SELECT DISTINCT e.chunk_id FROM person_distinct_id d
 		JOIN survey_event e ON e.project_id = d.project_id AND e.distinct_id = d.distinct_id
 		WHERE e.chunk_id IS NOT NULL AND d.person_id IN (?)`, nil,

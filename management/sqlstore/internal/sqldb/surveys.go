@@ -3,7 +3,6 @@ package sqldb
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"time"
 
@@ -108,10 +107,7 @@ func (a *accounts) searchSurveys(ctx context.Context, where string, args []any, 
 		}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("search surveys: %w", err)
-	}
-	return ids, nil
+	return ids, wrap("search surveys", err)
 }
 
 func (a *accounts) ScheduledSurveys(ctx context.Context) ([]survey.Survey, error) {
@@ -120,21 +116,15 @@ func (a *accounts) ScheduledSurveys(ctx context.Context) ([]survey.Survey, error
 }
 
 func (a *accounts) CreateSurvey(ctx context.Context, s *survey.Survey) error {
-	return a.alter(ctx, s.Project, func(a *accounts) error {
-		if err := a.needFlags(ctx, s.Project, s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag); err != nil {
-			return err
-		}
-		return surveys.insert(ctx, a, s)
-	})
+	return alterUser(ctx, a, s.Project, surveyFlags(s), surveys.insert, s)
 }
 
 func (a *accounts) UpdateSurvey(ctx context.Context, s *survey.Survey) error {
-	return a.alter(ctx, s.Project, func(a *accounts) error {
-		if err := a.needFlags(ctx, s.Project, s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag); err != nil {
-			return err
-		}
-		return surveys.update(ctx, a, s)
-	})
+	return alterUser(ctx, a, s.Project, surveyFlags(s), surveys.update, s)
+}
+
+func surveyFlags(s *survey.Survey) []*int64 {
+	return []*int64{s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag}
 }
 
 func (a *accounts) DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error {

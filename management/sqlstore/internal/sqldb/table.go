@@ -36,40 +36,22 @@ type table[T any] struct {
 
 // newTable completes a table.
 func newTable[T any](t table[T]) *table[T] {
-	t.columns = strings.Join(columnsOf(t.fields(new(Dialect), new(T))), ", ")
+	columns := collect(t.fields(new(Dialect), new(T)), func(f *field) string { return f.column })
+	t.columns = strings.Join(columns, ", ")
 	return &t
-}
-
-func columnsOf(fields []field) []string {
-	list := make([]string, len(fields))
-	for i, f := range fields {
-		list[i] = f.column
-	}
-	return list
-}
-
-func valuesOf(fields []field) []any {
-	list := make([]any, len(fields))
-	for i, f := range fields {
-		list[i] = f.at
-	}
-	return list
 }
 
 // list returns the rows that the end of a SELECT selects.
 func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ...any) ([]T, error) {
 	var list []T
 	var row T
-	values := valuesOf(tab.fields(&a.db.d, &row)) // scanning replaces all values and does not change the data behind their pointers
+	values := collect(tab.fields(&a.db.d, &row), func(f *field) any { return f.at }) // scanning replaces all values and does not change the data behind their pointers
 	err := a.read(ctx, "SELECT "+tab.columns+" FROM "+tab.name+" "+tail, args, func(r *sql.Rows) error {
 		err := r.Scan(values...)
 		list = append(list, row)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", tab.noun, err)
-	}
-	return list, nil
+	return list, wrap("read "+tab.noun, err)
 }
 
 // one returns the only row that the end of a SELECT selects.
@@ -96,7 +78,7 @@ func (tab *table[T]) insert(ctx context.Context, a *accounts, v *T) error {
 		return tab.insertAll(ctx, a, []*T{v}, "", nil)
 	}
 	key := tab.fields(&a.db.d, v)[0]
-	return tab.insertAll(ctx, a, []*T{v}, " RETURNING "+key.column, func(r *sql.Rows) error { return r.Scan(key.at) })
+	return tab.insertAll(ctx, a, []*T{v}, " RETURNING "+key.column, scanTo(key.at))
 }
 
 // insertAll inserts rows, without their keys if the database makes them. The tail follows
@@ -117,10 +99,7 @@ func (tab *table[T]) setFrom(ctx context.Context, a *accounts, columns, tail str
 	if err == nil {
 		_, err = a.exec(ctx, query, args...)
 	}
-	if err != nil {
-		return fmt.Errorf("store %s: %w", tab.noun, err)
-	}
-	return nil
+	return wrap("store "+tab.noun, err)
 }
 
 // replacing is the end of an INSERT that replaces rows.
@@ -157,10 +136,7 @@ func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", verb, tab.noun, err)
-	}
-	return nil
+	return wrap(verb+" "+tab.noun, err)
 }
 
 // update changes the row with the key of v.
@@ -180,19 +156,13 @@ func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
 	if err == nil && n == 0 {
 		err = storage.ErrNotFound
 	}
-	if err != nil {
-		return fmt.Errorf("change %s: %w", tab.noun, err)
-	}
-	return nil
+	return wrap("change "+tab.noun, err)
 }
 
 // remove deletes the rows that meet a condition and returns their number.
 func (tab *table[T]) remove(ctx context.Context, a *accounts, where string, args ...any) (int64, error) {
 	n, err := a.exec(ctx, "DELETE FROM "+tab.name+" WHERE "+where, args...)
-	if err != nil {
-		return 0, fmt.Errorf("delete %s: %w", tab.noun, err)
-	}
-	return n, nil
+	return n, wrap("delete "+tab.noun, err)
 }
 
 // removeOne is like remove, but the row must exist.
@@ -239,12 +209,12 @@ func (s maybeStamp) Value() (driver.Value, error) {
 type maybeID struct{ at **uuid.UUID }
 
 func (m maybeID) Scan(v any) error {
-	*m.at = nil
-	if v == nil {
-		return nil
+	var n uuid.NullUUID
+	err := n.Scan(v)
+	if *m.at = nil; n.Valid {
+		*m.at = &n.UUID
 	}
-	*m.at = new(uuid.UUID)
-	return (*m.at).Scan(v)
+	return err
 }
 
 func (m maybeID) Value() (driver.Value, error) {

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -33,10 +32,7 @@ func (a *accounts) Throttle(ctx context.Context, bucket string, l storage.Limit,
 		wait, err = t.throttle(ctx, bucket, l, now)
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count an attempt: %w", a.db.fail(err))
-	}
-	return wait, nil
+	return wait, wrap("count an attempt", a.db.fail(err))
 }
 
 func (t *tx) throttle(ctx context.Context, bucket string, l storage.Limit, now time.Time) (time.Duration, error) {
@@ -44,7 +40,7 @@ func (t *tx) throttle(ctx context.Context, bucket string, l storage.Limit, now t
 	var full time.Time
 	_, err := t.run(ctx, `INSERT INTO throttle (bucket, full_at) VALUES (?, ?)
 		ON CONFLICT (bucket) DO UPDATE SET full_at = throttle.full_at RETURNING full_at`, []any{bucket, t.db.d.time(now)},
-		func(r *sql.Rows) error { return r.Scan(moment{&full}) })
+		scanTo(moment{&full}))
 	if err != nil {
 		return 0, err
 	}

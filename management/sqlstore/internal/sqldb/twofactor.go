@@ -2,8 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -53,20 +51,9 @@ func (a *accounts) TOTP(ctx context.Context, user int64) (*storage.TOTP, error) 
 }
 
 func (a *accounts) WithTOTP(ctx context.Context, users []int64) ([]int64, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
 	var list []int64
-	err := a.read(ctx, "SELECT user_id FROM user_totp WHERE user_id IN (?) ORDER BY user_id", []any{slice[int64](users)}, func(r *sql.Rows) error {
-		var user int64
-		err := r.Scan(&user)
-		list = append(list, user)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read who has an authenticator: %w", err)
-	}
-	return list, nil
+	err := a.read(ctx, "SELECT user_id FROM user_totp WHERE user_id IN (?) ORDER BY user_id", []any{slice[int64](users)}, appendTo(&list))
+	return list, wrap("read who has an authenticator", err)
 }
 
 func (a *accounts) SetTOTP(ctx context.Context, t *storage.TOTP) error {

@@ -2,8 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 )
 
 // AddUsage implements [storage.Usage].
@@ -13,27 +11,21 @@ func (db *DB) AddUsage(ctx context.Context, organization, resource, period strin
 			coalesce((SELECT used FROM usage_counter WHERE organization_id = ? AND resource = ? AND period = ?), 0),
 			coalesce((SELECT most FROM usage_limit WHERE organization_id = ? AND resource = ?), -1)`,
 			organization, resource, period, organization, resource)
-		if err != nil {
-			return 0, 0, fmt.Errorf("read usage: %w", err)
-		}
-		return used, limit, nil
+		return used, limit, wrap("read usage", err)
 	}
 	err = db.atomic(ctx, func(t *tx) error {
 		_, err := t.run(ctx, `INSERT INTO usage_counter (organization_id, resource, period, used) VALUES (?, ?, ?, ?)
 			ON CONFLICT (organization_id, resource, period) DO UPDATE SET used = usage_counter.used + excluded.used RETURNING used`,
-			[]any{organization, resource, period, n}, func(r *sql.Rows) error { return r.Scan(&used) })
+			[]any{organization, resource, period, n}, scanTo(&used))
 		if err != nil {
 			return err
 		}
 		limit = -1
 		_, err = t.run(ctx, "SELECT most FROM usage_limit WHERE organization_id = ? AND resource = ?", []any{organization, resource},
-			func(r *sql.Rows) error { return r.Scan(&limit) })
+			scanTo(&limit))
 		return err
 	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("count usage: %w", db.fail(err))
-	}
-	return used, limit, nil
+	return used, limit, wrap("count usage", db.fail(err))
 }
 
 // SetQuota implements [storage.Usage].
@@ -47,8 +39,5 @@ func (db *DB) SetQuota(ctx context.Context, organization, resource string, limit
 			ON CONFLICT (organization_id, resource) DO UPDATE SET most = excluded.most`, organization, resource, limit)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("set a quota: %w", db.fail(err))
-	}
-	return nil
+	return wrap("set a quota", db.fail(err))
 }

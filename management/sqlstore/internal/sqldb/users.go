@@ -57,9 +57,6 @@ func (a *accounts) UserByEmail(ctx context.Context, email string) (*storage.User
 }
 
 func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]storage.User, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
 	return users.list(ctx, a, "WHERE id IN (?) ORDER BY id", slice[int64](ids))
 }
 
@@ -79,15 +76,9 @@ func (a *accounts) Users(ctx context.Context, f storage.UserFilter, limit, offse
 		}
 		count, counted = "SELECT count(*) FROM user_account "+where, args
 	}
-	total, err := a.count(ctx, count, counted...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count users: %w", err)
-	}
-	if offset >= total {
-		return nil, total, nil
-	}
-	list, err := users.list(ctx, a, where+" ORDER BY id LIMIT ? OFFSET ?", append(args, limit, offset)...)
-	return list, total, err
+	return paged(ctx, a, "users", count, counted, offset, func() ([]storage.User, error) {
+		return users.list(ctx, a, where+" ORDER BY id LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	})
 }
 
 func (a *accounts) CreateUser(ctx context.Context, u *storage.User) error {
@@ -161,10 +152,7 @@ func (a *accounts) countUser(ctx context.Context, u *storage.User, n int) error 
 	}
 	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
 		WHERE id IN (SELECT organization_id FROM organization_membership WHERE user_id = ?)`, n, u.ID)
-	if err != nil {
-		return fmt.Errorf("count a member: %w", err)
-	}
-	return nil
+	return wrap("count a member", err)
 }
 
 var scenes = newTable(table[storage.Scene]{
@@ -180,9 +168,6 @@ var scenes = newTable(table[storage.Scene]{
 })
 
 func (a *accounts) Scenes(ctx context.Context, users []int64) ([]storage.Scene, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
 	return scenes.list(ctx, a, "WHERE user_id IN (?) ORDER BY user_id, number", slice[int64](users))
 }
 

@@ -1,6 +1,9 @@
 package rules
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Members of translations and actions that clients may see (management.md §12).
 var (
@@ -49,13 +52,5 @@ func only(v json.RawMessage, names []string) json.RawMessage {
 	if !ok {
 		return v
 	}
-	var kept object
-	for _, m := range o {
-		for _, name := range names {
-			if m.name == name {
-				kept = append(kept, m)
-			}
-		}
-	}
-	return kept.append(nil)
+	return slices.DeleteFunc(o, func(m member) bool { return !slices.Contains(names, m.name) }).append(nil)
 }

@@ -1,24 +1,13 @@
 package rules
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/flagstaff-go/flagstaff/management/summary"
+)
 
 // A Question has the parts of a question that statistics need.
-type Question struct {
-	Index int // from 0
-	ID    string
-	Type  string
-	Text  string
-
-	// Choices are the texts of a choice question. If HasOpenChoice is true, the
-	// last one is the label of a free text.
-	Choices       []string
-	HasOpenChoice bool
-
-	// Scale is the highest rating. NPS says that ratings are from 0 to 10 and
-	// make a net promoter score.
-	Scale int
-	NPS   bool
-}
+type Question = summary.Question
 
 // Parse reads stored questions. An invalid part of a question stays zero; Index
 // is always the position in the document.
@@ -48,7 +37,7 @@ func parseQuestion(o object) *Question {
 		for _, c := range choices {
 			q.Choices = append(q.Choices, stringOf(c))
 		}
-		q.HasOpenChoice = isTrue(o.get("hasOpenChoice"))
+		q.OpenChoice = isTrue(o.get("hasOpenChoice"))
 	}
 	return q
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
 // Limits of questions.
@@ -25,11 +26,11 @@ const (
 
 // Types of questions (management.md §9.3).
 const (
-	Open           = "open"
-	Link           = "link"
-	Rating         = "rating"
-	SingleChoice   = "single_choice"
-	MultipleChoice = "multiple_choice"
+	Open           = summary.Open
+	Link           = summary.Link
+	Rating         = summary.Rating
+	SingleChoice   = summary.SingleChoice
+	MultipleChoice = summary.MultipleChoice
 )
 
 var (

@@ -274,7 +274,7 @@ func TestParse(t *testing.T) {
 		{threeQuestions, []rules.Question{
 			{Index: 0, ID: "q1", Type: rules.Open, Text: "Why?"},
 			{Index: 1, ID: "q2", Type: rules.Rating, Text: "How much?", Scale: 10, NPS: true},
-			{Index: 2, ID: "q3", Type: rules.SingleChoice, Text: "Which?", Choices: []string{"a", "b", "c"}, HasOpenChoice: true},
+			{Index: 2, ID: "q3", Type: rules.SingleChoice, Text: "Which?", Choices: []string{"a", "b", "c"}, OpenChoice: true},
 		}},
 		{`[{"type":"rating","scale":10,"isNpsQuestion":false},{"type":"rating","scale":10.0,"isNpsQuestion":true},{"type":"rating","scale":5,"isNpsQuestion":true}]`, []rules.Question{
 			{Index: 0, Type: rules.Rating, Scale: 10},
