@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -648,7 +649,7 @@ func idText(v jsonscan.Value) []byte {
 	case jsonscan.String:
 		return textOf(v)
 	case jsonscan.Number:
-		return plaintext.AppendNumber(nil, v)
+		return numeral.Append(nil, v)
 	}
 	return nil
 }

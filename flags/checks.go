@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/semver"
@@ -218,7 +219,7 @@ func isTruthy(v jsonscan.Value, depth int) bool {
 		return true
 	case jsonscan.String:
 		s, ok := text.Str(v)
-		return ok && text.Lower(s) == "true"
+		return ok && casefold.Lower(s) == "true"
 	case jsonscan.Array:
 		if depth == maxDepth {
 			return false

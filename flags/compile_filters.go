@@ -8,7 +8,9 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/flags/operator"
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/served"
@@ -211,13 +213,13 @@ func (p *filterBuild) compileOperator() (uint32, failCode) {
 	case operators.OperandText:
 		needle, _ := text.Str(p.value)
 		return p.addOperatorCheck(p.spec.Op, func() check {
-			return check{text: string(text.AppendLowerASCII(nil, needle))}
+			return check{text: string(casefold.AppendLowerASCII(nil, needle))}
 		})
 	case operators.OperandTexts:
 		return p.addOperatorCheck(p.spec.Op, func() check {
 			o := &compiledOperand{}
 			for _, s := range p.texts() {
-				o.texts = append(o.texts, string(text.AppendLowerASCII(nil, s)))
+				o.texts = append(o.texts, string(casefold.AppendLowerASCII(nil, s)))
 			}
 			return check{more: o}
 		})
@@ -256,12 +258,12 @@ func (p *filterBuild) compileExact() (uint32, failCode) {
 	}
 	if !isArray {
 		s, _ := text.Str(p.value)
-		return p.addOperatorCheck(operators.OpText, func() check { return check{text: text.Lower(s)} })
+		return p.addOperatorCheck(operators.OpText, func() check { return check{text: casefold.Lower(s)} })
 	}
 	return p.addOperatorCheck(operators.OpTexts, func() check {
 		o := &compiledOperand{}
 		for _, s := range p.texts() {
-			o.texts = append(o.texts, text.Lower(s))
+			o.texts = append(o.texts, casefold.Lower(s))
 		}
 		slices.Sort(o.texts)
 		o.texts = slices.Compact(o.texts)
@@ -298,7 +300,7 @@ func comparable64(v jsonscan.Value) (float64, bool) {
 		return v.Float()
 	case jsonscan.String:
 		s, _ := text.Str(v)
-		return text.Float(s)
+		return numeral.Float(s)
 	}
 	return 0, false
 }

@@ -8,7 +8,9 @@ import (
 	"unsafe"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
@@ -181,11 +183,11 @@ func (in *Input) decodeText(v jsonscan.Value) string {
 
 // numberText returns the text of a JSON number (evaluation.md §4.1).
 func (in *Input) numberText(v jsonscan.Value) string {
-	if text.IsCanonicalInteger(v) {
+	if numeral.IsCanonicalInteger(v) {
 		return sharedString(v)
 	}
 	start := len(in.buf)
-	in.buf = text.AppendNumber(in.buf, v)
+	in.buf = numeral.Append(in.buf, v)
 	return sharedString(in.buf[start:])
 }
 
@@ -227,7 +229,7 @@ func (in *Input) lowerSlow(p *slotValue) string {
 		return s
 	} else if p.have&haveLower == 0 {
 		start := len(in.buf)
-		in.buf = text.AppendLower(in.buf, s)
+		in.buf = casefold.AppendLower(in.buf, s)
 		p.lowered = sharedString(in.buf[start:])
 		p.have |= haveLower
 	}
@@ -243,7 +245,7 @@ func (in *Input) lowerASCII(p *slotValue) string {
 		return s
 	} else if p.have&haveASCII == 0 {
 		start := len(in.buf)
-		in.buf = text.AppendLowerASCII(in.buf, s)
+		in.buf = casefold.AppendLowerASCII(in.buf, s)
 		p.loweredASC = sharedString(in.buf[start:])
 		p.have |= haveASCII
 	}
@@ -255,7 +257,7 @@ func (in *Input) lowerASCII(p *slotValue) string {
 func (in *Input) isFolded(p *slotValue, s string) bool {
 	if p.have&checkedFold == 0 {
 		p.have |= checkedFold
-		if text.Folded(s) {
+		if casefold.Folded(s) {
 			p.have |= folded
 		}
 	}
@@ -276,7 +278,7 @@ func (in *Input) numberSlow(p *slotValue) (float64, bool) {
 	case jsonscan.Number:
 		p.num, p.numOK = in.numberLiteral(p).Float()
 	case jsonscan.String:
-		p.num, p.numOK = text.Float(in.text(p))
+		p.num, p.numOK = numeral.Float(in.text(p))
 	default:
 		p.numOK = false
 	}

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/semver"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // The short cut for Go callers that ask for one flag. Most flags compare a property
@@ -123,7 +124,7 @@ conditions:
 			case v.kind == quickAbsent:
 				match = k.missing
 			case k.op == operators.OpText && v.kind == quickASCII:
-				match = text.IsLower(v.text, k.text) != k.negated
+				match = casefold.IsLower(v.text, k.text) != k.negated
 			case k.op == operators.OpText && v.kind == quickFolded:
 				match = v.text == k.text != k.negated
 			default:
@@ -279,10 +280,10 @@ func (v *quickValue) setProperty(p *Property) (ok bool) {
 // setText is not ok if the text is not UTF-8.
 func (v *quickValue) setText(s string) (ok bool) {
 	v.text = s
-	switch text.CaseOf(s) {
-	case text.CaseFolded:
+	switch casefold.CaseOf(s) {
+	case casefold.CaseFolded:
 		v.kind = quickFolded
-	case text.CaseMixed:
+	case casefold.CaseMixed:
 		v.kind = quickASCII
 	default:
 		v.kind = quickOther
@@ -310,7 +311,7 @@ func (v *quickValue) number() (n float64, ok bool) {
 		}
 		return math.Float64frombits(v.bits), true
 	case quickFolded, quickASCII:
-		return text.Float(v.text)
+		return numeral.Float(v.text)
 	}
 	return 0, false
 }
@@ -327,7 +328,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 	case operators.AspectText, operators.AspectASCII:
 		return k.quickText(v)
 	case operators.AspectTruth:
-		match = (v.kind == quickTrue || v.kind >= quickFolded && text.IsLower(v.text, "true")) == k.truthy
+		match = (v.kind == quickTrue || v.kind >= quickFolded && casefold.IsLower(v.text, "true")) == k.truthy
 	case operators.AspectNumber:
 		n, ok := v.number()
 		if !ok || n != n {
@@ -418,9 +419,9 @@ func (k *check) quickText(v *quickValue) (match, ok bool) {
 			return false, false
 		}
 		if v.kind == quickOther && k.aspect == operators.AspectText {
-			match = k.hasText(sharedString(text.AppendLower(buf[:0], v.text)))
+			match = k.hasText(sharedString(casefold.AppendLower(buf[:0], v.text)))
 		} else {
-			match = k.hasText(sharedString(text.AppendLowerASCII(buf[:0], v.text)))
+			match = k.hasText(sharedString(casefold.AppendLowerASCII(buf[:0], v.text)))
 		}
 	}
 	return match != k.negated, true
@@ -434,11 +435,11 @@ func (v *quickValue) appendNumber(dst []byte) []byte {
 	case v.how == goUint:
 		return strconv.AppendUint(dst, v.bits, 10)
 	case v.how == goFloat64 && x != math.Trunc(x):
-		return text.AppendFloat(dst, x)
+		return numeral.AppendFloat(dst, x)
 	}
 	var buf [64]byte
 	literal := appendLiteral(buf[:0], v.how, v.bits)
-	return text.AppendNumber(dst, literal)
+	return numeral.Append(dst, literal)
 }
 
 // mayHave is false if it is easily seen that operators.OpText or operators.OpTexts does not match a number, or
@@ -463,7 +464,7 @@ func (v *quickValue) mayBe(s string) bool {
 			return false
 		}
 		n, _ := v.number()
-		x, ok := text.Float(s)
+		x, ok := numeral.Float(s)
 		return ok && x == n
 	}
 	c := v.text[0]

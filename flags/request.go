@@ -3,8 +3,8 @@ package flags
 import (
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -255,7 +255,7 @@ func (p *slotValue) clear(gen uint32) {
 // setString sets a property to a text that need not be valid UTF-8.
 func setString(p *slotValue, s string) {
 	p.kind = jsonscan.String
-	if text.Folded(s) { // which is valid UTF-8 as well
+	if casefold.Folded(s) { // which is valid UTF-8 as well
 		p.textual, p.have = s, haveText|checkedFold|folded
 	} else {
 		p.textual, p.have = validUTF8(s), haveText

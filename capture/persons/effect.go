@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -255,7 +256,7 @@ func names(v jsonscan.Value) []string {
 // to n characters and without NUL; "" for anything else.
 func identifierOf(v jsonscan.Value, n int) string {
 	if v.Kind() == jsonscan.Number {
-		return plaintext.Identifier(string(plaintext.AppendNumber(nil, v)), n)
+		return plaintext.Identifier(string(numeral.Append(nil, v)), n)
 	}
 	return plaintext.Identifier(textOf(v), n)
 }

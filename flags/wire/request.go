@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -356,11 +356,11 @@ func (r *Request) decoded(v jsonscan.Value) string {
 
 // numeral returns the text of a JSON number, str(x) of evaluation.md §4.1.
 func (r *Request) numeral(v jsonscan.Value) string {
-	if text.IsCanonicalInteger(v) {
+	if numeral.IsCanonicalInteger(v) {
 		return view(v)
 	}
 	start := len(r.text)
-	r.text = text.AppendNumber(r.text, v)
+	r.text = numeral.Append(r.text, v)
 	return view(r.text[start:])
 }
 

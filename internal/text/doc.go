@@ -1,5 +1,4 @@
-// Package text has the rules by which flag filters convert values to text and
-// text to numbers.
+// Package text has the rules by which flag filters convert values to text.
 //
 // [Str] is the function that evaluation.md calls str(x): it returns a string as
 // it is, and anything else as compact JSON. It allocates, and is meant for the
@@ -7,32 +6,24 @@
 // parts, which append to the caller's buffer:
 //
 //	string                 jsonscan.Value.AppendString
-//	number                 [AppendNumber], unless [IsCanonicalInteger]
+//	number                 [numeral.Append], unless [numeral.IsCanonicalInteger]
 //	array, object          [AppendJSON]
 //	true, false, null      the JSON itself
-//
-// Texts are compared without regard to case in two ways: by [Lower], with all
-// of Unicode, for exact and is_not, and by [AppendLowerASCII], with A to Z
-// only, for the operators on substrings. For most texts both give the text
-// itself, which [Folded] reports.
-//
-// Numbers in strings follow the grammar of [Float].
 //
 // # Compact JSON
 //
 // Compact JSON has no white space. The members of an object are sorted by the bytes
 // of their names; the last of several members with one name counts. Numbers are as
-// AppendNumber writes them. Strings have escapes only for quotes, backslashes and
+// package numeral writes them. Strings have escapes only for quotes, backslashes and
 // control characters.
 //
-// [CSVCell] is about texts that people open in spreadsheets, and [Matches] about patterns
-// of keys and paths.
+// [CSVCell] is about texts that people open in spreadsheets, [Matches] about patterns of keys
+// and paths, and [Shorten] about what errors show.
 //
 // # Sources
 //
-// The rules are in evaluation.md §4.1, §4.4, §4.5 and §4.7. In cases that these do
-// not cover, texts and numbers follow Rust and its serde_json, as in PostHog's flag
-// service.
+// The rules are in evaluation.md §4.1. In cases that these do not cover, texts follow Rust and
+// its serde_json, as in PostHog's flag service.
 //
 // Functions that append return the extended buffer, as the built-in append does;
 // the buffer must not overlap the input. All functions are pure and take time

@@ -3,21 +3,23 @@ package text_test
 import (
 	"fmt"
 
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 func Example() {
 	// n icontains 3, where n is 1234.50.
 	needle, _ := text.Str([]byte(`3`))
-	property := text.AppendNumber(nil, []byte(`1234.50`))
+	property := numeral.Append(nil, []byte(`1234.50`))
 	fmt.Println(needle, string(property))
 
 	// plan exact "Pro", where plan is "PRO".
-	fmt.Println(text.Lower("Pro") == text.Lower("PRO"))
+	fmt.Println(casefold.Lower("Pro") == casefold.Lower("PRO"))
 
 	// n gt "1e3", where n is "1001".
-	bound, _ := text.Float("1e3")
-	n, ok := text.Float("1001")
+	bound, _ := numeral.Float("1e3")
+	n, ok := numeral.Float("1001")
 	fmt.Println(ok && n > bound)
 	// Output:
 	// 3 1234.5
@@ -35,14 +37,4 @@ func ExampleStr() {
 	// "1.0"
 	// "1e16"
 	// "{\"a\":null,\"b\":[1,\"x\"]}"
-}
-
-func ExampleLower() {
-	fmt.Println(text.Lower("ÉCOLE"))
-	fmt.Println(text.Lower("ΟΔΥΣΣΕΥΣ"))
-	fmt.Println(string(text.AppendLowerASCII(nil, "ÉCOLE")))
-	// Output:
-	// école
-	// οδυσσευς
-	// École
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 )
 
 // Str returns str(x) of a JSON value (evaluation.md §4.1): a string as it is,
@@ -100,7 +101,7 @@ func (w *writer) appendValue(dst []byte, i, e int) (_ []byte, end, next int) {
 		return append(dst, w.json[i:end]...), end, e
 	default:
 		end = skipScalar(w.json, i)
-		return AppendNumber(dst, w.json[i:end]), end, e
+		return numeral.Append(dst, w.json[i:end]), end, e
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -159,7 +160,7 @@ func obviousJSON(v any) string {
 		}
 		return `"` + b.String() + `"`
 	case json.Number:
-		return obviousNumber(v.String())
+		return string(numeral.Append(nil, []byte(v.String())))
 	case []any:
 		parts := []string{}
 		for _, e := range v {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -244,7 +245,7 @@ func propertyText(v jsonscan.Value) string {
 		s, _ := v.AppendString(nil)
 		return string(s)
 	case jsonscan.Number:
-		return string(text.AppendNumber(nil, v))
+		return string(numeral.Append(nil, v))
 	case jsonscan.True, jsonscan.False:
 		return string(v)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
@@ -180,9 +181,9 @@ func (q *ResponseQuery) selector(questions []rules.Question) (func(*Response) bo
 // found returns a function that reports whether a response answers a question with the
 // text that is searched for.
 func (q *ResponseQuery) found(r *Response) func(rules.Question) bool {
-	part := text.Lower(q.Search)
+	part := casefold.Lower(q.Search)
 	return func(question rules.Question) bool {
-		return slices.ContainsFunc(answersTo(r, &question), func(answer string) bool { return strings.Contains(text.Lower(answer), part) })
+		return slices.ContainsFunc(answersTo(r, &question), func(answer string) bool { return strings.Contains(casefold.Lower(answer), part) })
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 )
 
 // A Date is the value of a date operator: an instant, a day of the year of now, or a
@@ -144,7 +144,7 @@ func FromSeconds(x float64) (time.Time, bool) {
 
 // Property returns the instant that the text of a property means (evaluation.md
 // §4.9). The text is seconds since the start of 1970 if it is a number by
-// [text.Float], else a date as for [Parse] and [Date.At]. Property reports
+// [numeral.Float], else a date as for [Parse] and [Date.At]. Property reports
 // false if s is neither.
 func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if isCalendar(s) { // numbers and spans do not have two hyphens inside
@@ -152,7 +152,7 @@ func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
 			return t, true
 		}
 	}
-	if x, ok := text.Float(s); ok {
+	if x, ok := numeral.Float(s); ok {
 		return FromSeconds(x)
 	}
 	if d, ok := parseSpan(s); ok {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -170,7 +171,7 @@ func appendID(dst []byte, v json.RawMessage) (_ []byte, ok bool) {
 	case jsonscan.String:
 		return value.AppendString(dst)
 	case jsonscan.Number:
-		return text.AppendNumber(dst, value), true
+		return numeral.Append(dst, value), true
 	}
 	return dst, false
 }

@@ -1,4 +1,4 @@
-package text
+package numeral
 
 import (
 	"strconv"
@@ -29,14 +29,14 @@ func IsCanonicalInteger(literal []byte) bool {
 	return len(digits) < len(limit) || string(digits) <= limit
 }
 
-// AppendNumber appends str(x) of a JSON number (evaluation.md §4.1). An integer
+// Append appends str(x) of a JSON number (evaluation.md §4.1). An integer
 // that fits 64 bits is written as it is. Any other number becomes a float64,
 // written with the fewest digits that identify it and always with a fraction or
 // an exponent: 1.0, 0.00001, 1e-6, 1e16. A number beyond float64, such as
 // 1e999, is written as it is, and so is a text that is not a JSON number.
 //
-// AppendNumber allocates only the room it needs in dst.
-func AppendNumber(dst, literal []byte) []byte {
+// Append allocates only the room it needs in dst.
+func Append(dst, literal []byte) []byte {
 	if IsCanonicalInteger(literal) {
 		return append(dst, literal...)
 	}

@@ -1,4 +1,4 @@
-package text_test
+package numeral_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 )
 
 var (
@@ -90,7 +90,7 @@ func sameFloat(x, y float64) bool {
 func TestFloat(t *testing.T) {
 	for _, tt := range floats {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, ok := text.Float(tt.text); !ok || !sameFloat(got, tt.want) {
+			if got, ok := numeral.Float(tt.text); !ok || !sameFloat(got, tt.want) {
 				t.Errorf("Float(%.40q) = %v, %v, want %v", tt.text, got, ok, tt.want)
 			}
 		})
@@ -108,7 +108,7 @@ var noFloats = []string{
 
 func TestFloatRejects(t *testing.T) {
 	for _, s := range noFloats {
-		if got, ok := text.Float(s); ok {
+		if got, ok := numeral.Float(s); ok {
 			t.Errorf("Float(%q) = %v, true, want false", s, got)
 		}
 	}
@@ -126,7 +126,7 @@ func FuzzFloat(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, ok := text.Float(s)
+		got, ok := numeral.Float(s)
 		if ok != grammar.MatchString(s) {
 			t.Fatalf("Float(%q) = %v, %v, want %v", s, got, ok, !ok)
 		}
@@ -169,7 +169,7 @@ func FuzzFloatLong(f *testing.F) {
 		if s[0] == '-' && want == 0 {
 			want = math.Copysign(0, -1)
 		}
-		if got, ok := text.Float(s); !ok || !sameFloat(got, want) {
+		if got, ok := numeral.Float(s); !ok || !sameFloat(got, want) {
 			t.Fatalf("Float(%q) = %v, %v, want %v", s, got, ok, want)
 		}
 	})
@@ -180,12 +180,12 @@ func TestFloatNoAllocation(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	for _, tt := range floats {
-		if n := testing.AllocsPerRun(100, func() { text.Float(tt.text) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { numeral.Float(tt.text) }); n != 0 {
 			t.Errorf("Float(%.40q) allocates %v times, want 0", tt.text, n)
 		}
 	}
 	for _, s := range noFloats {
-		if n := testing.AllocsPerRun(100, func() { text.Float(s) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { numeral.Float(s) }); n != 0 {
 			t.Errorf("Float(%q) allocates %v times, want 0", s, n)
 		}
 	}
@@ -196,7 +196,7 @@ func BenchmarkFloat(b *testing.B) {
 		b.Run(s, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				text.Float(s)
+				numeral.Float(s)
 			}
 		})
 	}

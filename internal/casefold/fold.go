@@ -1,4 +1,4 @@
-package text
+package casefold
 
 import (
 	"encoding/binary"

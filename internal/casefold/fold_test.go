@@ -1,4 +1,4 @@
-package text_test
+package casefold_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/casefold"
 )
 
 var foldings = []struct {
@@ -79,13 +79,13 @@ func ascii(from, to byte) string {
 func TestLower(t *testing.T) {
 	for _, tt := range foldings {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := text.Lower(tt.text); got != tt.lower {
+			if got := casefold.Lower(tt.text); got != tt.lower {
 				t.Errorf("Lower(%q) = %q, want %q", tt.text, got, tt.lower)
 			}
-			if got := string(text.AppendLower([]byte("X"), tt.text)); got != "X"+tt.lower {
+			if got := string(casefold.AppendLower([]byte("X"), tt.text)); got != "X"+tt.lower {
 				t.Errorf("AppendLower(X, %q) = %q, want %q", tt.text, got, "X"+tt.lower)
 			}
-			if got := string(text.AppendLowerASCII([]byte("X"), tt.text)); got != "X"+tt.ascii {
+			if got := string(casefold.AppendLowerASCII([]byte("X"), tt.text)); got != "X"+tt.ascii {
 				t.Errorf("AppendLowerASCII(X, %q) = %q, want %q", tt.text, got, "X"+tt.ascii)
 			}
 		})
@@ -101,10 +101,10 @@ func TestLowerRunes(t *testing.T) {
 		if r == 'İ' {
 			want = "i̇"
 		}
-		if got := text.Lower(s); got != want {
+		if got := casefold.Lower(s); got != want {
 			t.Errorf("Lower(%q) = %q, want %q", s, got, want)
 		}
-		if got, want := text.Folded(s), r < utf8.RuneSelf && (r < 'A' || r > 'Z'); got != want {
+		if got, want := casefold.Folded(s), r < utf8.RuneSelf && (r < 'A' || r > 'Z'); got != want {
 			t.Errorf("Folded(%q) = %v, want %v", s, got, want)
 		}
 	}
@@ -117,13 +117,13 @@ func TestFoldedBytes(t *testing.T) {
 				b := []byte(strings.Repeat("[", n))
 				b[i] = byte(c)
 				s := string(b)
-				if got, want := text.Folded(s), c < 0x80 && (c < 'A' || c > 'Z'); got != want {
+				if got, want := casefold.Folded(s), c < 0x80 && (c < 'A' || c > 'Z'); got != want {
 					t.Fatalf("Folded(%q) = %v, want %v", s, got, want)
 				}
 				if 'A' <= c && c <= 'Z' {
 					b[i] += 'a' - 'A'
 				}
-				if got := text.AppendLowerASCII(nil, s); string(got) != string(b) {
+				if got := casefold.AppendLowerASCII(nil, s); string(got) != string(b) {
 					t.Fatalf("AppendLowerASCII(%q) = %q, want %q", s, got, b)
 				}
 			}
@@ -183,14 +183,14 @@ func FuzzLower(f *testing.F) {
 		f.Add(tt.text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		lower := text.Lower(s)
+		lower := casefold.Lower(s)
 		if want := obviousLower(s); lower != want {
 			t.Fatalf("Lower(%q) = %q, want %q", s, lower, want)
 		}
-		if again := text.Lower(lower); again != lower {
+		if again := casefold.Lower(lower); again != lower {
 			t.Fatalf("Lower(%q) = %q, want it unchanged", lower, again)
 		}
-		if got := string(text.AppendLower([]byte("Σ"), s)); got != "Σ"+lower {
+		if got := string(casefold.AppendLower([]byte("Σ"), s)); got != "Σ"+lower {
 			t.Fatalf("AppendLower(Σ, %q) = %q, want %q", s, got, "Σ"+lower)
 		}
 		if lower == s && unsafe.StringData(lower) != unsafe.StringData(s) {
@@ -208,10 +208,10 @@ func FuzzLower(f *testing.F) {
 			}
 			b = append(b, c)
 		}
-		if got := string(text.AppendLowerASCII(nil, s)); got != string(b) {
+		if got := string(casefold.AppendLowerASCII(nil, s)); got != string(b) {
 			t.Fatalf("AppendLowerASCII(%q) = %q, want %q", s, got, b)
 		}
-		if got := text.Folded(s); got != folded {
+		if got := casefold.Folded(s); got != folded {
 			t.Fatalf("Folded(%q) = %v, want %v", s, got, folded)
 		}
 		if folded && (lower != s || string(b) != s) {
@@ -227,7 +227,7 @@ func TestLowerTime(t *testing.T) {
 		strings.Repeat("Σ'", 150_000),
 		strings.Repeat("'", 150_000) + strings.Repeat("Σ", 150_000) + strings.Repeat("'", 150_000),
 	} {
-		if got := text.Lower(s); len(got) != len(s) {
+		if got := casefold.Lower(s); len(got) != len(s) {
 			t.Errorf("Lower changes the length from %d to %d", len(s), len(got))
 		}
 	}
@@ -240,10 +240,10 @@ func TestFoldNoAllocation(t *testing.T) {
 	dst := make([]byte, 0, 1024)
 	for _, tt := range foldings {
 		n := testing.AllocsPerRun(100, func() {
-			_ = text.Folded(tt.text)
-			text.AppendLower(dst, tt.text)
-			text.AppendLowerASCII(dst, tt.text)
-			text.Lower(tt.lower)
+			_ = casefold.Folded(tt.text)
+			casefold.AppendLower(dst, tt.text)
+			casefold.AppendLowerASCII(dst, tt.text)
+			casefold.Lower(tt.lower)
 		})
 		if n != 0 {
 			t.Errorf("lower-casing %q allocates %v times, want 0", tt.text, n)
@@ -263,19 +263,19 @@ func BenchmarkFold(b *testing.B) {
 		b.Run("Folded/"+tt.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				text.Folded(tt.text)
+				casefold.Folded(tt.text)
 			}
 		})
 		b.Run("AppendLower/"+tt.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				text.AppendLower(dst, tt.text)
+				casefold.AppendLower(dst, tt.text)
 			}
 		})
 		b.Run("AppendLowerASCII/"+tt.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				text.AppendLowerASCII(dst, tt.text)
+				casefold.AppendLowerASCII(dst, tt.text)
 			}
 		})
 	}
@@ -303,30 +303,30 @@ func FuzzCaseOf(f *testing.F) {
 
 func check(t *testing.T, s string) {
 	t.Helper()
-	lower := string(text.AppendLowerASCII(nil, s))
-	want := text.CaseFolded
+	lower := string(casefold.AppendLowerASCII(nil, s))
+	want := casefold.CaseFolded
 	switch {
 	case strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }):
-		want = text.CaseOther
+		want = casefold.CaseOther
 	case lower != s:
-		want = text.CaseMixed
+		want = casefold.CaseMixed
 	}
-	if got := text.CaseOf(s); got != want || (got == text.CaseFolded) != text.Folded(s) {
-		t.Errorf("CaseOf(%q) = %d, want %d; Folded says %v", s, got, want, text.Folded(s))
+	if got := casefold.CaseOf(s); got != want || (got == casefold.CaseFolded) != casefold.Folded(s) {
+		t.Errorf("CaseOf(%q) = %d, want %d; Folded says %v", s, got, want, casefold.Folded(s))
 	}
-	if !text.IsLower(s, lower) {
+	if !casefold.IsLower(s, lower) {
 		t.Errorf("IsLower(%q, %q) = false", s, lower)
 	}
-	if got := text.IsLower(s, s); got != (lower == s) {
+	if got := casefold.IsLower(s, s); got != (lower == s) {
 		t.Errorf("IsLower(%q, %q) = %v", s, s, got)
 	}
 	for i := range lower {
 		other := lower[:i] + string(rune(lower[i]&0x7f^1)) + lower[i+1:]
-		if other != lower && text.IsLower(s, other) {
+		if other != lower && casefold.IsLower(s, other) {
 			t.Errorf("IsLower(%q, %q) = true", s, other)
 		}
 	}
-	if text.IsLower(s, lower+"a") || len(lower) > 0 && text.IsLower(s, lower[1:]) {
+	if casefold.IsLower(s, lower+"a") || len(lower) > 0 && casefold.IsLower(s, lower[1:]) {
 		t.Errorf("IsLower of %q and a text of another length is true", s)
 	}
 }

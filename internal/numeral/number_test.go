@@ -1,4 +1,4 @@
-package text_test
+package numeral_test
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/numeral"
 )
 
 var numbers = []struct {
@@ -78,8 +78,8 @@ var numbers = []struct {
 func TestAppendNumber(t *testing.T) {
 	for _, tt := range numbers {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(text.AppendNumber([]byte("x"), []byte(tt.literal))); got != "x"+tt.want {
-				t.Errorf("AppendNumber(x, %s) = %s, want x%s", tt.literal, got, tt.want)
+			if got := string(numeral.Append([]byte("x"), []byte(tt.literal))); got != "x"+tt.want {
+				t.Errorf("Append(x, %s) = %s, want x%s", tt.literal, got, tt.want)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestAppendNumber(t *testing.T) {
 
 func TestIsCanonicalInteger(t *testing.T) {
 	for _, literal := range []string{"0", "7", "-7", "42", "1234567890123456789", "9223372036854775808", "-9223372036854775808", "18446744073709551615"} {
-		if !text.IsCanonicalInteger([]byte(literal)) {
+		if !numeral.IsCanonicalInteger([]byte(literal)) {
 			t.Errorf("IsCanonicalInteger(%s) = false, want true", literal)
 		}
 	}
@@ -95,7 +95,7 @@ func TestIsCanonicalInteger(t *testing.T) {
 		"", "-", "-0", "00", "01", "-01", "+1", "1.0", "1e3", "1E3", "0x1", " 1", "1 ", "a", "\"1\"",
 		"18446744073709551616", "18446744073709551620", "20000000000000000000", "-9223372036854775809", "-10000000000000000000", "123456789012345678901",
 	} {
-		if text.IsCanonicalInteger([]byte(literal)) {
+		if numeral.IsCanonicalInteger([]byte(literal)) {
 			t.Errorf("IsCanonicalInteger(%s) = true, want false", literal)
 		}
 	}
@@ -138,19 +138,19 @@ func FuzzAppendNumber(f *testing.F) {
 		if len(literal) > 400 {
 			return // strconv is not exact for all of them
 		}
-		got := string(text.AppendNumber(nil, []byte(literal)))
+		got := string(numeral.Append(nil, []byte(literal)))
 		if want := obviousNumber(literal); got != want {
-			t.Fatalf("AppendNumber(%s) = %s, want %s", literal, got, want)
+			t.Fatalf("Append(%s) = %s, want %s", literal, got, want)
 		}
-		if again := string(text.AppendNumber(nil, []byte(got))); again != got {
-			t.Fatalf("AppendNumber(%s) = %s, want it unchanged", got, again)
+		if again := string(numeral.Append(nil, []byte(got))); again != got {
+			t.Fatalf("Append(%s) = %s, want it unchanged", got, again)
 		}
-		if text.IsCanonicalInteger([]byte(literal)) != (got == literal && regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`).MatchString(literal) && len(literal) <= 20) {
+		if numeral.IsCanonicalInteger([]byte(literal)) != (got == literal && regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`).MatchString(literal) && len(literal) <= 20) {
 			t.Fatalf("IsCanonicalInteger(%s) is wrong", literal)
 		}
 		if x, err := strconv.ParseFloat(literal, 64); err == nil && jsonNumber.MatchString(literal) {
 			if y, err := strconv.ParseFloat(got, 64); err != nil || x != y {
-				t.Fatalf("AppendNumber(%s) = %s, another number", literal, got)
+				t.Fatalf("Append(%s) = %s, another number", literal, got)
 			}
 		}
 	})
@@ -167,8 +167,8 @@ func FuzzAppendNumberBits(f *testing.F) {
 			return
 		}
 		literal := strconv.FormatFloat(x, 'e', 20, 64)
-		if got, want := string(text.AppendNumber(nil, []byte(literal))), obviousNumber(literal); got != want {
-			t.Fatalf("AppendNumber(%s) = %s, want %s", literal, got, want)
+		if got, want := string(numeral.Append(nil, []byte(literal))), obviousNumber(literal); got != want {
+			t.Fatalf("Append(%s) = %s, want %s", literal, got, want)
 		}
 	})
 }
@@ -183,8 +183,8 @@ func TestNumberNoAllocation(t *testing.T) {
 		if len(literal) > cap(dst) {
 			continue
 		}
-		if n := testing.AllocsPerRun(100, func() { text.AppendNumber(dst, literal) }); n != 0 {
-			t.Errorf("AppendNumber(%s) allocates %v times, want 0", literal, n)
+		if n := testing.AllocsPerRun(100, func() { numeral.Append(dst, literal) }); n != 0 {
+			t.Errorf("Append(%s) allocates %v times, want 0", literal, n)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func BenchmarkAppendNumber(b *testing.B) {
 			v := []byte(literal)
 			b.ReportAllocs()
 			for b.Loop() {
-				text.AppendNumber(dst, v)
+				numeral.Append(dst, v)
 			}
 		})
 	}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package casefold_test
+
+const raceEnabled = false
