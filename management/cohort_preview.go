@@ -182,9 +182,12 @@ func newCohortComparison(set *definitionSet, before, after *storage.Cohort) (*co
 		users := flagsByCohort(world, before.ID)
 		then = set.neededBy(world, users)
 		now = append(slices.Clone(then), audienceFlag(-1, audienceKey, judge.InCohort(before.ID)))
+		changes := make(map[int64]bool)
+		for _, f := range users {
+			changes[f.ID] = true
+		}
 		for i := range then {
-			f := &then[i]
-			if f.Kind == storage.FlagOrdinary && slices.ContainsFunc(users, func(user *flags.Flag) bool { return user.ID == f.ID }) {
+			if f := &then[i]; changes[f.ID] && f.Kind == storage.FlagOrdinary {
 				c.others = append(c.others, f.Key)
 			}
 		}

@@ -97,7 +97,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	if err := s.throttle(ctx, "verification-mail:"+target, verificationMails); err != nil {
 		return err
 	}
-	s.mail.want(wish{kindVerification, func(ctx context.Context) error { return s.sendVerification(ctx, id) }})
+	s.mail.request(requestedMail{kindVerification, func(ctx context.Context) error { return s.sendVerification(ctx, id) }})
 	return nil
 }
 

@@ -108,7 +108,7 @@ func (s *Service) RequestPasswordReset(ctx context.Context, r PasswordResetReque
 	if err := s.throttle(ctx, "password-reset:"+storage.HashKey(r.Email.Value), passwordResets); err != nil {
 		return err
 	}
-	s.mail.want(wish{kindPasswordReset, func(ctx context.Context) error { return s.sendReset(ctx, r.Email.Value) }})
+	s.mail.request(requestedMail{kindPasswordReset, func(ctx context.Context) error { return s.sendReset(ctx, r.Email.Value) }})
 	return nil
 }
 

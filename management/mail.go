@@ -49,17 +49,17 @@ const (
 // A postbox holds messages until they are sent, so that no request waits for a mail
 // server, and the time of an answer does not tell whether a mail goes out.
 type postbox struct {
-	mailer  Mailer // nil: messages are dropped
-	log     *slog.Logger
-	waiting chan Message
-	wanted  chan wish
+	mailer    Mailer // nil: messages are dropped
+	log       *slog.Logger
+	waiting   chan Message
+	requested chan requestedMail
 }
 
-// A wish is a message that somebody has asked for, of whom nobody is to learn whether
+// A requestedMail is a message that somebody has asked for, of whom nobody is to learn whether
 // there is such a user.
-type wish struct {
-	kind   string
-	fulfil func(context.Context) error // sends the message
+type requestedMail struct {
+	kind string
+	send func(context.Context) error // sends the message
 }
 
 const (
@@ -70,7 +70,7 @@ const (
 )
 
 func newPostbox(m Mailer, log *slog.Logger) *postbox {
-	return &postbox{mailer: m, log: log, waiting: make(chan Message, maxMail), wanted: make(chan wish, maxMail)}
+	return &postbox{mailer: m, log: log, waiting: make(chan Message, maxMail), requested: make(chan requestedMail, maxMail)}
 }
 
 // send sends messages later. If too many messages wait, it drops a message; the user can
@@ -89,9 +89,9 @@ func (b *postbox) send(list ...Message) {
 }
 
 // want makes Run send a message that somebody has asked for.
-func (b *postbox) want(v wish) {
+func (b *postbox) request(v requestedMail) {
 	select {
-	case b.wanted <- v:
+	case b.requested <- v:
 	default:
 		b.log.Error("mail is dropped: too many messages wait", "kind", v.kind)
 	}

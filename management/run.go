@@ -24,11 +24,11 @@ func (s *Service) Run(ctx context.Context) error {
 				select {
 				case m := <-s.mail.waiting:
 					s.mail.deliver(ctx, m)
-				case v := <-s.mail.wanted:
-					if err := v.fulfil(ctx); ctx.Err() != nil && err != nil {
-						s.mail.want(v) // waits again
+				case v := <-s.mail.requested:
+					if err := v.send(ctx); ctx.Err() != nil && err != nil {
+						s.mail.request(v) // waits again
 					} else {
-						s.noteUnfulfilled(ctx, v, err)
+						s.noteUnsent(ctx, v, err)
 					}
 				case <-ctx.Done():
 				}
@@ -59,8 +59,8 @@ func (s *Service) Run(ctx context.Context) error {
 	defer cancel()
 	for {
 		select {
-		case v := <-s.mail.wanted:
-			s.noteUnfulfilled(last, v, v.fulfil(last))
+		case v := <-s.mail.requested:
+			s.noteUnsent(last, v, v.send(last))
 			continue
 		default:
 		}
@@ -75,8 +75,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// noteUnfulfilled logs why nobody gets a message, if there is an error.
-func (s *Service) noteUnfulfilled(ctx context.Context, v wish, err error) {
+// noteUnsent logs why nobody gets a message, if there is an error.
+func (s *Service) noteUnsent(ctx context.Context, v requestedMail, err error) {
 	if err != nil {
 		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", v.kind, "error", err)
 	}
