@@ -23,7 +23,7 @@ func (c *compiler) compileFlag(i int32) {
 	f.survey = strings.HasPrefix(f.key(), surveyPrefix)
 	f.requirement = runtime.ParseRequirement(m.EvaluationRuntime)
 	for _, tag := range m.EvaluationContexts {
-		s := f.makeSeldom()
+		s := f.makeRare()
 		s.tags = append(s.tags, strings.Clone(tag))
 	}
 	f.tagMatch, _ = runtime.ParseTagMatch(m.EvaluationContextsMatchMode)
@@ -173,7 +173,7 @@ func (c *compiler) compileHoldout(f *compiledFlag, m *Flag) {
 	}
 	pct := min(max(h.ExclusionPercentage, 0), 100)
 	f.holdoutAll = pct == 100
-	f.makeSeldom().holdoutAt = pct / 100
+	f.makeRare().holdoutAt = pct / 100
 	variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
 	f.holdoutValue = c.addValue(f, value{enabled: true, variant: variant, hasVariant: true}, m.Filters.Payloads[variant])
 }

@@ -132,7 +132,7 @@ type compiledFlag struct {
 	needs       []int32 // slots that it looks at
 	requirement runtime.Requirement
 	tagMatch    runtime.TagMatch
-	seldom      *seldomParts // nil if it has none of them
+	rare        *rareParts // nil if it has none of them
 
 	survey       bool
 	encrypted    bool
@@ -149,39 +149,39 @@ type compiledFlag struct {
 	sum           flagSum // of its definition, without dependencies and cohorts
 }
 
-// seldomParts are what few flags have.
-type seldomParts struct {
+// rareParts are what few flags have.
+type rareParts struct {
 	tags      []string // evaluation contexts
 	direct    []int32  // flags that it depends on, all earlier unless it is cyclic
 	holdoutAt float64  // share of a holdout
 }
 
-func (f *compiledFlag) makeSeldom() *seldomParts {
-	if f.seldom == nil {
-		f.seldom = new(seldomParts)
+func (f *compiledFlag) makeRare() *rareParts {
+	if f.rare == nil {
+		f.rare = new(rareParts)
 	}
-	return f.seldom
+	return f.rare
 }
 
 func (f *compiledFlag) key() string { return f.prefix[:len(f.prefix)-1] }
 
 func (f *compiledFlag) tags() []string {
-	if f.seldom == nil {
+	if f.rare == nil {
 		return nil
 	}
-	return f.seldom.tags
+	return f.rare.tags
 }
 
 func (f *compiledFlag) direct() []int32 {
-	if f.seldom == nil {
+	if f.rare == nil {
 		return nil
 	}
-	return f.seldom.direct
+	return f.rare.direct
 }
 
 func (f *compiledFlag) setDirect(list []int32) {
 	if len(list) > 0 {
-		f.makeSeldom().direct = list
+		f.makeRare().direct = list
 	}
 }
 

@@ -58,7 +58,7 @@ func (in *Input) isHeldOut(f *compiledFlag) bool {
 	start := len(in.buf)
 	in.buf = append(append(in.buf, holdoutPrefix...), subject...)
 	bucket := f.hash.bucket(in.buf[start:])
-	heldOut := f.holdoutAll || bucket <= f.seldom.holdoutAt
+	heldOut := f.holdoutAll || bucket <= f.rare.holdoutAt
 	if in.trace != nil {
 		in.traceHoldout(f, subject, bucket, heldOut)
 	}

@@ -267,7 +267,7 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *slotValue, enrolled bool) {
 }
 
 func (in *Input) traceHoldout(f *compiledFlag, subject string, bucket float64, out bool) {
-	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: bucket, Hashed: true, Threshold: f.seldom.holdoutAt, In: out}
+	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: bucket, Hashed: true, Threshold: f.rare.holdoutAt, In: out}
 }
 
 // traceSkip records a condition set without a usable subject.

@@ -21,8 +21,8 @@ type Loaded struct {
 	// the Problems of the Snapshot, too.
 	Kept []Problem
 
-	kept Definitions               // what is kept, and nothing else
-	told map[*DefinitionError]bool // problems of what is not in force
+	kept     Definitions               // what is kept, and nothing else
+	reported map[*DefinitionError]bool // problems of what is not in force
 }
 
 // KeptDefinitions returns what is kept, to be stored: with them as the definitions in use, the
@@ -66,7 +66,7 @@ func (l *Loaded) Next(d *Definitions, o CompileOptions) (*Loaded, error) {
 			return next, nil // the newer definitions can be compiled
 		}
 		if r.mended(repaired.problems) {
-			next = &Loaded{Definitions: out, Snapshot: repaired, Kept: r.kept, kept: r.parts, told: r.told}
+			next = &Loaded{Definitions: out, Snapshot: repaired, Kept: r.kept, kept: r.parts, reported: r.reported}
 			break
 		}
 	}
@@ -84,11 +84,11 @@ type repair struct {
 	broken  map[string]bool  // other parts of last that have one, see partOf
 	useless map[string]bool  // flags that have an error with their older definition, too
 
-	kept  []Problem // of each part, the first
-	told  map[*DefinitionError]bool
-	notes []Problem
-	parts Definitions
-	done  map[string]bool // keys of flags, and parts as partOf has them with a slash in front
+	kept     []Problem // of each part, the first
+	reported map[*DefinitionError]bool
+	notes    []Problem
+	parts    Definitions
+	done     map[string]bool // keys of flags, and parts as partOf has them with a slash in front
 }
 
 // partOf returns what of a document a problem outside of flags is about, "" for none of the
@@ -115,7 +115,7 @@ func (r *repair) works(l *Loaded) {
 	faulty := make(map[string]bool)
 	for _, p := range l.Snapshot.problems {
 		switch {
-		case p.Severity != SeverityError, l.told[p.DefinitionError]:
+		case p.Severity != SeverityError, l.reported[p.DefinitionError]:
 		case p.Flag != "":
 			faulty[p.Flag] = true
 		default:
@@ -176,7 +176,7 @@ func (r *repair) of(d *Definitions, problems []Problem) *Definitions {
 // tell collects the problems of what is not in force, with those of the rest that Decode has
 // found.
 func (r *repair) tell(d *Definitions, problems []Problem) {
-	r.told = make(map[*DefinitionError]bool)
+	r.reported = make(map[*DefinitionError]bool)
 	first := make(map[string]bool)
 	of := func(p *Problem) string {
 		if p.Flag != "" {
@@ -187,7 +187,7 @@ func (r *repair) tell(d *Definitions, problems []Problem) {
 	var notes []Problem
 	for _, k := range r.kept { // flags that the document may have
 		notes = append(notes, k)
-		r.told[k.DefinitionError] = true
+		r.reported[k.DefinitionError] = true
 	}
 	for i := range problems {
 		p := problems[i]
@@ -203,7 +203,7 @@ func (r *repair) tell(d *Definitions, problems []Problem) {
 			r.kept = append(r.kept, p)
 		}
 		notes = append(notes, p)
-		r.told[p.DefinitionError] = true
+		r.reported[p.DefinitionError] = true
 	}
 	for _, p := range d.notes {
 		if !r.done[of(&p)] {
@@ -320,7 +320,7 @@ func (r *repair) needed(out *Definitions) {
 func (r *repair) mended(problems []Problem) bool {
 	mended := true
 	for _, p := range problems {
-		if p.Severity == SeverityError && p.Flag != "" && r.done[p.Flag] && !r.told[p.DefinitionError] {
+		if p.Severity == SeverityError && p.Flag != "" && r.done[p.Flag] && !r.reported[p.DefinitionError] {
 			r.useless[p.Flag], mended = true, false
 		}
 	}

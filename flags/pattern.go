@@ -46,21 +46,21 @@ type pattern struct {
 
 // patternTimeouts are the matches of a line of Snapshots that were given up.
 type patternTimeouts struct {
-	count atomic.Uint64
-	told  atomic.Pointer[func(pattern string)]
+	count     atomic.Uint64
+	onTimeout atomic.Pointer[func(pattern string)]
 }
 
 // slowMatches is what an Evaluator knows of them.
 type slowMatches struct {
-	before atomic.Uint64 // of Snapshots that others have replaced
-	told   atomic.Pointer[func(pattern string)]
+	before    atomic.Uint64 // of Snapshots that others have replaced
+	onTimeout atomic.Pointer[func(pattern string)]
 }
 
 // swap takes over from a Snapshot to the next one. Either may be nil.
 func (m *slowMatches) swap(old, next *Snapshot) {
 	if next != nil && next.timeouts != nil {
-		if told := m.told.Load(); told != nil {
-			next.timeouts.told.Store(told)
+		if onTimeout := m.onTimeout.Load(); onTimeout != nil {
+			next.timeouts.onTimeout.Store(onTimeout)
 		}
 	}
 	if old != nil && old.timeouts != nil && (next == nil || next.timeouts != old.timeouts) {
@@ -75,13 +75,13 @@ func (e *Evaluator) OnPatternTimeout(f func(pattern string)) {
 	if e == nil {
 		return
 	}
-	told := &f
+	onTimeout := &f
 	if f == nil {
-		told = nil
+		onTimeout = nil
 	}
-	e.slow.told.Store(told)
+	e.slow.onTimeout.Store(onTimeout)
 	if s := e.Snapshot(); s != nil && s.timeouts != nil {
-		s.timeouts.told.Store(told)
+		s.timeouts.onTimeout.Store(onTimeout)
 	}
 }
 
@@ -114,8 +114,8 @@ func (p *pattern) MatchString(s string) (matched bool) {
 	}
 	if !inTime {
 		p.timeouts.count.Add(1)
-		if told := p.timeouts.told.Load(); told != nil && p.exceeded.CompareAndSwap(false, true) {
-			(*told)(p.source)
+		if onTimeout := p.timeouts.onTimeout.Load(); onTimeout != nil && p.exceeded.CompareAndSwap(false, true) {
+			(*onTimeout)(p.source)
 		}
 		return false
 	}

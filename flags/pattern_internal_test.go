@@ -238,7 +238,7 @@ func TestHostilePatterns(t *testing.T) {
 				t.Errorf("told of %q, want %q", source, h.source)
 			}
 		}
-		b.timeouts.told.Store(&f)
+		b.timeouts.onTimeout.Store(&f)
 		m, err := b.compilePattern(h.source, nil)
 		if err != nil {
 			t.Fatalf("%q: %v", h.source, err)

@@ -33,10 +33,10 @@ type UnknownKey struct {
 
 // missedKeys is what an Evaluator knows of them.
 type missedKeys struct {
-	counts atomic.Pointer[map[string]*atomic.Uint64] // a map is never changed
-	other  atomic.Uint64
-	full   atomic.Bool
-	told   atomic.Pointer[func(UnknownKey)]
+	counts    atomic.Pointer[map[string]*atomic.Uint64] // a map is never changed
+	other     atomic.Uint64
+	full      atomic.Bool
+	onUnknown atomic.Pointer[func(UnknownKey)]
 }
 
 // OnUnknown sets a function that is called for each key that no flag has, when it is first
@@ -46,9 +46,9 @@ func (e *Evaluator) OnUnknown(f func(UnknownKey)) {
 	switch {
 	case e == nil:
 	case f == nil:
-		e.unknown.told.Store(nil)
+		e.unknown.onUnknown.Store(nil)
 	default:
-		e.unknown.told.Store(&f)
+		e.unknown.onUnknown.Store(&f)
 	}
 }
 
@@ -130,15 +130,15 @@ func (e *Evaluator) noteNew(s *Snapshot, key string) {
 			break
 		}
 	}
-	told := u.told.Load()
-	if told == nil {
+	onUnknown := u.onUnknown.Load()
+	if onUnknown == nil {
 		return
 	}
 	near := nearest.Names(slices.Collect(s.Keys()), key)
 	for i := range near {
 		near[i] = strings.Clone(near[i])
 	}
-	(*told)(UnknownKey{Key: key, Near: near})
+	(*onUnknown)(UnknownKey{Key: key, Near: near})
 }
 
 // noteOther counts a key that is not remembered.
@@ -146,8 +146,8 @@ func (e *Evaluator) noteOther() {
 	u := &e.unknown
 	u.other.Add(1)
 	if u.full.CompareAndSwap(false, true) {
-		if told := u.told.Load(); told != nil {
-			(*told)(UnknownKey{Full: true})
+		if onUnknown := u.onUnknown.Load(); onUnknown != nil {
+			(*onUnknown)(UnknownKey{Full: true})
 		}
 	}
 }
