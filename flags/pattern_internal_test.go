@@ -243,21 +243,19 @@ func TestHostilePatterns(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", h.source, err)
 		}
-		for range 2 {
-			fastest := time.Hour
-			for range 3 { // the machine may be busy
-				start := time.Now()
-				if m.MatchString(h.text) {
-					t.Errorf("%q matches", h.source)
-				}
-				fastest = min(fastest, time.Since(start))
+		fastest, tries := time.Hour, uint64(0)
+		for ; tries < 2 || fastest > 4*patternTime && tries < 50; tries++ { // the machine may be busy
+			start := time.Now()
+			if m.MatchString(h.text) {
+				t.Errorf("%q matches", h.source)
 			}
-			if fastest > 4*patternTime {
-				t.Errorf("%q on %d bytes takes %v", h.source, len(h.text), fastest)
-			}
+			fastest = min(fastest, time.Since(start))
 		}
-		if n := b.timeouts.count.Load(); n != 6 || told != 1 {
-			t.Errorf("%q on %d bytes: %d matches were given up, told %d times; want 6, told once", h.source, len(h.text), n, told)
+		if fastest > 4*patternTime {
+			t.Errorf("%q on %d bytes takes %v", h.source, len(h.text), fastest)
+		}
+		if n := b.timeouts.count.Load(); n != tries || told != 1 {
+			t.Errorf("%q on %d bytes: %d of %d matches were given up, told %d times; want all, told once", h.source, len(h.text), n, tries, told)
 		}
 	}
 }
