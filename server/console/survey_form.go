@@ -309,7 +309,7 @@ func (form *surveyForm) edit(verb, target string) {
 	case verb == "copy" && len(questions) < maxFormQuestions:
 		c := readObject(string(must(json.Marshal(questions[i]))))
 		delete(c, "id") // responses refer to it
-		redirectBranches(questions, func(to int) int {
+		redirectBranches(append(slices.Clone(questions), c), func(to int) int {
 			if to > i {
 				return to + 1
 			}

@@ -163,6 +163,23 @@ func TestSurveyRoundTrip(t *testing.T) {
 	}
 }
 
+// TestCopyQuestion: a copy leads where its question leads, and the others where they did.
+func TestCopyQuestion(t *testing.T) {
+	s := newSite(t)
+	form := s.get("/projects/1/surveys/new?from=empty").want(200).form("form")
+	for _, pairs := range [][]string{
+		{"do", "add-open"}, {"do", "add-open"}, {"do", "add-open"},
+		{"do", "edit", "q0.then", "2", "q1.then", "0", "q2.then", "end"}, {"do", "copy q0"},
+	} {
+		form = s.post("/projects/1/surveys/new", with(form, pairs...)).want(200).form("form")
+	}
+	for i, want := range []string{"3", "3", "0", "end"} {
+		if got := form.Get(fmt.Sprintf("q%d.then", i)); got != want {
+			t.Errorf("question %d leads to %q, want %q", i, got, want)
+		}
+	}
+}
+
 // TestNewSurvey makes a survey with the buttons and fields of the form.
 func TestNewSurvey(t *testing.T) {
 	s := newSite(t)
