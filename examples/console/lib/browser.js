@@ -92,6 +92,14 @@ export async function findings(page, { colours = false } = {}) {
 // cannot be seen: what has the focus without an outline, or is behind something else. A field
 // for a date has a stop for each of its parts.
 export async function walk(page) {
+	await page.evaluate(() => new Promise((ready) => { // a field with autofocus may get the focus late
+		const wait = (frames) => {
+			const late = frames > 0 && document.activeElement === document.body && document.querySelector('[autofocus]')
+			if (late) requestAnimationFrame(() => wait(frames - 1))
+			else ready()
+		}
+		wait(60)
+	}))
 	await page.evaluate(() => {
 		document.activeElement?.blur()
 		const walked = new Set(), faults = []

@@ -124,6 +124,11 @@ func TestPartOfTransaction(t *testing.T) {
 			if !errors.Is(err, errStop) {
 				return fmt.Errorf("inner Atomic = %w, want %w", err, errStop)
 			}
+			late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
+			defer cancel()
+			if err := s.Atomic(late, func(storage.Store) error { return nil }); !errors.Is(err, capture.ErrUnavailable) {
+				return fmt.Errorf("inner Atomic without a savepoint = %w, want ErrUnavailable", err)
+			}
 			return create(s, "after")
 		})
 		if err != nil {

@@ -102,7 +102,7 @@ func (m moment) Scan(v any) error {
 // fail translates an error of the database into the errors of the packages
 // whose interfaces DB implements.
 func (db *DB) fail(err error) error {
-	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) || errors.Is(err, capture.ErrUnavailable) {
 		return err
 	}
 	switch db.d.Fault(err) {

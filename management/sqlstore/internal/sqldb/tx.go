@@ -94,21 +94,21 @@ func (db *DB) exclusive(ctx context.Context, f func(*tx) error) error {
 }
 
 // savepoint runs f. If f fails, its changes are undone and the transaction can
-// go on, which PostgreSQL does not allow without a savepoint.
+// go on, which PostgreSQL does not allow without a savepoint. Its own errors are those of fail.
 func (t *tx) savepoint(ctx context.Context, f func() error) error {
 	if _, err := t.exec(ctx, "SAVEPOINT part"); err != nil {
-		return err
+		return t.db.fail(err)
 	}
 	err := f()
 	if err != nil {
 		if _, e := t.exec(ctx, "ROLLBACK TO SAVEPOINT part"); e != nil {
 			t.over = true // SQLite has ended it, or the connection is lost
-			return errors.Join(err, e)
+			return errors.Join(err, t.db.fail(e))
 		}
 	}
 	if _, e := t.exec(ctx, "RELEASE SAVEPOINT part"); e != nil {
 		t.over = true
-		return errors.Join(err, e)
+		return errors.Join(err, t.db.fail(e))
 	}
 	return err
 }
