@@ -101,7 +101,12 @@ export async function walk(page) {
 		wait(60)
 	}))
 	await page.evaluate(() => {
-		document.activeElement?.blur()
+		// What has lost the focus is still where Tab goes on from, unless it is gone.
+		const top = document.createElement('span')
+		top.tabIndex = -1
+		;(document.querySelector('dialog[open]') ?? document.body).prepend(top)
+		top.focus()
+		top.remove()
 		const walked = new Set(), faults = []
 		let ends = 0, over = false, judged = true, lately
 		const judge = () => {
