@@ -127,8 +127,12 @@ func TestLeadTerminated(t *testing.T) {
 		if cause := context.Cause(inner); !strings.Contains(cause.Error(), `the lock "work" is lost`) {
 			t.Errorf("the cause is %v", cause)
 		}
-		if led, err := other.Lead(ctx, "work", func(context.Context) error { return nil }); !led || err != nil {
-			t.Errorf("Lead of another process = %v, %v; want true, nil", led, err)
+		led, err := false, error(nil)
+		for !led && err == nil { // the server says that it ends a session before it gives up its locks
+			led, err = other.Lead(ctx, "work", func(context.Context) error { return nil })
+		}
+		if err != nil {
+			t.Errorf("Lead of another process = %v", err)
 		}
 		return inner.Err()
 	})
@@ -143,7 +147,7 @@ func TestLeadTerminated(t *testing.T) {
 // TestQuietSessions leaves connections silent for several times the patience.
 func TestQuietSessions(t *testing.T) {
 	url := postgrestest.Open(t)
-	const patience = 200 * time.Millisecond // enough for a busy machine
+	const patience = 500 * time.Millisecond // enough for a busy machine
 	defer postgres.SetPatience(patience)()
 	db := open(t, url)
 	created := bootstrap(t, db)
