@@ -168,8 +168,11 @@ func TestCopyQuestion(t *testing.T) {
 	s := newSite(t)
 	form := s.get("/projects/1/surveys/new?from=empty").want(200).form("form")
 	for _, pairs := range [][]string{
-		{"do", "add-open"}, {"do", "add-open"}, {"do", "add-open"},
-		{"do", "edit", "q0.then", "2", "q1.then", "0", "q2.then", "end"}, {"do", "copy q0"},
+		{"do", "add-open"},
+		{"do", "add-open"},
+		{"do", "add-open"},
+		{"do", "edit", "q0.then", "2", "q1.then", "0", "q2.then", "end"},
+		{"do", "copy q0"},
 	} {
 		form = s.post("/projects/1/surveys/new", with(form, pairs...)).want(200).form("form")
 	}
