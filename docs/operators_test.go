@@ -1,8 +1,6 @@
 package docs_test
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,11 +27,8 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 		"examples/", ".ci/",
 	}
 	constants := make(map[string]string)
-	source, err := os.ReadFile("../flags/operator/operator.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(\w+)\s+= "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+	source := read(t, "../flags/operator/operator.go")
+	for _, m := range regexp.MustCompile(`(\w+)\s+= "(\w+)"`).FindAllStringSubmatch(source, -1) {
 		constants[m[2]] = "operator." + m[1]
 	}
 	var names []string
@@ -50,30 +45,28 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 	for _, name := range names {
 		whole[name] = true
 	}
-	files := 0
-	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		file := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "flags/operator/") || strings.HasPrefix(file, "internal/operators/"):
-			return nil
-		case slices.ContainsFunc(elsewhere, func(prefix string) bool { return strings.HasPrefix(file, prefix) }):
-			return nil
-		}
-		files++
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, found := range named.FindAllString(string(source), -1) {
+	for file, source := range goFiles(t, append(elsewhere, "flags/operator/", "internal/operators/")...) {
+		for _, found := range named.FindAllString(source, -1) {
 			if whole[found] {
 				t.Errorf("%s names the operator %s: what it asks belongs into the table of internal/operators", file, found)
 			}
 		}
-		return nil
-	})
-	if err != nil || files < 300 {
-		t.Errorf("read %d files: %v", files, err)
 	}
+}
+
+// goFiles returns the Go files of the repository that are not tests, with their text by name.
+// except are the beginnings of names of others.
+func goFiles(t *testing.T, except ...string) map[string]string {
+	t.Helper()
+	list := make(map[string]string)
+	for _, file := range files(t) {
+		other := func(prefix string) bool { return strings.HasPrefix(file, prefix) }
+		if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") && !slices.ContainsFunc(except, other) {
+			list[file] = read(t, filepath.Join(root, file))
+		}
+	}
+	if len(list) < 300 {
+		t.Errorf("there are %d Go files", len(list))
+	}
+	return list
 }

@@ -49,7 +49,7 @@ type ImportReport struct {
 	// the file.
 	Parity int `json:"parity"`
 
-	// FlagIDs and CohortIDs are those of what was made, for [Service.UndoImport].
+	// FlagIDs and CohortIDs are the IDs of the flags and cohorts that were made, for [Service.UndoImport].
 	FlagIDs   []int64 `json:"-"`
 	CohortIDs []int64 `json:"-"`
 }

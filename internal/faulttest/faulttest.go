@@ -21,8 +21,8 @@ type Fault struct {
 
 	// Field is the ID of the field in the console's form, and Typed what somebody types
 	// there, if it is not the value. Without an ID the form has no field for it, or none
-	// that takes a wrong value. Beside is the ID at which the message stands, if it is
-	// not that of the field.
+	// that takes a wrong value. Beside is the ID of the field at which the message
+	// stands, if it is another one.
 	Field, Typed, Beside string
 
 	// Check is the severity that the command check gives it, "" for an error. It is "none" for

@@ -74,7 +74,7 @@ func (f *Flag) Continues() bool { return f.Continuity != nil && *f.Continuity }
 
 const MaxFlagKey = 400 // characters
 
-// NewFlag returns a flag of a project with defaults, made at a time by nobody.
+// NewFlag returns a new flag of a project with defaults and without an author.
 func NewFlag(project int64, created time.Time) *Flag {
 	return FlagOf(project, created, &flags.Flag{Active: true, Version: 1, HasExperiment: new(false)})
 }
@@ -95,7 +95,7 @@ func (f *Flag) definition() flags.Flag {
 	return d
 }
 
-// FlagOf returns a flag of a project that is what a definition says, made at a time by nobody.
+// FlagOf returns a flag of a project that is what a definition says, without an author.
 func FlagOf(project int64, created time.Time, d *flags.Flag) *Flag {
 	full := *d
 	for text, usual := range full.Defaults() {

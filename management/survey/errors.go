@@ -24,7 +24,7 @@ func invalid(attr, format string, args ...any) error {
 }
 
 // invalidAt returns an error about the survey as a whole, for which the attr of the API is
-// null. The path is that of the member at fault.
+// null. The path leads to the member at fault.
 func invalidAt(path []string, format string, args ...any) error {
 	return &management.Error{Kind: management.ErrInvalid, Code: "invalid_input", Path: path, Detail: fmt.Sprintf(format, args...)}
 }

@@ -122,8 +122,8 @@ type request struct {
 // everybody is the scope of pages for everybody.
 func everybody(p page) page { return p }
 
-// unheard is the scope of pages that sign people in, which nobody must be able to listen to.
-func unheard(p page) page {
+// encrypted is the scope of pages that sign people in, which plain HTTP does not get.
+func encrypted(p page) page {
 	return func(q *request) error {
 		if !q.c.cookieAllowed(q.Request) {
 			return errInsecure

@@ -12,7 +12,7 @@ import (
 )
 
 var _ = register(screen{
-	scope: unheard, pages: map[string]page{
+	scope: encrypted, pages: map[string]page{
 		"GET /signin":        signInPage,
 		"POST /signin":       signIn,
 		"GET /signin/code":   codePage,

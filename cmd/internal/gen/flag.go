@@ -39,7 +39,7 @@ type Flag struct {
 	Payloads []json.RawMessage
 	Opaque   bool
 
-	// Filters are those of the document. Nil for a manifest.
+	// Filters are what the document has for the flag. A manifest has none, which is nil.
 	Filters *flags.Filters
 	ID      int64
 

@@ -73,7 +73,10 @@ func (db *DB) UpdateGroup(ctx context.Context, project int64, typeIndex int, key
 			string(properties), project, typeIndex, key)
 		return err
 	})
-	return &g, wrap("change a group", err)
+	if err != nil {
+		return nil, fmt.Errorf("change a group: %w", err)
+	}
+	return &g, nil
 }
 
 func (db *DB) DeleteGroup(ctx context.Context, project int64, typeIndex int, key string) error {

@@ -197,5 +197,8 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), db.d.id(id))
 		return err
 	}, func() { db.caches.people.drop(id) })
-	return &p, wrap("change a person", err)
+	if err != nil {
+		return nil, fmt.Errorf("change a person: %w", err)
+	}
+	return &p, nil
 }

@@ -94,7 +94,7 @@ func (db *DB) exclusive(ctx context.Context, f func(*tx) error) error {
 }
 
 // savepoint runs f. If f fails, its changes are undone and the transaction can
-// go on, which PostgreSQL does not allow without a savepoint. Its own errors are those of fail.
+// go on, which PostgreSQL does not allow without a savepoint. Errors of the savepoint itself are what fail makes of them.
 func (t *tx) savepoint(ctx context.Context, f func() error) error {
 	if _, err := t.exec(ctx, "SAVEPOINT part"); err != nil {
 		return t.db.fail(err)

@@ -245,12 +245,13 @@ func Settled(ctx context.Context, p *flagstaff.Person) {
 }
 
 // Requests says for whom it asks.
-func Requests(c *flagstaff.Client, s *flags.Snapshot, more map[string]any, companies map[string]string) {
+func Requests(c *flagstaff.Client, s *flags.Snapshot, more map[string]any, companies map[string]string, remote *flags.RemoteResults) {
 	r := &flags.Request{DistinctID: "a"}
 	s.Bool("pro", r, false) // want `flag "pro" looks at the property plan, which the request does not have \[missing-context\]`
 	s.Bool("pro", &flags.Request{PersonProperties: map[string]any{"plan": "pro"}}, false)
 	s.Bool("pro", &flags.Request{Person: []flags.Property{flags.StringProperty("plan", "pro")}}, false)
 	s.Bool("pro", &flags.Request{PersonProperties: more}, false)
+	s.Bool("pro", &flags.Request{DistinctID: "a", RemoteResults: remote}, false)
 	s.Bool("company", &flags.Request{DistinctID: "a"}, false) // want `flag "company" looks at the group company, which the request does not have`
 	s.Bool("company", &flags.Request{Groups: companies}, false)
 	s.Bool("company", &flags.Request{Groups: map[string]string{"company": "acme"}}, false) // want `flag "company" looks at the property size of the group company, which the request does not have`
