@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,6 +36,42 @@ func TestNames(t *testing.T) {
 	}
 	if len(found) < 1500 {
 		t.Errorf("%d names were checked, want all of the repository", len(found))
+	}
+}
+
+// TestComments: the documentation of an exported type or function begins with its name, so
+// that no rename leaves the old one there.
+func TestComments(t *testing.T) {
+	checked := 0
+	for file, source := range goFiles(t) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, d := range parsed.Decls {
+			var name *ast.Ident
+			var doc *ast.CommentGroup
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				name, doc = d.Name, d.Doc
+			case *ast.GenDecl:
+				if spec, ok := d.Specs[0].(*ast.TypeSpec); ok && len(d.Specs) == 1 {
+					name, doc = spec.Name, d.Doc
+				}
+			}
+			if name == nil || doc == nil || !name.IsExported() {
+				continue
+			}
+			checked++
+			words := strings.FieldsFunc(doc.Text(), func(r rune) bool { return strings.ContainsRune(" ,.:;'\n", r) })
+			if words = words[:min(len(words), 5)]; len(words) > 0 && !slices.Contains(words, name.Name) {
+				t.Errorf("%s: the documentation of %s begins with %q", file, name.Name, strings.Join(words, " "))
+			}
+		}
+	}
+	if checked < 1500 {
+		t.Errorf("%d comments were checked, want all of the repository", checked)
 	}
 }
 

@@ -10,22 +10,22 @@ import (
 type Detail struct {
 	snap    *Snapshot
 	flag    int32
-	came    decision
-	written *Result // what the Snapshot does not have, such as Answers; nil: it has all
+	decided decision
+	written *Result // what the Snapshot does not have, such as RemoteResults; nil: it has all
 }
 
 // Detail is [Snapshot.Flag] without the texts of a Result. It is not ok where Flag returns
 // an error.
-func (s *Snapshot) Detail(key string, r *Request) (b Detail, ok bool) {
+func (s *Snapshot) Detail(key string, r *Request) (d Detail, ok bool) {
 	return ByKey(key).Detail(s, r)
 }
 
 // Detail returns the value of the flag, see [Snapshot.Detail].
-func (f Ref) Detail(s *Snapshot, r *Request) (b Detail, ok bool) {
+func (f Ref) Detail(s *Snapshot, r *Request) (d Detail, ok bool) {
 	if s.isUnset() {
 		return Detail{}, false
 	}
-	if r.hasAnswers() {
+	if r.hasRemote() {
 		return s.writtenDetail(f.key, r)
 	}
 	i, ok := f.place(s)
@@ -35,24 +35,24 @@ func (f Ref) Detail(s *Snapshot, r *Request) (b Detail, ok bool) {
 	return s.detailAt(i, r)
 }
 
-// detailAt is Detail for flag i, and a request without Answers.
-func (s *Snapshot) detailAt(i int32, r *Request) (b Detail, ok bool) {
+// detailAt is Detail for flag i, and a request without RemoteResults.
+func (s *Snapshot) detailAt(i int32, r *Request) (d Detail, ok bool) {
 	f := &s.flags[i]
 	if f.encrypted || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags(), f.tagMatch) {
 		return Detail{}, false
 	}
-	came := s.decideFlag(i, r)
-	switch came.value {
+	decided := s.decideFlag(i, r)
+	switch decided.value {
 	case valueHidden:
-		came = decision{f.offValue, reasonDisabled}
+		decided = decision{f.offValue, reasonDisabled}
 	case valueOmitted: // no value of the flag is such a failure
 		return s.writtenDetail(f.key(), r)
 	}
-	return Detail{snap: s.self, flag: i, came: came}, true
+	return Detail{snap: s.self, flag: i, decided: decided}, true
 }
 
 //go:noinline
-func (s *Snapshot) writtenDetail(key string, r *Request) (b Detail, ok bool) {
+func (s *Snapshot) writtenDetail(key string, r *Request) (d Detail, ok bool) {
 	result, err := s.Flag(key, r)
 	if err != nil {
 		return Detail{}, false
@@ -61,91 +61,91 @@ func (s *Snapshot) writtenDetail(key string, r *Request) (b Detail, ok bool) {
 }
 
 // Result writes the Detail out.
-func (b Detail) Result() (r Result) {
+func (d Detail) Result() (r Result) {
 	switch {
-	case b.written != nil:
-		return *b.written
-	case b.snap != nil:
-		b.snap.setResult(&r, b.flag, b.came)
+	case d.written != nil:
+		return *d.written
+	case d.snap != nil:
+		d.snap.setResult(&r, d.flag, d.decided)
 	}
 	return r
 }
 
 // Key returns the key of the flag.
-func (b Detail) Key() string {
+func (d Detail) Key() string {
 	switch {
-	case b.written != nil:
-		return b.written.Key
-	case b.snap != nil:
-		return b.snap.flags[b.flag].key()
+	case d.written != nil:
+		return d.written.Key
+	case d.snap != nil:
+		return d.snap.flags[d.flag].key()
 	}
 	return ""
 }
 
 // Enabled is the field of the same name of [Result].
-func (b Detail) Enabled() bool {
-	if b.written != nil {
-		return b.written.Enabled
+func (d Detail) Enabled() bool {
+	if d.written != nil {
+		return d.written.Enabled
 	}
-	return b.snap != nil && b.snap.values[b.came.value].enabled
+	return d.snap != nil && d.snap.values[d.decided.value].enabled
 }
 
 // Variant is the field of the same name of [Result].
-func (b Detail) Variant() string {
+func (d Detail) Variant() string {
 	switch {
-	case b.written != nil:
-		return b.written.Variant
-	case b.snap != nil:
-		return b.snap.values[b.came.value].variant
+	case d.written != nil:
+		return d.written.Variant
+	case d.snap != nil:
+		return d.snap.values[d.decided.value].variant
 	}
 	return ""
 }
 
 // Text is [Result.Text].
-func (b Detail) Text() string {
+func (d Detail) Text() string {
 	switch {
-	case b.written != nil:
-		return b.written.Text()
-	case b.snap == nil:
-	case b.snap.values[b.came.value].hasVariant:
-		return b.snap.values[b.came.value].variant
+	case d.written != nil:
+		return d.written.Text()
+	case d.snap == nil:
+	case d.snap.values[d.decided.value].hasVariant:
+		return d.snap.values[d.decided.value].variant
 	}
-	return strconv.FormatBool(b.Enabled())
+	return strconv.FormatBool(d.Enabled())
 }
 
 // Failed is the field of the same name of [Result].
-func (b Detail) Failed() bool {
-	if b.written != nil {
-		return b.written.Failed
+func (d Detail) Failed() bool {
+	if d.written != nil {
+		return d.written.Failed
 	}
-	return b.snap != nil && b.snap.values[b.came.value].failed
+	return d.snap != nil && d.snap.values[d.decided.value].failed
 }
 
 // Payload returns the payload of the value, "" if there is none.
-func (b Detail) Payload() string {
+func (d Detail) Payload() string {
 	switch {
-	case b.written != nil:
-		return b.written.Metadata.Payload
-	case b.snap != nil:
-		return b.snap.payloads[b.snap.values[b.came.value].payload].text
+	case d.written != nil:
+		return d.written.Metadata.Payload
+	case d.snap != nil:
+		return d.snap.payloads[d.snap.values[d.decided.value].payload].text
 	}
 	return ""
 }
 
 // Multivariate is [Result.Multivariate].
-func (b Detail) Multivariate() bool {
-	if b.written != nil {
-		return b.written.Multivariate()
+func (d Detail) Multivariate() bool {
+	if d.written != nil {
+		return d.written.Multivariate()
 	}
-	return b.snap != nil && b.snap.flags[b.flag].form&formMultivariate != 0
+	return d.snap != nil && d.snap.flags[d.flag].form&formMultivariate != 0
 }
 
 // Inactive reports whether the flag is inactive, so that nothing was evaluated.
-func (b Detail) Inactive() bool {
-	if b.written != nil {
-		return b.written.Reason.Code == ReasonFlagDisabled
+func (d Detail) Inactive() bool {
+	if d.written != nil {
+		return d.written.Reason.Code == ReasonFlagDisabled
 	}
-	return b.snap != nil && b.came.reason == reasonDisabled
+	return d.snap != nil && d.decided.reason == reasonDisabled
 }
 
 // A Memory keeps the Details of one Snapshot about one Request, so that a flag is evaluated
@@ -174,28 +174,28 @@ const (
 
 // word returns a Detail of a Snapshot as a word. It is not ok if the bits do not suffice: for
 // more than a million flags, or values or condition sets of one flag.
-func (b *Detail) word() (w uint64, ok bool) {
-	flag, reason := uint64(b.flag)+1, uint64(b.came.reason)
-	value := uint64(b.came.value - b.snap.flags[b.flag].offValue)
+func (d *Detail) word() (w uint64, ok bool) {
+	flag, reason := uint64(d.flag)+1, uint64(d.decided.reason)
+	value := uint64(d.decided.value - d.snap.flags[d.flag].offValue)
 	w = flag<<wordFlagAt | value<<wordValueAt | reason<<wordReasonAt
 	return w, flag>>wordFlagBits == 0 && value>>wordValueBits == 0 && reason>>wordReasonBits == 0
 }
 
 // detailOf returns the Detail that a word stands for. It is not ok for a word of
 // another Snapshot.
-func (s *Snapshot) detailOf(w uint64) (b Detail, ok bool) {
+func (s *Snapshot) detailOf(w uint64) (d Detail, ok bool) {
 	flag := int(w>>wordFlagAt) - 1
 	value, reason := int32(w>>wordValueAt&(1<<wordValueBits-1)), int32(w>>wordReasonAt&(1<<wordReasonBits-1))
 	if uint(flag) >= uint(len(s.flags)) || value >= s.flags[flag].valueCount || int(reason) >= len(s.reasons) {
 		return Detail{}, false
 	}
-	return Detail{snap: s.self, flag: int32(flag), came: decision{s.flags[flag].offValue + value, reason}}, true
+	return Detail{snap: s.self, flag: int32(flag), decided: decision{s.flags[flag].offValue + value, reason}}, true
 }
 
 // Detail is [Snapshot.Detail], of which it remembers what is ok. Show says that the value
-// is shown to the person; first, that it was not before. What a request with Answers comes
+// is shown to the person; first, that it was not before. What a request with RemoteResults comes
 // to is not remembered, and is always shown first.
-func (m *Memory) Detail(s *Snapshot, f Ref, r *Request, show bool) (b Detail, first, ok bool) {
+func (m *Memory) Detail(s *Snapshot, f Ref, r *Request, show bool) (d Detail, first, ok bool) {
 	if s == nil {
 		return Detail{}, false, false
 	}
@@ -204,18 +204,18 @@ func (m *Memory) Detail(s *Snapshot, f Ref, r *Request, show bool) (b Detail, fi
 		if w == 0 {
 			break
 		}
-		if b, ok = s.detailOf(w); ok && b.Key() == f.key {
+		if d, ok = s.detailOf(w); ok && d.Key() == f.key {
 			first = show && w&wordShown == 0 && m.words[i].Or(wordShown)&wordShown == 0
-			return b, first, true
+			return d, first, true
 		}
 	}
 	if m.words[len(m.words)-1].Load() != 0 {
 		return m.detailMore(s, f, r, show)
 	}
-	if b, ok = f.Detail(s, r); !ok || b.written != nil {
-		return b, show && ok, ok
+	if d, ok = f.Detail(s, r); !ok || d.written != nil {
+		return d, show && ok, ok
 	}
-	w, fits := b.word()
+	w, fits := d.word()
 	if show {
 		w |= wordShown
 	}
@@ -225,49 +225,49 @@ func (m *Memory) Detail(s *Snapshot, f Ref, r *Request, show bool) (b Detail, fi
 			break
 		}
 		if p.Load()>>wordFlagAt == w>>wordFlagAt { // another goroutine was faster
-			return b, show && p.Or(wordShown)&wordShown == 0, true
+			return d, show && p.Or(wordShown)&wordShown == 0, true
 		}
 	}
-	return b, show, true
+	return d, show, true
 }
 
 // detailMore is Detail for flags that the words have no room for.
 //
 //go:noinline
-func (m *Memory) detailMore(s *Snapshot, f Ref, r *Request, show bool) (b Detail, first, ok bool) {
+func (m *Memory) detailMore(s *Snapshot, f Ref, r *Request, show bool) (d Detail, first, ok bool) {
 	if !m.busy.CompareAndSwap(false, true) {
-		b, _, ok = f.detailWord(s, r, show)
-		return b, show && ok, ok
+		d, _, ok = f.detailWord(s, r, show)
+		return d, show && ok, ok
 	}
 	defer m.busy.Store(false)
 	if m.more == nil {
 		m.more = new([]uint64)
 	}
 	for i, w := range *m.more {
-		if b, ok = s.detailOf(w); ok && b.Key() == f.key {
+		if d, ok = s.detailOf(w); ok && d.Key() == f.key {
 			if show {
 				(*m.more)[i] |= wordShown
 			}
-			return b, show && w&wordShown == 0, true
+			return d, show && w&wordShown == 0, true
 		}
 	}
-	b, w, ok := f.detailWord(s, r, show)
+	d, w, ok := f.detailWord(s, r, show)
 	if w != 0 {
 		*m.more = append(*m.more, w)
 	}
-	return b, show && ok, ok
+	return d, show && ok, ok
 }
 
 // detailWord is Detail that remembers nothing. The word is 0 if there is none.
-func (f Ref) detailWord(s *Snapshot, r *Request, show bool) (b Detail, w uint64, ok bool) {
-	if b, ok = f.Detail(s, r); !ok || b.written != nil {
-		return b, 0, ok
+func (f Ref) detailWord(s *Snapshot, r *Request, show bool) (d Detail, w uint64, ok bool) {
+	if d, ok = f.Detail(s, r); !ok || d.written != nil {
+		return d, 0, ok
 	}
-	if w, ok = b.word(); !ok {
-		return b, 0, true
+	if w, ok = d.word(); !ok {
+		return d, 0, true
 	}
 	if show {
 		w |= wordShown
 	}
-	return b, w, true
+	return d, w, true
 }

@@ -69,7 +69,7 @@
 //     its short cut
 //   - checks.go, cohorts.go, bucketing.go: what operators do, membership, hashing
 //   - admission.go, flagset.go: which flags a request evaluates
-//   - stored_needs.go, asked.go: what only a server knows, and what it has answered
+//   - stored_needs.go, remote.go: what only a server knows, and what it has answered
 //   - input.go, request.go, property.go: a request; properties.go, slots.go: what it says
 //   - answers.go, results.go, render.go: results and their bytes
 //   - needs.go, explain.go: what is asked about flags besides

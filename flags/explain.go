@@ -142,7 +142,7 @@ func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
 		t.Lacks = s.storedNeeds(i, in)
 	}
 	releaseInput(in)
-	if err == nil && t.Hidden == "" && r.hasAnswers() {
+	if err == nil && t.Hidden == "" && r.hasRemote() {
 		result, answered := s.answer(i, r)
 		switch {
 		case answered:

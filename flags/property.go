@@ -44,12 +44,12 @@ const (
 	kindFloat64
 )
 
-// String returns a property that is a text.
+// StringProperty returns a property that is a text.
 func StringProperty(name, value string) Property {
 	return Property{name: name, kind: kindText, text: value}
 }
 
-// Int returns a property that is an integer.
+// IntProperty returns a property that is an integer.
 func IntProperty[N ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](name string, value N) Property {
 	p := Property{name: name, kind: kindInt, bits: uint64(value)}
 	if zero := N(0); zero-1 > 0 { // N has no sign
@@ -58,7 +58,7 @@ func IntProperty[N ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~u
 	return p
 }
 
-// Float returns a property that is a number with a fraction. An infinity, and what is
+// FloatProperty returns a property that is a number with a fraction. An infinity, and what is
 // not a number, count as missing.
 func FloatProperty[N ~float32 | ~float64](name string, value N) Property {
 	p := Property{name: name, kind: kindFloat64, bits: math.Float64bits(float64(value))}
@@ -68,7 +68,7 @@ func FloatProperty[N ~float32 | ~float64](name string, value N) Property {
 	return p
 }
 
-// Bool returns a property that is true or false.
+// BoolProperty returns a property that is true or false.
 func BoolProperty(name string, value bool) Property {
 	p := Property{name: name, kind: kindBool}
 	if value {
@@ -77,7 +77,7 @@ func BoolProperty(name string, value bool) Property {
 	return p
 }
 
-// Time returns a property that is a moment: its RFC 3339 text, with the offset of its
+// TimeProperty returns a property that is a moment: its RFC 3339 text, with the offset of its
 // location. A year beyond 9999 has none, so the property counts as missing.
 func TimeProperty(name string, value time.Time) Property {
 	p := Property{name: name}
@@ -85,7 +85,7 @@ func TimeProperty(name string, value time.Time) Property {
 	return p
 }
 
-// Any returns a property that is what encoding/json writes for the value, now. It does
+// AnyProperty returns a property that is what encoding/json writes for the value, now. It does
 // not keep the value. One that cannot be encoded counts as missing; nil is a null that is
 // present.
 func AnyProperty(name string, value any) Property {

@@ -54,7 +54,7 @@ type Request struct {
 	// means that they are not known; evaluation takes it for none.
 	Cohorts []int64
 
-	// Answers are what a server has answered for this request, see
+	// RemoteResults are what a server has answered for this request, see
 	// [Snapshot.MissingContext]. They count in place of what evaluation would come to. A
 	// flag that the server should have answered for, and has not, is evaluated and
 	// marked as [Result.Unconfirmed]. Nil means that no server was asked.

@@ -30,7 +30,7 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 	in.fromRequest(s, r)
 	results := in.Evaluate()
 	releaseInput(in)
-	if r.hasAnswers() {
+	if r.hasRemote() {
 		results.addAnswers(r)
 	}
 	return results
@@ -53,7 +53,7 @@ func (s *Snapshot) Flag(key string, r *Request) (result Result, err error) {
 	if err := s.whyHidden(i, r); err != nil {
 		return Result{}, err
 	}
-	if r.hasAnswers() {
+	if r.hasRemote() {
 		if answer, ok := s.answer(i, r); ok {
 			return answer, nil
 		}
@@ -64,7 +64,7 @@ func (s *Snapshot) Flag(key string, r *Request) (result Result, err error) {
 	} else {
 		result = s.resultOrDisabled(i, d)
 	}
-	result.Unconfirmed = r.hasAnswers() && s.lacksFor(i, r)
+	result.Unconfirmed = r.hasRemote() && s.lacksFor(i, r)
 	return result, nil
 }
 

@@ -92,7 +92,7 @@ func (s *Snapshot) NeedsOf(key string) StoredNeeds {
 	return s.storedNeeds(i, nil)
 }
 
-// Lacking returns the keys of the flags whose value may depend on what only a
+// MissingContext returns the keys of the flags whose value may depend on what only a
 // server knows and the request does not carry, in the order of the definitions. It
 // looks at the flags that the request may see and, if it has Keys, names. A request
 // with Cohorts or Overrides that are not nil, empty or not, carries them.

@@ -165,7 +165,7 @@ func TestAnswers(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { e.Bool("person", r, false); e.Variant("static", r, "") }); n != 0 && !raceEnabled {
 		t.Errorf("answers cost %v allocations", n)
 	}
-	// Without Answers nothing is marked.
+	// Without RemoteResults nothing is marked.
 	if got, err := s.Flag("static", &flags.Request{DistinctID: "user-1"}); err != nil || got.Unconfirmed || got.Enabled {
 		t.Errorf("Flag = %+v, %v", got, err)
 	}

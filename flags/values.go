@@ -23,8 +23,8 @@ func (s *Snapshot) Bool(key string, r *Request, fallback bool) bool {
 
 // boolAt is Bool for flag i.
 func (s *Snapshot) boolAt(i int32, r *Request, fallback bool) bool {
-	if r.hasAnswers() {
-		if enabled, ok := s.answeredBool(i, r, fallback); ok {
+	if r.hasRemote() {
+		if enabled, ok := s.remoteBool(i, r, fallback); ok {
 			return enabled
 		}
 	}
@@ -70,8 +70,8 @@ func (s *Snapshot) Lookup(key string, r *Request) (value string, ok bool) {
 
 // lookupAt is Lookup for flag i.
 func (s *Snapshot) lookupAt(i int32, r *Request) (value string, ok bool) {
-	if r.hasAnswers() {
-		if value, ok, answered := s.answeredText(i, r); answered {
+	if r.hasRemote() {
+		if value, ok, answered := s.remoteText(i, r); answered {
 			return value, ok
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Snapshot) Payload(key string, r *Request, v any) error {
 		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
 	payload, answered := "", false
-	if r.hasAnswers() {
+	if r.hasRemote() {
 		var answer Result
 		answer, answered = s.answer(i, r)
 		payload = answer.Metadata.Payload

@@ -88,7 +88,7 @@ func (b *postbox) send(list ...Message) {
 	}
 }
 
-// want makes Run send a message that somebody has asked for.
+// request makes Run send a message that somebody has asked for.
 func (b *postbox) request(v requestedMail) {
 	select {
 	case b.requested <- v:

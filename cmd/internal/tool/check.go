@@ -114,7 +114,7 @@ func printList[F fmt.Stringer](p *Program, findings []F, asJSON bool, summary st
 	return p.PrintLines(append(lines, summary)...)
 }
 
-// count returns a number with its noun.
+// Count returns a number with its noun.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

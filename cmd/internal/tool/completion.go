@@ -57,10 +57,10 @@ Examples:
 	return cmd
 }
 
-// A candidate is something that the user may want to type next.
+// A Candidate is something that the user may want to type next.
 type Candidate struct{ Word, Usage string }
 
-// complete returns the function that prints the candidates for the next word: flags if
+// Complete returns the function that prints the candidates for the next word: flags if
 // it begins with a hyphen, else the commands below a command and what arguments yields,
 // which may be nil.
 func Complete(arguments func(cmd *cli.Command) []Candidate) cli.ShellCompleteFunc {

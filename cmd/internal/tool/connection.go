@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/internal/release"
 )
 
-// A connection has the flags of commands that talk to a server.
+// A Connection has the flags of commands that talk to a server.
 type Connection struct {
 	URL, Project string
 	CACert       string // file; "" is the system's certificates
@@ -33,10 +33,10 @@ func (c *Connection) Flags() []cli.Flag {
 	}
 }
 
-// client returns a client of the server that the flags and the environment name.
+// Client returns a client of the server that the flags and the environment name.
 func (p *Program) Client(c *Connection) (*api.Client, error) { return p.ClientWithin(c, 0) }
 
-// clientWithin is client for requests that may take longer than others.
+// ClientWithin is client for requests that may take longer than others.
 func (p *Program) ClientWithin(c *Connection, timeout time.Duration) (*api.Client, error) {
 	url, key := cmp.Or(c.URL, p.Getenv("FLAGSTAFF_URL")), p.Getenv("FLAGSTAFF_KEY")
 	switch {
@@ -75,7 +75,7 @@ func (c *Connection) Roots() (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// wayOut adds to an error of a client's configuration what else can be done.
+// WayOut adds to an error of a client's configuration what else can be done.
 func WayOut(err error) error {
 	if errors.Is(err, api.ErrUnencrypted) {
 		return fmt.Errorf("%w, or -insecure in a network that you trust", err)

@@ -191,7 +191,7 @@ func (c *comparison) print(changes []flagReport, report *diff.Report) error {
 
 const WantPercentage = "a percentage from 0% to 100%, such as 0.5%"
 
-// percentage reads a percentage, with or without its sign.
+// Percentage reads a percentage, with or without its sign.
 func Percentage(text string) (n float64, ok bool) {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	return n, err == nil && n >= 0 && n <= 100

@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/position"
 )
 
-// An opener opens files by their names, of which "-" is standard input, once.
+// An Opener opens files by their names, of which "-" is standard input, once.
 type Opener struct{ Stdin io.Reader }
 
 func (o *Opener) Open(path string) (io.ReadCloser, error) {

@@ -105,7 +105,7 @@ func keysOf(args []string) (list []Candidate) {
 	return list
 }
 
-// requestFlags are the flags of commands that evaluate flags for one person.
+// RequestFlags are the flags of commands that evaluate flags for one person.
 type RequestFlags struct {
 	properties, groups, groupProperties, contexts []string
 	device, anonymous, runtime, now               string
@@ -124,7 +124,7 @@ func (r *RequestFlags) Flags() []cli.Flag {
 	}
 }
 
-// request returns the request of the person.
+// Request returns the request of the person.
 func (r *RequestFlags) Request(person string) (*flags.Request, error) {
 	request := &flags.Request{
 		DistinctID: person, DeviceID: r.device, AnonymousID: r.anonymous,

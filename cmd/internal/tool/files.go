@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// writeFile replaces a file as a whole. The new one can be read by all who may read the
+// WriteFile replaces a file as a whole. The new one can be read by all who may read the
 // folder, as other documents.
 func WriteFile(path string, content []byte) error {
 	const readable = 0o644
@@ -17,7 +17,7 @@ func WriteFile(path string, content []byte) error {
 	})
 }
 
-// replaceFile replaces a file by what f writes: there is the old one or the new one,
+// ReplaceFile replaces a file by what f writes: there is the old one or the new one,
 // whatever happens.
 func ReplaceFile(path string, mode os.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")

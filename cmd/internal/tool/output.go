@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// print prints a line to standard output.
+// Print prints a line to standard output.
 func (p *Program) Print(format string, args ...any) error {
 	_, err := fmt.Fprintf(p.Stdout, format+"\n", args...)
 	return err
@@ -32,7 +32,7 @@ func (p *Program) PrintText(text string) error {
 	return p.PrintLines(strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
 }
 
-// json prints a value as JSON, indented.
+// JSON prints a value as JSON, indented.
 func (p *Program) JSON(v any) error {
 	e := json.NewEncoder(p.Stdout)
 	e.SetEscapeHTML(false)
@@ -40,7 +40,7 @@ func (p *Program) JSON(v any) error {
 	return e.Encode(v)
 }
 
-// table prints rows with their columns aligned, the first row as a heading. Cells may
+// Table prints rows with their columns aligned, the first row as a heading. Cells may
 // come from anywhere.
 func (p *Program) Table(rows [][]string) error {
 	buffered := bufio.NewWriter(p.Stdout)
@@ -87,7 +87,7 @@ func pairs(flag, want string, texts []string) (map[string]string, error) {
 	return list, nil
 }
 
-// printable makes a text fit for one line on a terminal: what does not print, such as
+// Printable makes a text fit for one line on a terminal: what does not print, such as
 // a line break or a command for the terminal, becomes an escape of Go.
 func Printable(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {

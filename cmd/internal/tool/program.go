@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// A program is one call of a program, without the process around it.
+// A Program is one call of a program, without the process around it.
 type Program struct {
 	Args    []string
 	Environ []string
@@ -46,12 +46,12 @@ var (
 // A usageError says that a command was called wrongly.
 type usageError struct{ error }
 
-// wrongUsage returns an error that says how a command was called wrongly.
+// WrongUsage returns an error that says how a command was called wrongly.
 func WrongUsage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// An exit is the exit code of a command that has printed everything itself.
+// An Exit is the exit code of a command that has printed everything itself.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -64,7 +64,7 @@ type commandError struct {
 
 func (e commandError) Unwrap() error { return e.error }
 
-// run does what the command line says and returns the exit code.
+// Run does what the command line says and returns the exit code.
 func (p *Program) Run(ctx context.Context) int {
 	err := p.root().Run(ctx, append([]string{ProgramName}, p.Args...))
 	code, silent := Exit(0), errors.Is(err, ErrFound) || errors.Is(err, errHelped)
@@ -88,7 +88,7 @@ func (p *Program) Run(ctx context.Context) int {
 	return int(code)
 }
 
-// getenv returns the value of a variable, "" if there is none.
+// Getenv returns the value of a variable, "" if there is none.
 func (p *Program) Getenv(name string) string {
 	for _, variable := range slices.Backward(p.Environ) {
 		if n, value, ok := strings.Cut(variable, "="); ok && n == name {
@@ -98,7 +98,7 @@ func (p *Program) Getenv(name string) string {
 	return ""
 }
 
-// wantArgs returns the arguments of a command if there are as many as names. A last
+// WantArgs returns the arguments of a command if there are as many as names. A last
 // name that ends in "…" stands for one or more.
 func WantArgs(cmd *cli.Command, names ...string) ([]string, error) {
 	args := cmd.Args().Slice()
@@ -120,7 +120,7 @@ func WantArgs(cmd *cli.Command, names ...string) ([]string, error) {
 	return nil, WrongUsage("want %s, not %s; see %s -help", want, given, cmd.FullName())
 }
 
-// badValue says that the value of a flag is wrong, as the parser of flags does.
+// BadValue says that the value of a flag is wrong, as the parser of flags does.
 func BadValue(flag, value, want string) error {
 	return WrongUsage("invalid value %q for flag -%s: want %s", value, flag, want)
 }

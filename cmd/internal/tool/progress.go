@@ -10,7 +10,7 @@ import (
 // progressEvery is how often people hear of long work.
 const progressEvery = 2 * time.Second
 
-// progress prints how far long work has come, again and again, until stop is called. It
+// Progress prints how far long work has come, again and again, until stop is called. It
 // prints nothing if standard error is not a terminal, or if there is nothing to say.
 func (p *Program) Progress(far func() string) (stop func()) {
 	if !isTerminal(p.Stderr) {
@@ -47,7 +47,7 @@ func isTerminal(w any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// counting is progress of something that is counted: the work tells done how many there
+// Counting is progress of something that is counted: the work tells done how many there
 // are, which format says in words.
 func (p *Program) Counting(format string) (done func(n int), stop func()) {
 	var counted atomic.Int64

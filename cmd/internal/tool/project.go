@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
 )
 
-// A projectCopy is what a server tells of the flags and cohorts of a project. Records are
+// A ProjectCopy is what a server tells of the flags and cohorts of a project. Records are
 // as the API shows them, of this or of the public system.
 type ProjectCopy struct {
 	Flags      []json.RawMessage
@@ -48,7 +48,7 @@ func fetchFlags(ctx context.Context, client *api.Client, fetched func(n int)) ([
 	return list, nil
 }
 
-// fetchProject fetches the flags and cohorts of a project, archived flags included.
+// FetchProject fetches the flags and cohorts of a project, archived flags included.
 // fetched is told how many records there are.
 func FetchProject(ctx context.Context, client *api.Client, fetched func(n int)) (*ProjectCopy, error) {
 	list, err := fetchFlags(ctx, client, fetched)
@@ -92,7 +92,7 @@ func (c *ProjectCopy) optional(err error, what string) error {
 	return err
 }
 
-// document returns the copy as a definitions document.
+// Document returns the copy as a definitions document.
 func (c *ProjectCopy) Document() ([]byte, error) {
 	members := map[string]any{"flags": c.Flags, "cohorts": c.Cohorts, "group_type_mapping": c.GroupTypes}
 	if c.Timezone != "" {

@@ -163,7 +163,7 @@ func (p *Program) explain(root, cmd *cli.Command, err error) error {
 // values that are not numbers.
 var wrongValue = regexp.MustCompile(`^(invalid value .* for flag -[a-z-]+: )(parse error|strconv\.ParseInt: .*)$`)
 
-// list returns names with something before each, for a question.
+// Choices returns names with something before each, for a question.
 func Choices(names []string, before string) string {
 	return before + strings.Join(names, ", or "+before)
 }

@@ -11,7 +11,7 @@ import (
 // Values of flags that a server was asked for. They reach evaluation with the
 // request, so that this package does no I/O.
 
-// Answers are values that a server has given for the flags of one request; see
+// RemoteResults are values that a server has given for the flags of one request; see
 // [Request.RemoteResults]. They must not be changed while a request has them.
 type RemoteResults struct {
 	// Results are the values by flag key. A failed one is a failure here, too, unless
@@ -24,7 +24,7 @@ type RemoteResults struct {
 }
 
 // answer returns what the server has answered for a flag that the request may see.
-// The caller has checked that there are Answers.
+// The caller has checked that there are RemoteResults.
 func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	f := &s.flags[i]
 	result, ok := r.RemoteResults.Results[f.key()]
@@ -38,11 +38,11 @@ func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	return result, true
 }
 
-// answeredBool and answeredText are what Snapshot.Bool and Snapshot.Lookup return for an
+// remoteBool and remoteText are what Snapshot.Bool and Snapshot.Lookup return for an
 // answer. They are not inlined, to keep the Result out of the frames of these methods.
 
 //go:noinline
-func (s *Snapshot) answeredBool(i int32, r *Request, fallback bool) (enabled, ok bool) {
+func (s *Snapshot) remoteBool(i int32, r *Request, fallback bool) (enabled, ok bool) {
 	answer, ok := s.answer(i, r)
 	if answer.Failed {
 		return fallback, ok
@@ -51,7 +51,7 @@ func (s *Snapshot) answeredBool(i int32, r *Request, fallback bool) (enabled, ok
 }
 
 //go:noinline
-func (s *Snapshot) answeredText(i int32, r *Request) (value string, ok, answered bool) {
+func (s *Snapshot) remoteText(i int32, r *Request) (value string, ok, answered bool) {
 	answer, answered := s.answer(i, r)
 	if answer.Failed {
 		return "", false, answered
@@ -59,8 +59,8 @@ func (s *Snapshot) answeredText(i int32, r *Request) (value string, ok, answered
 	return answer.Text(), true, answered
 }
 
-// hasAnswers reports whether a server was asked for the request.
-func (r *Request) hasAnswers() bool { return r != nil && r.RemoteResults != nil }
+// hasRemote reports whether a server was asked for the request.
+func (r *Request) hasRemote() bool { return r != nil && r.RemoteResults != nil }
 
 // basisOfReason is basis for a reason of another evaluator, whose definitions may be
 // others.
