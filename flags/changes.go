@@ -45,6 +45,6 @@ func (s *Snapshot) sameFlag(f *compiledFlag, old *Snapshot) bool {
 		return false
 	}
 	was := &old.flags[i]
-	return f.sum.digest == was.sum.digest && f.state == was.state &&
+	return f.digest == was.digest && f.state == was.state &&
 		slices.EqualFunc(f.direct(), was.direct(), func(d, wd int32) bool { return s.flags[d].key() == old.flags[wd].key() })
 }

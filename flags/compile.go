@@ -61,7 +61,7 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 	}
 	c := newCompiler(d, o)
 	c.begin()
-	c.hashContent(o.Previous)
+	c.hashContent()
 	if s = c.patch(o.Previous); s == nil {
 		if err := c.compile(); err != nil {
 			return nil, err
@@ -158,7 +158,7 @@ func (c *compiler) compileFound(i int32) {
 	before := len(c.problems)
 	c.compileFlag(i)
 	f, found := &c.s.flags[i], &c.s.found
-	f.sum = c.sums[c.place[i]].flagSum
+	f.digest = c.digests[c.place[i]].digest
 	found.conditions = max(found.conditions, len(f.conditions))
 	if before == len(c.problems) {
 		return

@@ -147,14 +147,14 @@ func (c *compiler) target(r FlagReference) int32 {
 // flags that it names does not exist. Both are nil if no flag names another. places are
 // the places of the flags in the definitions.
 func (c *compiler) findDependencies(places []int) (needs [][]int, dangling []bool) {
-	if !slices.ContainsFunc(places, func(at int) bool { return c.sums[at].depends }) {
+	if !slices.ContainsFunc(places, func(at int) bool { return c.digests[at].depends }) {
 		return nil, nil
 	}
 	needs = make([][]int, len(c.index.flags))
 	dangling = make([]bool, len(c.index.flags))
 	marked := make([]int, len(c.index.flags)) // number + 1 of the last flag that needs this one
 	for i, f := range c.index.flags {
-		if !c.sums[places[i]].depends || !f.evaluable() {
+		if !c.digests[places[i]].depends || !f.evaluable() {
 			continue
 		}
 		for at, fl := range f.Filters.All() {

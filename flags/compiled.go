@@ -75,7 +75,7 @@ type Snapshot struct {
 	problems []Problem
 	found    findings
 	etag     string
-	common   uint64 // digest of everything but the flags
+	common   digest // of everything but the flags
 	minimal  bool
 }
 
@@ -145,8 +145,8 @@ type compiledFlag struct {
 	id            int64
 	version       int
 	hasExperiment bool
-	place         int32   // in Snapshot.order
-	sum           flagSum // of its definition, without dependencies and cohorts
+	place         int32  // in Snapshot.order
+	digest        digest // of its definition, without dependencies and cohorts
 }
 
 // rareParts are what few flags have.

@@ -18,12 +18,12 @@ type compiler struct {
 	maxBytes int64
 	arena    []byte
 
-	index  *Index          // the flags that exist; nil in a patch
-	byID   map[int64]int32 // places of flags by ID, in a patch
-	model  []*Flag         // the flags that exist by program order
-	place  []int           // places of the same in d.Flags
-	sums   []modelSum      // of d.Flags
-	number int32           // the continuity number to keep, or -1
+	index   *Index          // the flags that exist; nil in a patch
+	byID    map[int64]int32 // places of flags by ID, in a patch
+	model   []*Flag         // the flags that exist by program order
+	place   []int           // places of the same in d.Flags
+	digests []modelDigest   // of d.Flags
+	number  int32           // the continuity number to keep, or -1
 
 	compiled []int32 // flags by program order, in a patch
 

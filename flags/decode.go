@@ -163,7 +163,6 @@ type decoder struct {
 	faults   int
 	buf      []byte // scratch for strings with escapes
 	noted    map[memberKey]bool
-	places   *places // where a DocumentReader has the places of flags, or nil
 
 	values      jsonscan.Map // of the flag being read
 	repeated    *textCache   // nil for what is not a document
@@ -505,11 +504,7 @@ func (d *decoder) document(root jsonscan.Value) error {
 	if done {
 		return err
 	}
-	again := decoder{out: new(Definitions), places: d.places}
-	if d.places != nil {
-		*d.places = places{}
-	}
-	*d = again
+	*d = decoder{out: new(Definitions)}
 	_, err = d.members(root, false)
 	return err
 }
@@ -532,15 +527,10 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 				return false, nil
 			}
 			if a, ok := o.Elements(); ok {
-				if d.places != nil {
-					d.places.start = o.Offset()
-				}
 				if d.list(&a, len(root)) != nil {
 					return false, nil
 				}
-				if read, notes = o.Behind(&a), len(d.out.notes); read && d.places != nil {
-					_, d.places.end = o.Span()
-				}
+				read, notes = o.Behind(&a), len(d.out.notes)
 				continue
 			}
 		}
@@ -551,9 +541,6 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 		switch string(o.Name()) {
 		case "flags":
 			flagList = v
-			if d.places != nil {
-				d.places.start, d.places.end = o.Span()
-			}
 		case "cohorts":
 			cohorts = v
 		case "static_cohorts":
@@ -633,17 +620,9 @@ func (d *decoder) list(a *jsonscan.Elements, size int) error {
 			}
 			d.out.Flags = slices.Grow(d.out.Flags, min(more+1, maxFlags))
 		}
-		elements, notes := d.elements, len(d.out.notes)
 		if err := d.element(i, a.Value()); err != nil {
 			return err
 		}
-		if d.places != nil {
-			start, end := a.Span()
-			d.places.add(element{start, end, d.elements - elements, d.out.notes[notes:len(d.out.notes):len(d.out.notes)]})
-		}
-	}
-	if d.places != nil {
-		d.places.notes = len(d.out.notes)
 	}
 	if cap(d.out.Flags) > 2*len(d.out.Flags) { // most of the document is cohorts
 		d.out.Flags = slices.Clone(d.out.Flags)

@@ -44,8 +44,6 @@ type Definitions struct {
 
 	// notes are the findings of Decode, which Compile passes on as Problems.
 	notes []Problem
-
-	sums *keptSums // nil unless a DocumentReader has read the Flags
 }
 
 // Filters is what decides a flag (evaluation.md §1.3).

@@ -1,110 +1,56 @@
 package flags
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
-	"hash/maphash"
 	"iter"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"sync"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
-// A flagSum identifies the definition of a flag.
-type flagSum struct {
-	digest uint64 // the same in every process
-	seal   uint64 // of this process: nobody can make another definition with it
+// A digest identifies the content of a flag's definition, in every process: of two flags with
+// one digest, neither has to be compiled for the other.
+type digest [16]byte
+
+func (b contentHash) sum() digest {
+	all := sha256.Sum256(b)
+	return digest(all[:len(digest{})])
 }
 
-// A modelSum is the flagSum of a Flag.
-type modelSum struct {
-	flagSum
-	faulty  bool // something could not be understood, about which sums say nothing
+// A modelDigest is the digest of a Flag.
+type modelDigest struct {
+	digest
+	faulty  bool // something could not be understood, about which the digest says nothing
 	depends bool // a filter is on a flag
 }
-
-var sealSeed = maphash.MakeSeed()
 
 // hashContent computes the digests of everything in definitions and options that can
 // change an answer: of each flag, of what they have in common, and of all. Each
 // field is written with its length or presence, so that no two different
-// definitions feed the hash the same bytes. Sums of unchanged flags that a DocumentReader
-// or an earlier Snapshot has are not computed again.
-func (c *compiler) hashContent(p *Snapshot) {
-	d := c.d
-	c.s.common = xxhash.Sum64(make(contentHash, 0, 512).common(d, c.o))
-	if d.sums.areOf(d.Flags) {
-		c.sums = d.sums.of(d.Flags)
-	} else {
-		c.sums = sumsOf(d.Flags, p)
+// definitions feed the hash the same bytes.
+func (c *compiler) hashContent() {
+	b := make(contentHash, 0, 512).common(c.d, c.o)
+	c.s.common = b.sum()
+	all := append(make(contentHash, 0, 32+len(digest{})*len(c.d.Flags)), c.s.common[:]...).number(int64(len(c.d.Flags)))
+	c.digests = make([]modelDigest, len(c.d.Flags))
+	for i := range c.digests {
+		m := &c.digests[i]
+		b, m.faulty, m.depends = b[:0].definition(&c.d.Flags[i])
+		m.digest = b.sum()
+		all = append(all, m.digest[:]...)
 	}
-	all := make(contentHash, 0, 32+8*len(d.Flags)).digest(c.s.common).number(int64(len(d.Flags)))
-	for i := range c.sums {
-		all = all.digest(c.sums[i].digest)
-	}
-	c.s.etag = strconv.FormatUint(xxhash.Sum64(all)|1<<63, 16)
-}
-
-// keptSums are the sums of the flags that a [DocumentReader] has read, which nobody
-// changes. They are computed when they are first needed.
-type keptSums struct {
-	first *Flag // of the list, whose copies may have been changed
-	once  sync.Once
-	list  []modelSum
-}
-
-// keepSums returns the keptSums of a list of flags.
-func keepSums(list []Flag) *keptSums {
-	if len(list) == 0 {
-		return nil
-	}
-	return &keptSums{first: &list[0]}
-}
-
-// areOf reports whether the sums are of a list of flags.
-func (k *keptSums) areOf(list []Flag) bool { return k != nil && len(list) > 0 && &list[0] == k.first }
-
-// of returns the sums of the list. It is safe for concurrent use.
-func (k *keptSums) of(list []Flag) []modelSum {
-	k.once.Do(func() {
-		if k.list == nil {
-			k.list = sumsOf(list, nil)
-		}
-	})
-	return k.list
-}
-
-// sumsOf computes the sums of flags, of which an earlier Snapshot may have the digests.
-func sumsOf(list []Flag, p *Snapshot) []modelSum {
-	sums := make([]modelSum, len(list))
-	b := make(contentHash, 0, 512)
-	next := 0
-	for i := range list {
-		f, sum := &list[i], &sums[i]
-		b, sum.faulty, sum.depends = b[:0].definition(f)
-		sum.seal = maphash.Bytes(sealSeed, b)
-		if p != nil && !f.Deleted && next < len(p.order) {
-			if old := &p.flags[p.order[next]]; old.sum.seal == sum.seal {
-				sum.digest = old.sum.digest
-			}
-			next++
-		}
-		if sum.digest == 0 {
-			sum.digest = xxhash.Sum64(b)
-		}
-	}
-	return sums
+	etag := all.sum()
+	c.s.etag = hex.EncodeToString(etag[:])
 }
 
 // common hashes what is not of one flag.
 func (b contentHash) common(d *Definitions, o CompileOptions) contentHash {
-	b = b.text("3") // version of this encoding
+	b = b.text("4") // version of this encoding
 	b = b.text(o.TimeZone.String())
 	b = b.flag(o.Regexp != nil)
 	b = b.number(int64(d.PropertyMatchingVersion))
@@ -139,8 +85,6 @@ func (b contentHash) number(n int64) contentHash {
 	}
 	return binary.AppendVarint(b, n)
 }
-
-func (b contentHash) digest(n uint64) contentHash { return binary.LittleEndian.AppendUint64(b, n) }
 
 func (b contentHash) float(f float64) contentHash { return b.number(int64(math.Float64bits(f))) }
 

@@ -135,7 +135,7 @@ func (r *repair) works(l *Loaded) {
 func (r *repair) of(d *Definitions, problems []Problem) *Definitions {
 	r.kept, r.parts, r.done = nil, Definitions{Flags: []Flag{}}, make(map[string]bool)
 	out := *d
-	out.Flags, out.sums = slices.Clone(d.Flags), nil
+	out.Flags = slices.Clone(d.Flags)
 	first := make(map[string]*Problem)
 	for i := range problems {
 		if p := &problems[i]; p.Severity == SeverityError && p.Flag != "" && first[p.Flag] == nil {

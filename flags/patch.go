@@ -22,14 +22,14 @@ import (
 const patchShare = 4
 
 // patch returns a Snapshot of definitions that share most flags with an earlier one, or
-// nil if all flags must be compiled. The compiler has begun, and has the sums of flags.
+// nil if all flags must be compiled. The compiler has begun, and has the digests of flags.
 func (c *compiler) patch(p *Snapshot) *Snapshot {
 	if p.isUnset() || p.found.room == nil || p.common != c.s.common || p.cyclic || p.found.outside || p.found.regexps.exceeded ||
 		len(p.problems) == served.MaxProblems || !sameZone(p.zone, c.s.zone) {
 		return nil
 	}
 	t := newCompiler(c.d, c.o)
-	t.sums, t.groupOf = c.sums, c.groupOf
+	t.digests, t.groupOf = c.digests, c.groupOf
 	if !t.match(p) {
 		return nil
 	}
@@ -39,8 +39,8 @@ func (c *compiler) patch(p *Snapshot) *Snapshot {
 	changed := newFlagSet(len(p.flags))
 	count := 0
 	for i := range t.s.flags {
-		f, sum := &p.flags[i], &t.sums[t.place[i]]
-		if f.sum == sum.flagSum && !sum.faulty {
+		f, model := &p.flags[i], &t.digests[t.place[i]]
+		if f.digest == model.digest && !model.faulty {
 			continue
 		}
 		if count++; p.found.patched+count > len(p.flags)/patchShare || !t.replace(int32(i), f) {

@@ -306,3 +306,28 @@ func BenchmarkReload(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkE18 compiles 10,000 flags of which one has changed. Its floor is to compile all.
+func BenchmarkE18(b *testing.B) {
+	const n = 10_000
+	var versions [2]*flags.Definitions
+	for i := range versions {
+		versions[i] = bench.Definitions(n, "sha1")
+		versions[i].Flags[n/2].Filters.Groups[0].RolloutPercentage = new(float64(10 + i))
+	}
+	for _, floor := range []bool{false, true} {
+		b.Run(map[bool]string{false: "flagstaff", true: "floor"}[floor], func(b *testing.B) {
+			b.ReportAllocs()
+			var o flags.CompileOptions
+			for i := 0; b.Loop(); i++ {
+				s, err := flags.Compile(versions[i%2], o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if !floor {
+					o.Previous = s
+				}
+			}
+		})
+	}
+}

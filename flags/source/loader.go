@@ -101,7 +101,6 @@ type Loader struct {
 	loading chan struct{} // holds one token: the right to load
 
 	// Of whoever has the token.
-	decoder  flags.DocumentReader
 	document []byte        // that it has read last, while it is looked at
 	loaded   *flags.Loaded // in use
 	needs    string        // what was logged of stored knowledge
@@ -417,8 +416,8 @@ func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 	return answer{definitions: d, version: version, origin: originOf(l.source), fetched: time.Now()}, err
 }
 
-// loadSource asks the Source. The Loader's DocumentReader reads the documents of a File
-// and a Remote. A type that has one of them embedded is asked by its own Load, which may do
+// loadSource asks the Source. The Loader reads the documents of a File and a
+// Remote by itself. A type that has one of them embedded is asked by its own Load, which may do
 // more.
 func (l *Loader) loadSource(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	switch s := l.source.(type) {
@@ -533,7 +532,7 @@ func (l *Loader) placesOf(s *flags.Snapshot) func(flags.Problem) position.Positi
 
 // decode reads a document, and keeps its text while what it says is looked at.
 func (l *Loader) decode(document []byte) (*flags.Definitions, error) {
-	d, err := l.decoder.Decode(document)
+	d, err := flags.Decode(bytes.NewReader(document))
 	if err == nil {
 		l.document = document
 	} else if syntax, ok := errors.AsType[*jsonscan.SyntaxError](err); ok && bytes.IndexByte(document, '\n') >= 0 {

@@ -55,10 +55,8 @@ func mapsAlike(t testing.TB, m *jsonscan.Map, text []byte) {
 		}
 		walked(&want, nil, a.Value(), depth)
 		walked(&got, m, b.Value(), depth)
-		if as, ae := a.Span(); true {
-			if bs, be := b.Span(); as != bs || ae != be {
-				t.Fatalf("Span = %d, %d, want %d, %d", bs, be, as, ae)
-			}
+		if a.Offset() != b.Offset() {
+			t.Fatalf("Offset = %d, want %d", b.Offset(), a.Offset())
 		}
 	}
 	if m.Next(&b) {
@@ -140,8 +138,8 @@ func TestMembersBySteps(t *testing.T) {
 			if a, ok := s.Elements(); ok {
 				start := s.Offset()
 				for a.Next() {
-					if from, to := a.Span(); string(text[start+from:start+to]) != string(a.Value()) {
-						t.Errorf("%s: Span = %d, %d", text, from, to)
+					if from := start + a.Offset(); !strings.HasPrefix(text[from:], string(a.Value())) {
+						t.Errorf("%s: Offset = %d", text, a.Offset())
 					}
 				}
 				if !s.Behind(&a) {

@@ -229,10 +229,6 @@ func (o *Members) Value() Value { return o.w.current() }
 // 0 if there is no current member.
 func (o *Members) Offset() int { return o.w.start }
 
-// Span returns where Value stands in the value that is walked, 0 and 0 if there is no
-// current member.
-func (o *Members) Span() (start, end int) { return o.w.start, o.w.end }
-
 // Err returns the fault that ended the walk, a [*SyntaxError], or nil. It is
 // nil before the walk has ended. Offsets count from the start of the value
 // that is walked.
@@ -245,10 +241,6 @@ func (a *Elements) Value() Value { return a.w.current() }
 // Offset returns where the current element begins in the value that is walked, 0 if
 // there is none.
 func (a *Elements) Offset() int { return a.w.start }
-
-// Span returns where Value stands in the value that is walked, 0 and 0 if there is no
-// current element.
-func (a *Elements) Span() (start, end int) { return a.w.start, a.w.end }
 
 // Err returns the fault that ended the walk, a [*SyntaxError], or nil. It is
 // nil before the walk has ended. Offsets count from the start of the value
