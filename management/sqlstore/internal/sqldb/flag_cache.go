@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -60,13 +60,13 @@ func (c *flagCache) set(project int64, k cachedFlags) {
 	}
 }
 
-// currentRowVersion returns the row version of a project, 0 if it has none, or where that does
+// currentRowVersion returns the row version of a project, 0 if it is deleted, or where that does
 // not tell whether flags have changed: within AtOnce only the first change replaces it.
 func (a *accounts) currentRowVersion(ctx context.Context, project int64) (rowVersion int64, err error) {
 	if a.grown != nil {
 		return 0, nil
 	}
-	err = a.read(ctx, "SELECT mark FROM project_version WHERE project_id = ?", []any{project}, scanTo(&rowVersion))
+	err = a.read(ctx, "SELECT v.mark FROM project_version v JOIN project p ON p.id = v.project_id WHERE p.id = ?", []any{project}, scanTo(&rowVersion))
 	return rowVersion, wrap("read the row version of a project", err)
 }
 
@@ -78,45 +78,124 @@ func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]storag
 		return nil, err
 	}
 	k := a.db.flags.get(project)
-	if rowVersion == 0 || k.rowVersion != rowVersion {
-		return a.readFlags(ctx, project, rowVersion)
-	}
-	if len(k.stale) > 0 {
-		if k, err = a.refresh(ctx, project, k); err != nil {
+	current := rowVersion != 0 && k.rowVersion == rowVersion
+	if !current || len(k.stale) > 0 {
+		rows := []*flagRow(nil)
+		if current {
+			rows, err = a.refresh(ctx, project, k)
+		} else {
+			rows, err = a.knownFlags(ctx, project, k.rows)
+		}
+		if err == nil && rows == nil {
+			rows, err = a.allFlags(ctx, project)
+		}
+		if err != nil {
 			return nil, err
 		}
-		now, err := a.currentRowVersion(ctx, project)
-		switch {
-		case err != nil:
-			return nil, err
-		case now != rowVersion: // the rows may be newer than the row version
-			return a.readFlags(ctx, project, now)
-		}
+		k = cachedFlags{rowVersion: rowVersion, rows: rows}
 		a.db.flags.set(project, k)
 	}
 	return collect(k.rows, func(row **flagRow) storage.Flag { return (*row).Flag }), nil
 }
 
-// refresh reads the flags that are stale.
-func (a *accounts) refresh(ctx context.Context, project int64, k cachedFlags) (cachedFlags, error) {
-	stale := slices.Compact(slices.Sorted(slices.Values(k.stale)))
-	rows, err := featureFlags.list(ctx, a, "WHERE project_id = ? AND id IN (?) AND deleted = false ORDER BY id", project, slice[int64](stale))
+// Flags implements [storage.Flags].
+func (a *accounts) Flags(ctx context.Context, project int64) ([]storage.Flag, error) {
+	list, err := a.FlagDefinitions(ctx, project)
 	if err != nil {
-		return k, err
+		return nil, err
 	}
-	fresh := make([]*flagRow, 0, len(k.rows)+len(rows))
+	called := make(map[int64]time.Time)
+	err = a.read(ctx, "SELECT id, last_called_at FROM feature_flag WHERE project_id = ? AND last_called_at IS NOT NULL", []any{project}, func(r *sql.Rows) error {
+		var id int64
+		var at time.Time
+		err := r.Scan(&id, moment{&at})
+		called[id] = at
+		return err
+	})
+	for i := range list {
+		if at, ok := called[list[i].ID]; ok {
+			list[i].LastCalled = &at
+		}
+	}
+	return list, wrap("read the last calls of flags", err)
+}
+
+func (a *accounts) allFlags(ctx context.Context, project int64) ([]*flagRow, error) {
+	return a.flagRows(ctx, "WHERE project_id = ? AND deleted = false ORDER BY id", project)
+}
+
+// flagRows returns the rows that the end of a SELECT selects, without the last calls: these
+// change, and the row versions do not.
+func (a *accounts) flagRows(ctx context.Context, tail string, args ...any) ([]*flagRow, error) {
+	list, err := featureFlags.list(ctx, a, tail, args...)
+	rows := make([]*flagRow, len(list))
+	for i := range list {
+		rows[i] = &list[i]
+		rows[i].LastCalled = nil
+	}
+	return rows, err
+}
+
+// refresh reads the flags that are stale. It returns nil if the project has changed again.
+func (a *accounts) refresh(ctx context.Context, project int64, k cachedFlags) ([]*flagRow, error) {
+	stale := slices.Compact(slices.Sorted(slices.Values(k.stale)))
+	fresh, err := a.flagRows(ctx, "WHERE project_id = ? AND id IN (?) AND deleted = false", project, slice[int64](stale))
+	if err != nil {
+		return nil, err
+	}
 	for _, row := range k.rows {
 		if _, changed := slices.BinarySearch(stale, row.ID); !changed {
 			fresh = append(fresh, row)
 		}
 	}
-	for i := range rows {
-		rows[i].LastCalled = nil // it changes, and the row version does not
-		fresh = append(fresh, &rows[i])
-	}
 	slices.SortFunc(fresh, func(a, b *flagRow) int { return cmp.Compare(a.ID, b.ID) })
-	return cachedFlags{k.rowVersion, fresh, nil}, nil
+	if now, err := a.currentRowVersion(ctx, project); err != nil || now != k.rowVersion {
+		return nil, err
+	}
+	return fresh, nil
 }
+
+// knownFlags returns the flags of a project of which it reads only the rows that are not known
+// by their row versions. It returns nil if these are many, which one statement reads faster, and
+// if one of them has changed since its row version was read: then the rows would not be of one
+// moment. A known row may have been read in a transaction that was undone: then its row version
+// is gone as well.
+func (a *accounts) knownFlags(ctx context.Context, project int64, known []*flagRow) (rows []*flagRow, err error) {
+	if len(known) == 0 {
+		return nil, nil
+	}
+	missing := make(map[int64]int) // places in rows, by ID
+	next := 0
+	const query = "SELECT id, mark FROM feature_flag WHERE project_id = ? AND deleted = false ORDER BY id"
+	err = a.read(ctx, query, []any{project}, eachPair(func(id, version int64) {
+		for next < len(known) && known[next].ID < id {
+			next++
+		}
+		row := &flagRow{rowVersion: version}
+		if next < len(known) && known[next].ID == id && known[next].rowVersion == version {
+			row = known[next]
+		} else {
+			missing[id] = len(rows)
+		}
+		rows = append(rows, row)
+	}))
+	if err != nil || len(missing) > len(rows)/4 {
+		return nil, wrap("read the row versions of flags", err)
+	}
+	list, err := a.flagRows(ctx, "WHERE project_id = ? AND id IN (?)", project, slice[int64](slices.Collect(maps.Keys(missing))))
+	if err != nil || len(list) != len(missing) {
+		return nil, err
+	}
+	for _, row := range list {
+		at := &rows[missing[row.ID]]
+		if row.rowVersion != (*at).rowVersion {
+			return nil, nil
+		}
+		*at = row
+	}
+	return rows, nil
+}
+
 
 // maxStale is how many changes of flags are noted before the row versions of all are read.
 const maxStale = 100
@@ -151,127 +230,3 @@ func (a *accounts) alterFlags(ctx context.Context, project int64, change func(*a
 	return err
 }
 
-// A readFlag is a flag of a list that is being read.
-type readFlag struct {
-	id, rowVersion int64
-	called         *time.Time
-	row            *flagRow // nil if it is not known
-}
-
-// Flags implements [storage.Flags].
-func (a *accounts) Flags(ctx context.Context, project int64) ([]storage.Flag, error) {
-	rowVersion, err := a.currentRowVersion(ctx, project)
-	if err != nil {
-		return nil, err
-	}
-	return a.readFlags(ctx, project, rowVersion)
-}
-
-// readFlags is Flags. It reads only the rows that are not known by their row versions. A
-// known row may have been read in a transaction that was undone: then its row version is gone
-// as well. The row version of the project, or 0, was read
-// before: if flags have changed since, it is over.
-func (a *accounts) readFlags(ctx context.Context, project, rowVersion int64) ([]storage.Flag, error) {
-	const tries = 3
-	for range tries {
-		known := a.db.flags.get(project).rows
-		if known == nil {
-			break
-		}
-		list, missing, err := a.flagRowVersions(ctx, project, known)
-		if err != nil {
-			return nil, err
-		}
-		if len(missing) > len(list)/4 { // one statement reads many rows faster
-			break
-		}
-		if len(missing) > 0 {
-			const tail = "WHERE project_id = ? AND id IN (?) ORDER BY id"
-			rows, err := featureFlags.list(ctx, a, tail, project, collect(missing, func(f **readFlag) int64 { return (*f).id }))
-			if err != nil {
-				return nil, err
-			}
-			if !complete(missing, rows) {
-				continue // a row has changed since its row version was read
-			}
-		}
-		return a.db.flags.keep(project, rowVersion, list), nil
-	}
-	rows, err := featureFlags.list(ctx, a, "WHERE project_id = ? AND deleted = false ORDER BY id", project)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]readFlag, len(rows))
-	for i := range rows {
-		row := &rows[i]
-		list[i] = readFlag{row.ID, row.rowVersion, row.LastCalled, row}
-		row.LastCalled = nil // it changes, and the row version does not
-	}
-	return a.db.flags.keep(project, rowVersion, list), nil
-}
-
-// flagRowVersions lists the flags of a project, which all have a row in the end, and in missing
-// the flags whose row is not known yet. Both are by ascending ID, as known is.
-func (a *accounts) flagRowVersions(ctx context.Context, project int64, known []*flagRow) (list []readFlag, missing []*readFlag, err error) {
-	list = make([]readFlag, 0, len(known)+1)
-	var f readFlag
-	called := maybeStamp{&a.db.d, &f.called}
-	next := 0
-	const query = "SELECT id, mark, last_called_at FROM feature_flag WHERE project_id = ? AND deleted = false ORDER BY id"
-	err = a.read(ctx, query, []any{project}, func(r *sql.Rows) error {
-		if err := r.Scan(&f.id, &f.rowVersion, called); err != nil {
-			return err
-		}
-		for next < len(known) && known[next].ID < f.id {
-			next++
-		}
-		f.row = nil
-		if next < len(known) && known[next].ID == f.id && known[next].rowVersion == f.rowVersion {
-			f.row = known[next]
-		}
-		list = append(list, f)
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the row versions of flags: %w", err)
-	}
-	for i := range list {
-		if list[i].row == nil {
-			missing = append(missing, &list[i])
-		}
-	}
-	return list, missing, nil
-}
-
-// complete gives flags their rows, and reports whether all rows still have the row versions
-// that were listed. So the list is of one moment, although it took two statements.
-func complete(missing []*readFlag, rows []flagRow) bool {
-	if len(rows) != len(missing) {
-		return false
-	}
-	for i, f := range missing {
-		row := &rows[i]
-		if row.ID != f.id || row.rowVersion != f.rowVersion {
-			return false
-		}
-		row.LastCalled = nil // it changes, and the row version does not
-		f.row = row
-	}
-	return true
-}
-
-// keep remembers the rows of a list, and returns its flags.
-func (c *flagCache) keep(project, rowVersion int64, list []readFlag) []storage.Flag {
-	if len(list) == 0 {
-		c.set(project, cachedFlags{})
-		return nil
-	}
-	flags, rows := make([]storage.Flag, len(list)), make([]*flagRow, len(list))
-	for i := range list {
-		f := &list[i]
-		rows[i], flags[i] = f.row, f.row.Flag
-		flags[i].LastCalled = f.called
-	}
-	c.set(project, cachedFlags{rowVersion: rowVersion, rows: rows})
-	return flags
-}

@@ -122,8 +122,9 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f storage.FlagF
 		list, err := a.listFlags(ctx, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
 		return page(list, limit, offset), len(list), err
 	}
-	return paged(ctx, a, "flags", "SELECT coalesce(sum(flags), 0) FROM flag_count "+where, args, offset, func() ([]storage.Flag, error) {
-		return a.listFlags(ctx, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	where += listed
+	return paged(ctx, a, "flags", "SELECT count(*) FROM feature_flag "+where, args, offset, func() ([]storage.Flag, error) {
+		return a.listFlags(ctx, where+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	})
 }
 
@@ -149,9 +150,8 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*storage.Flag) error 
 		rows[i].LastCalled = nil
 		byKey[f.Key] = rows[i]
 	}
-	err := a.alterFlags(ctx, list[0].Project, func(a *accounts) ([]int64, error) {
-		var ids []int64
-		err := featureFlags.insertAll(ctx, a, rows, " RETURNING id, key", eachPair(func(id int64, key string) {
+	err := a.alterFlags(ctx, list[0].Project, func(a *accounts) (ids []int64, err error) {
+		err = featureFlags.insertAll(ctx, a, rows, " RETURNING id, key", eachPair(func(id int64, key string) {
 			if row := byKey[key]; row != nil {
 				row.ID = id
 			}
@@ -161,24 +161,7 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*storage.Flag) error 
 			return nil, err
 		}
 		columns := "id" + strings.TrimPrefix(flagVersions.columns, "flag_id")
-		if err := flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, slice[int64](ids)); err != nil {
-			return nil, err
-		}
-		type kind struct{ active, archived, deleted, ordinary bool }
-		counts := make(map[kind]int)
-		for _, f := range list {
-			counts[kind{f.Active, f.Archived, f.Deleted, f.Kind == storage.FlagOrdinary}]++
-		}
-		for _, f := range list {
-			k := kind{f.Active, f.Archived, f.Deleted, f.Kind == storage.FlagOrdinary}
-			if n := counts[k]; n > 0 {
-				counts[k] = 0
-				if err := a.countFlag(ctx, f, n); err != nil {
-					return nil, err
-				}
-			}
-		}
-		return ids, nil
+		return ids, flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, slice[int64](ids))
 	})
 	if err == nil {
 		for i, f := range list {
@@ -192,76 +175,27 @@ func (a *accounts) UpdateFlag(ctx context.Context, list ...*storage.Flag) error 
 	if len(list) == 0 {
 		return nil
 	}
-	return a.alterFlags(ctx, list[0].Project, func(a *accounts) ([]int64, error) {
-		ids := make([]int64, len(list))
-		for i, f := range list {
-			ids[i] = f.ID
-			if err := a.updateFlag(ctx, f); err != nil {
+	return a.alterFlags(ctx, list[0].Project, func(a *accounts) (ids []int64, err error) {
+		for _, f := range list {
+			if err := featureFlags.update(ctx, a, &flagRow{Flag: *f}); err != nil {
 				return nil, err
 			}
+			ids = append(ids, f.ID)
 		}
 		return ids, flagVersions.set(ctx, a, list...)
 	})
-}
-
-// updateFlag changes the row of a flag, and the number of flags of its kind.
-func (a *accounts) updateFlag(ctx context.Context, f *storage.Flag) error {
-	before, err := a.countedFlag(ctx, f.Project, f.ID)
-	if err != nil {
-		return err
-	}
-	if err := featureFlags.update(ctx, a, &flagRow{Flag: *f}); err != nil {
-		return err
-	}
-	if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {
-		return nil
-	}
-	if err := a.countFlag(ctx, before, -1); err != nil {
-		return err
-	}
-	return a.countFlag(ctx, f, 1)
 }
 
 // DeleteFlag deletes the flag; the foreign keys delete its early access feature
 // and remove it from surveys.
 func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 	return a.alter(ctx, project, func(a *accounts) error {
-		before, err := a.countedFlag(ctx, project, id)
-		if err != nil {
-			return err
-		}
 		if err := featureFlags.removeOne(ctx, a, "id = ? AND project_id = ?", id, project); err != nil {
 			return err
 		}
-		if _, err := flagVersions.remove(ctx, a, "project_id = ? AND flag_id = ?", project, id); err != nil {
-			return err
-		}
-		return a.countFlag(ctx, before, -1)
+		_, err := flagVersions.remove(ctx, a, "project_id = ? AND flag_id = ?", project, id)
+		return err
 	})
-}
-
-// countedFlag returns what decides whether FindFlags lists a flag.
-func (a *accounts) countedFlag(ctx context.Context, project, id int64) (*storage.Flag, error) {
-	var f *storage.Flag
-	err := a.read(ctx, "SELECT internal_kind, active, archived, deleted FROM feature_flag WHERE id = ? AND project_id = ?", []any{id, project}, func(r *sql.Rows) error {
-		f = &storage.Flag{ID: id, Project: project}
-		return r.Scan(&f.Kind, &f.Active, &f.Archived, &f.Deleted)
-	})
-	if err == nil && f == nil {
-		err = storage.ErrNotFound
-	}
-	return f, wrap("read a flag", err)
-}
-
-// countFlag adds n to the number of flags that is stored for FindFlags, if it lists
-// the flag.
-func (a *accounts) countFlag(ctx context.Context, f *storage.Flag, n int) error {
-	if f.Deleted || f.Kind != storage.FlagOrdinary {
-		return nil
-	}
-	_, err := a.exec(ctx, `INSERT INTO flag_count (project_id, active, archived, flags) VALUES (?, ?, ?, ?)
-		ON CONFLICT (project_id, active, archived) DO UPDATE SET flags = flag_count.flags + excluded.flags`, f.Project, f.Active, f.Archived, n)
-	return wrap("count a flag", err)
 }
 
 // alterUser is alter for a write of a thing that uses flags with some IDs, which the project

@@ -38,17 +38,13 @@ func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]stora
 
 func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) (map[uuid.UUID]int, error) {
 	counts := make(map[uuid.UUID]int)
-	err := a.read(ctx, "SELECT id, member_count FROM organization WHERE id IN (?)", []any{idsOf(organizations)}, pairsTo(counts))
+	err := a.read(ctx, `SELECT id, (SELECT count(*) FROM organization_membership m JOIN user_account u ON u.id = m.user_id
+		WHERE m.organization_id = organization.id AND u.is_active = true) FROM organization WHERE id IN (?)`, []any{idsOf(organizations)}, pairsTo(counts))
 	return counts, wrap("count members", err)
 }
 
 func (a *accounts) CreateMembership(ctx context.Context, m *storage.Membership) error {
-	return a.atOnce(ctx, func(a *accounts) error {
-		if err := memberships.insert(ctx, a, m); err != nil {
-			return err
-		}
-		return a.countMember(ctx, m.Organization, m.User, 1)
-	})
+	return memberships.insert(ctx, a, m)
 }
 
 func (a *accounts) UpdateMembership(ctx context.Context, m *storage.Membership) error {
@@ -56,18 +52,5 @@ func (a *accounts) UpdateMembership(ctx context.Context, m *storage.Membership) 
 }
 
 func (a *accounts) DeleteMembership(ctx context.Context, organization uuid.UUID, user int64) error {
-	return a.atOnce(ctx, func(a *accounts) error {
-		if err := memberships.removeOne(ctx, a, "organization_id = ? AND user_id = ?", organization.String(), user); err != nil {
-			return err
-		}
-		return a.countMember(ctx, organization, user, -1)
-	})
-}
-
-// countMember adds n to the number of members that is stored for an organization, if
-// the user is active.
-func (a *accounts) countMember(ctx context.Context, organization uuid.UUID, user int64, n int) error {
-	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
-		WHERE id = ? AND EXISTS (SELECT 1 FROM user_account WHERE id = ? AND is_active = true)`, n, organization.String(), user)
-	return wrap("count a member", err)
+	return memberships.removeOne(ctx, a, "organization_id = ? AND user_id = ?", organization.String(), user)
 }

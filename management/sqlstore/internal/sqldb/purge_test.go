@@ -88,7 +88,7 @@ func TestPurgeInParts(t *testing.T) {
 		want := map[string]int{
 			"event": 6, "person": 5, "person_distinct_id": 5, "group_type": 1, "group_entry": 1,
 			"hash_key_override": 1, "cohort_member": 2, "deleted_project": 0,
-			"feature_flag": 1, "feature_flag_version": 1, "flag_count": 1, "cohort": 1, "early_access_feature": 1, "survey": 1,
+			"feature_flag": 1, "feature_flag_version": 1, "cohort": 1, "early_access_feature": 1, "survey": 1,
 			"project_version": 2, // includes the version of the list of projects
 		}
 		for table, n := range want {

@@ -62,32 +62,22 @@ func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]storage.User, 
 
 func (a *accounts) Users(ctx context.Context, f storage.UserFilter, limit, offset int) ([]storage.User, int, error) {
 	where, args := "WHERE is_active = true", []any{}
-	count, counted := "SELECT coalesce(sum(users), 0) FROM user_count", []any{}
 	if f.Staff != nil {
 		where, args = where+" AND is_staff = ?", append(args, *f.Staff)
-		count, counted = count+" WHERE is_staff = ?", append(counted, *f.Staff)
 	}
-	if f.ID != nil || f.Email != nil { // at most one user
-		if f.ID != nil {
-			where, args = where+" AND id = ?", append(args, *f.ID)
-		}
-		if f.Email != nil {
-			where, args = where+" AND email = ?", append(args, *f.Email)
-		}
-		count, counted = "SELECT count(*) FROM user_account "+where, args
+	if f.ID != nil {
+		where, args = where+" AND id = ?", append(args, *f.ID)
 	}
-	return paged(ctx, a, "users", count, counted, offset, func() ([]storage.User, error) {
+	if f.Email != nil {
+		where, args = where+" AND email = ?", append(args, *f.Email)
+	}
+	return paged(ctx, a, "users", "SELECT count(*) FROM user_account "+where, args, offset, func() ([]storage.User, error) {
 		return users.list(ctx, a, where+" ORDER BY id LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	})
 }
 
 func (a *accounts) CreateUser(ctx context.Context, u *storage.User) error {
-	return a.atOnce(ctx, func(a *accounts) error {
-		if err := users.insert(ctx, a, u); err != nil {
-			return err
-		}
-		return a.countUser(ctx, u, 1)
-	})
+	return users.insert(ctx, a, u)
 }
 
 func (a *accounts) UpdateUser(ctx context.Context, u *storage.User) error {
@@ -99,34 +89,19 @@ func (a *accounts) UpdateUser(ctx context.Context, u *storage.User) error {
 		if err := users.update(ctx, a, u); err != nil {
 			return err
 		}
-		if before.Active && !u.Active {
-			if _, err := a.DeleteSessions(ctx, u.ID, uuid.Nil); err != nil {
-				return err
-			}
-			if err := a.DeleteLinks(ctx, u.ID); err != nil {
-				return err
-			}
-		}
-		if before.Active == u.Active && before.Staff == u.Staff {
+		if !before.Active || u.Active {
 			return nil
 		}
-		if err := a.countUser(ctx, before, -1); err != nil {
+		if _, err := a.DeleteSessions(ctx, u.ID, uuid.Nil); err != nil {
 			return err
 		}
-		return a.countUser(ctx, u, 1)
+		return a.DeleteLinks(ctx, u.ID)
 	})
 }
 
 // DeleteUser deletes the user; the foreign keys delete the user's data.
 func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 	return a.atOnce(ctx, func(a *accounts) error {
-		before, err := a.User(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := a.countUser(ctx, before, -1); err != nil {
-			return err
-		}
 		// The foreign keys remove the user from the rows of flags.
 		const written = "created_by = ? OR last_modified_by = ?"
 		for _, query := range []string{
@@ -134,25 +109,11 @@ func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 			"UPDATE feature_flag SET mark = ? WHERE " + written,
 		} {
 			if _, err := a.exec(ctx, query, rowVersion{}, id, id); err != nil {
-				return fmt.Errorf("mark flags: %w", err)
+				return fmt.Errorf("change the row versions of flags: %w", err)
 			}
 		}
 		return users.removeOne(ctx, a, "id = ?", id)
 	})
-}
-
-// countUser adds n to the number of users that are stored, and to the number of
-// members of each of the user's organizations, if the user is active.
-func (a *accounts) countUser(ctx context.Context, u *storage.User, n int) error {
-	if !u.Active {
-		return nil
-	}
-	if _, err := a.exec(ctx, "UPDATE user_count SET users = users + ? WHERE is_staff = ?", n, u.Staff); err != nil {
-		return fmt.Errorf("count a user: %w", err)
-	}
-	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
-		WHERE id IN (SELECT organization_id FROM organization_membership WHERE user_id = ?)`, n, u.ID)
-	return wrap("count a member", err)
 }
 
 var scenes = newTable(table[storage.Scene]{
