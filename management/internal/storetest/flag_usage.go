@@ -134,7 +134,7 @@ func testFlagUsageBounds(t *testing.T, s *suite) {
 		return e
 	}
 	const days = 24 * time.Hour
-	for range 2 { // the second transaction is not added up yet
+	for range 2 {
 		var list []capture.Event
 		for i := range 130 {
 			list = append(list, call("many", fmt.Sprint("v", i), "web", 0), call("many", "v", fmt.Sprint("sdk-", i), days), call("none", fmt.Sprint(i), "web", 0))

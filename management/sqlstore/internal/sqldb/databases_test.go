@@ -114,7 +114,7 @@ func (d *database) migrate(t *testing.T, version int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	provider, err := goose.NewProvider(dialect, d.raw, files, goose.WithGoMigrations(sqldb.MergeSent(d.postgres)))
+	provider, err := goose.NewProvider(dialect, d.raw, files, goose.WithGoMigrations(sqldb.GoMigrations(d.postgres)...))
 	if err != nil {
 		t.Fatal(err)
 	}

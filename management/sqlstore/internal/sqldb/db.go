@@ -44,7 +44,7 @@ type DB struct {
 	leaders      leaders
 
 	flagCalls flagCalls
-	usage     usageBacklog
+	usage     *knownUsage
 
 	poller poller // for SQLite
 	bumps  bumps  // for SQLite
@@ -77,7 +77,7 @@ func newDB(reading, writing *sql.DB, d Dialect, o sqlstore.Options) *DB {
 	db.accounts.db = db
 	db.caches = newCaches(db.o)
 	db.flags = newFlagCache()
-	db.flagCalls = newFlagCalls()
+	db.flagCalls, db.usage = newFlagCalls(), newKnownUsage()
 	return db
 }
 
@@ -163,7 +163,7 @@ func (db *DB) migrations(ctx context.Context) (_ *goose.Provider, version int64,
 	if err != nil {
 		return nil, 0, err
 	}
-	options = append(options, goose.WithGoMigrations(mergeSent(&db.d)))
+	options = append(options, goose.WithGoMigrations(goMigrations(&db.d)...))
 	provider, err := goose.NewProvider(dialect, db.writing, files, options...)
 	if err != nil {
 		return nil, 0, err

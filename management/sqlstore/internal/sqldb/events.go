@@ -65,7 +65,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 		hashes[i] = hashOf(&events[i])
 	}
 	reported := storage.FlagCalls(events)
-	calls, counted := db.flagCalls.news(reported), countedCalls(events, reported)
+	calls := db.flagCalls.news(reported)
 	projects := projectsOf(events)
 	release, err := db.mutexes.lock(ctx, projects...)
 	if err != nil {
@@ -74,7 +74,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	defer release()
 	var (
 		changes persons.Changes
-		parts   []storedPart
+		counted map[usageOf]usageOf
 		skipped skippedEvents
 		all     = true // assume that all events are new
 	)
@@ -108,10 +108,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 		if err := t.noteCalls(ctx, calls); err != nil {
 			return err
 		}
-		if fresh != nil {
-			counted = countedCalls(events, slices.DeleteFunc(slices.Clone(reported), func(c storage.FlagCall) bool { return !fresh[c.Event] }))
-		}
-		if parts, err = t.addFlagUsage(ctx, counted); err != nil {
+		if counted, err = t.addFlagUsage(ctx, countCalls(events, reported, fresh)); err != nil {
 			return err
 		}
 		if err := t.addSurveyEvents(ctx, freshRows(surveys, fresh, first), u.PersonOf); err != nil {
@@ -131,7 +128,9 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 		return err
 	}
 	db.flagCalls.stored(calls)
-	db.usage.stored(parts)
+	for u, row := range counted {
+		db.usage.Add(u, row)
+	}
 	db.noteSkipped(ctx, &skipped)
 	for _, project := range projects {
 		db.ingested.Store(project, true)

@@ -19,8 +19,10 @@ import (
 // Schema has the migrations, in schema/sqlite and schema/postgres.
 var Schema = schema
 
-// MergeSent returns the migration that is not among them.
-func MergeSent(postgres bool) *goose.Migration { return mergeSent(&Dialect{Postgres: postgres}) }
+// GoMigrations returns the migrations that are not among them.
+func GoMigrations(postgres bool) []*goose.Migration {
+	return goMigrations(&Dialect{Postgres: postgres})
+}
 
 // MostPurged is how many rows of a table PurgeProjects deletes at once.
 const MostPurged = maxPurged
@@ -200,3 +202,11 @@ func (r Respondents) All() map[uint64]uint64 {
 	}
 	return all
 }
+
+// Unpack reads the counts of a blob of version 19 of the schema.
+func Unpack(b []byte, add func(key string, day int64, value, sdk string, calls int64)) error {
+	return unpack(b, add)
+}
+
+// ErrUsage says that counts cannot be read.
+var ErrUsage = errUsage

@@ -196,7 +196,6 @@ func (a *accounts) knownFlags(ctx context.Context, project int64, known []*flagR
 	return rows, nil
 }
 
-
 // maxStale is how many changes of flags are noted before the row versions of all are read.
 const maxStale = 100
 
@@ -229,4 +228,3 @@ func (a *accounts) alterFlags(ctx context.Context, project int64, change func(*a
 	}
 	return err
 }
-

@@ -26,6 +26,11 @@ var sentTables = []struct {
 	{"cohort", []string{"id"}, moveCriteria},
 }
 
+// goMigrations returns the migrations that SQL cannot make.
+func goMigrations(d *Dialect) []*goose.Migration {
+	return []*goose.Migration{mergeSent(d), unpackUsage(d)}
+}
+
 func mergeSent(d *Dialect) *goose.Migration {
 	up := func(ctx context.Context, tx *sql.Tx) error {
 		for _, t := range sentTables {
