@@ -39,8 +39,7 @@ func callsOf(events []capture.Event, key string, since time.Time) []storage.Flag
 }
 
 // testFlagUsage compares counts with the events that are stored, after several
-// processes have written more transactions than are added up at once, with events that
-// come again (management.md §13.22).
+// processes have written them, with events that come again (management.md §13.22).
 func testFlagUsage(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
@@ -101,8 +100,7 @@ func testFlagUsage(t *testing.T, s *suite) {
 	events[p.ID] = append(events[p.ID], call)
 	check("with an event of the future", events)
 
-	// A process that begins adds up what others have left, and a flag that is deleted
-	// is counted on.
+	// A flag that is deleted is counted on.
 	gone, err := s.FlagByKey(ctx, p.ID, "gone")
 	must(t, err)
 	gone.Deleted = true
