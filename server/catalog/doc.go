@@ -9,8 +9,8 @@
 //
 // [Catalog.Changed] is the OnChange function of a management.Config: a change
 // is compiled and served before the caller who made it gets an answer.
-// [Catalog.Pinned] and [Catalog.Snapshot] tell it what is served already. Run
-// learns from the store's Watch what other processes have changed. It also asks
+// [Catalog.Snapshot] tells it what is served already, and [Catalog.Follow] the Catalog of a
+// file from which the flags of a project come. Run learns from the store's Watch what other processes have changed. It also asks
 // the store once a second, so that a lost connection delays a change but does
 // not lose it.
 //
