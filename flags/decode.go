@@ -118,14 +118,7 @@ func DecodeFilters(raw []byte, key string) (Filters, error) {
 	if err != nil {
 		f = Filters{fault: &DefinitionError{Path: at.String(), Err: err}}
 	}
-	fault := f.fault
-	if fault == nil {
-		for _, fl := range f.All() {
-			if fault = fl.fault; fault != nil {
-				break
-			}
-		}
-	}
+	fault := f.firstFault()
 	switch {
 	case fault != nil:
 		f.source = raw
@@ -137,6 +130,18 @@ func DecodeFilters(raw []byte, key string) (Filters, error) {
 	named := *fault
 	named.Flag = key
 	return f, &named
+}
+
+// firstFault returns the first fault of the filters and of each one of them, or nil.
+func (f *Filters) firstFault() *DefinitionError {
+	fault := f.fault
+	for _, fl := range f.All() {
+		if fault != nil {
+			break
+		}
+		fault = fl.fault
+	}
+	return fault
 }
 
 // parseJSON checks JSON of a part of a document.
@@ -722,7 +727,11 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		// A flag has no filters only if the member is absent.
 		d.wrong(at, m.filters, kindNames[jsonscan.Object])
 	}
-	return d.filters(&f.Filters, f.Key, at, m.filters)
+	err := d.filters(&f.Filters, f.Key, at, m.filters)
+	if f.Filters.firstFault() != nil {
+		f.Filters.source = bytes.Clone(m.filters)
+	}
+	return err
 }
 
 // nameNotes says of the notes from the n-th on, which were made before the key of the flag

@@ -63,7 +63,10 @@ func (w *work) enter(ctx context.Context, ref string, scopes ...Scope) error {
 		return err
 	}
 	w.at = &ProjectAccess{project, organization, m.Level}
-	return w.serve(scopes)
+	if slices.ContainsFunc(scopes, func(s Scope) bool { return slices.Contains(definitionScopes, s) }) {
+		return w.checkChangeable()
+	}
+	return nil
 }
 
 // capturedAt is beginAt for a method about captured data, which needs Config.Data.

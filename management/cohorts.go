@@ -274,7 +274,7 @@ func (s *Service) Cohort(ctx context.Context, p *Principal, ref, cohort string) 
 // change cohorts do.
 func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, patch CohortPatch) (*CohortView, error) {
 	view, err := answerAt(ctx, s, p, ref, "cohort:write", func(w *work) (*CohortView, error) {
-		if err := w.checkServed(); err != nil {
+		if err := w.checkChangeable(); err != nil {
 			return nil, err
 		}
 		c, patch := &storage.Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}, patch
@@ -310,7 +310,7 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 // active flag uses cannot be deleted.
 func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort string, patch CohortPatch) (*CohortView, error) {
 	view, err := answerAt(ctx, s, p, ref, "cohort:write", func(w *work) (*CohortView, error) {
-		if err := w.checkServed(); err != nil {
+		if err := w.checkChangeable(); err != nil {
 			return nil, err
 		}
 		c, err := w.cohortByRef(ctx, cohort)

@@ -94,10 +94,9 @@ func TestEveryField(t *testing.T) {
 			differs("import", len(list) == 1 && sameField(field, changed, list[0]))
 
 			// A project from a file has it.
-			pinned := w.another(func(c *management.Config) {
-				c.Pinned = func(int64) (*flags.Definitions, string) { return read, "flags.json" }
-			})
-			page := must(pinned.ListFlags(t.Context(), w.as(w.ada), ref(w.web), management.FlagQuery{}, 10, 0))(t)
+			filed := newWorld(t)
+			filed.ok(filed.ImportFile(t.Context(), filed.web.ID, "flags.json", read))
+			page := must(filed.ListFlags(t.Context(), filed.as(filed.ada), ref(filed.web), management.FlagQuery{}, 10, 0))(t)
 			differs("file project", len(page.Items) == 1 && strings.Contains(encode(t, page.Items[0]), fieldText(t, field, changed)))
 
 			// An older version has it.

@@ -44,6 +44,9 @@ func (w *work) groupTypes(ctx context.Context) (map[int]string, error) {
 	if w.c.Data == nil {
 		return nil, nil
 	}
+	if f := w.at.Project.FlagsFile; f != nil {
+		return f.GroupTypes, nil
+	}
 	types, err := w.store.GroupTypes(ctx, w.at.Project.ID)
 	if types == nil {
 		types = make(map[int]string)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
@@ -418,27 +417,6 @@ func TestRevertsAtOnce(t *testing.T) {
 	if v := w.seeFlag(id); v.Name != "third" || v.Version != 5 {
 		t.Errorf("%s in version %d, want third in 5: the others had nothing to change", v.Name, v.Version)
 	}
-}
-
-// A flag of a document has the version that the document says.
-func TestVersionsOfServedFlags(t *testing.T) {
-	w := newWorld(t)
-	w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
-	must(w.changeFlag("k", `{"name":"N"}`))(t)
-	served := must(w.definitions())(t)
-	pinned := w.another(func(c *management.Config) {
-		c.Pinned = func(int64) (*flags.Definitions, string) { return served, "flags.json" }
-	})
-	if list := pinned.versions("k"); len(list) != 1 || list[0].Version != 2 || list[0].Summary != "the first version that was kept" {
-		t.Errorf("%+v", list)
-	}
-	if v := pinned.version("k", 2); v.Key != "k" {
-		t.Errorf("%+v", v)
-	}
-	_, err := pinned.FlagVersion(t.Context(), w.as(w.ada), ref(w.web), "k", 1)
-	checkFault(t, "FlagVersion", err, "not found not_found")
-	_, err = pinned.revert("k", `{"version":1}`)
-	checkFault(t, "RevertFlag", err, "conflict conflict")
 }
 
 // Whatever the body, a flag has the content of a version then, or the body is refused with

@@ -131,7 +131,7 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte, o 
 			return storeError(err)
 		}
 		w.at = &ProjectAccess{Project: p}
-		return w.checkServed()
+		return w.checkChangeable()
 	})
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (s *Service) PreviewImport(ctx context.Context, p *Principal, ref string, d
 // since, or if something else uses one by now. It needs the scopes of an import.
 func (s *Service) UndoImport(ctx context.Context, p *Principal, ref string, flagIDs, cohortIDs []int64) error {
 	return s.atomicAt(ctx, p, ref, importScopes, func(w *work) error {
-		if err := w.checkServed(); err != nil {
+		if err := w.checkChangeable(); err != nil {
 			return err
 		}
 		set, err := w.definitionSet(ctx)

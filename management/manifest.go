@@ -77,9 +77,6 @@ var manifestTypes = []string{manifestBoolean, manifestString, manifestInteger, m
 func (s *Service) Manifest(ctx context.Context, access *DefinitionsAccess) (*Manifest, error) {
 	w := s.begin(access.Principal)
 	w.at = &ProjectAccess{Project: access.Project}
-	if err := w.serve(nil); err != nil {
-		return nil, err
-	}
 	list, err := w.store.FlagDefinitions(ctx, access.Project.ID)
 	if err != nil {
 		return nil, err
@@ -91,8 +88,7 @@ func (s *Service) Manifest(ctx context.Context, access *DefinitionsAccess) (*Man
 		}
 	}
 	slices.SortStableFunc(m.Flags, func(a, b ManifestFlag) int { return cmp.Compare(a.Key, b.Key) })
-	m.Flags = slices.CompactFunc(m.Flags, func(a, b ManifestFlag) bool { return a.Key == b.Key }) // a document may have two
-	m.Writable = w.by != nil && w.by.Require("feature_flag:write") == nil && w.checkServed() == nil
+	m.Writable = w.by != nil && w.by.Require("feature_flag:write") == nil && w.checkChangeable() == nil
 	return m, nil
 }
 

@@ -101,13 +101,12 @@ func TestManifestOfDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *management.Config) {
-		c.Pinned = func(int64) (*flags.Definitions, string) { return document, "flags.json" }
-	})
+	w := newWorld(t)
+	w.ok(w.ImportFile(t.Context(), w.web.ID, "flags.json", document))
 	if diff := cmp.Diff(map[string]string{"plain-text": `string "it's text"`}, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
-	m := must(w.Manifest(t.Context(), &management.DefinitionsAccess{Project: w.web, Principal: w.key(w.ada)}))(t)
+	m := must(w.Manifest(t.Context(), &management.DefinitionsAccess{Project: must(w.store.Project(t.Context(), w.web.ID))(t), Principal: w.key(w.ada)}))(t)
 	if m.Writable {
 		t.Error("the flags of a document can be changed")
 	}
@@ -293,10 +292,7 @@ func TestManifestFlagByKey(t *testing.T) {
 // What the manifest says of a flag fits what OpenFeature's remote evaluation protocol
 // answers for it, whatever definitions there are.
 func TestManifestFitsEvaluation(t *testing.T) {
-	var served *flags.Definitions
-	w := newWorld(t, func(c *management.Config) {
-		c.Pinned = func(int64) (*flags.Definitions, string) { return served, "flags.json" }
-	})
+	w := newWorld(t)
 	seen := make(map[string]int) // values by type
 	for seed := range fulltest.Count(100, 500) {
 		d, err := flags.Decode(bytes.NewReader(reference.NewGenerator(uint64(seed)).Document()))
@@ -306,7 +302,7 @@ func TestManifestFitsEvaluation(t *testing.T) {
 		}
 		s, err := flags.Compile(d, flags.CompileOptions{})
 		w.ok(err)
-		served = d
+		w.ok(w.ImportFile(t.Context(), w.web.ID, "flags.json", d))
 		types := make(map[string]string)
 		for _, f := range must(w.Manifest(t.Context(), &management.DefinitionsAccess{Project: w.web}))(t).Flags {
 			if types[f.Key] != "" {

@@ -114,12 +114,6 @@ type Config struct {
 	// features.
 	FlagUsers FlagUsers
 
-	// Pinned returns what serves the flags of a project in place of the Store, and where
-	// that comes from, for people; nil if the Store serves them. The flags of such a project
-	// cannot be changed here, and are shown as they are served. It must not wait for the
-	// Store. Nil: the Store serves all.
-	Pinned func(project int64) (served *flags.Definitions, origin string)
-
 	// Snapshot returns the compiled flags that are served for a project, nil if there
 	// are none yet. Explanations and previews compile only what differs from them. It
 	// must not wait for the Store. Nil: they compile all flags each time.
@@ -146,9 +140,6 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	c.FlagUsers = cmp.Or[FlagUsers](c.FlagUsers, noFlagUsers{})
-	if c.Pinned == nil {
-		c.Pinned = func(int64) (*flags.Definitions, string) { return nil, "" }
-	}
 	if c.Snapshot == nil {
 		c.Snapshot = func(int64) *flags.Snapshot { return nil }
 	}

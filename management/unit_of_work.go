@@ -25,12 +25,7 @@ func (s *Service) Atomic(ctx context.Context, by *Principal, f func(*UnitOfWork)
 }
 
 // Store returns the Store of the unit of work: the transaction, unless it only reads.
-func (w *UnitOfWork) Store() storage.Store {
-	if pinned, ok := w.w.store.(*pinnedStore); ok {
-		return pinned.Store
-	}
-	return w.w.store
-}
+func (w *UnitOfWork) Store() storage.Store { return w.w.store }
 
 // Enter makes the project that a path names the one that the unit of work is about, and
 // returns it. The error is the error of [Service.Access].

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -348,35 +347,25 @@ func TestComputedMembersOfSurveys(t *testing.T) {
 	}
 }
 
-// management.md §13.13: while a document serves the flags of a project, they are shown as
+// management.md §13.13: while the flags of a project come from a file, they are shown as
 // they are served, and not changed.
-func TestRuling63PinnedFlags(t *testing.T) {
-	document, err := flags.Decode(strings.NewReader(`{"flags":[{"id":7,"key":"served","name":"N","active":true,"evaluation_runtime":"server","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":3}],"rollout_percentage":20}]}}],
+func TestRuling63FileFlags(t *testing.T) {
+	document, err := flags.Decode(strings.NewReader(`{"flags":[{"id":7,"key":"served","name":"N","active":true,"evaluation_runtime":"server","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":3}],"rollout_percentage":20}]}},
+		{"key":"e","active":true,"filters":{"groups":[]}}],
 		"cohorts":{"3":{"type":"OR","values":[{"key":"plan","type":"person","value":"pro"}]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pinned := false
-	a := newAPI(t, apiSetup{management: func(c *management.Config) {
-		c.Pinned = func(project int64) (*flags.Definitions, string) {
-			if !pinned || project != 1 {
-				return nil, ""
-			}
-			return document, "flags.json"
-		}
-	}})
-	a.ok(api("POST", projectPath+"/feature_flags/", `{"key":"stored","filters":{"groups":[{}]}}`))
-	a.ok(api("POST", projectPath+"/cohorts/", `{"name":"c","filters":{"properties":{"type":"OR","values":[]}}}`))
+	a := newAPI(t, apiSetup{})
 	feature := a.ok(api("POST", projectPath+"/early_access_feature/", `{"name":"e","stage":"beta"}`))["id"].(string)
-	pinned = true
-	keys := func() []string {
-		var keys []string
-		for _, v := range a.ok(api("GET", projectPath+"/feature_flags/", ""))["results"].([]any) {
-			keys = append(keys, v.(map[string]any)["key"].(string))
-		}
-		return keys
+	if err := a.service.ImportFile(t.Context(), 1, "flags.json", document); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"served"}, keys()); diff != "" {
+	var keys []string
+	for _, v := range a.ok(api("GET", projectPath+"/feature_flags/", ""))["results"].([]any) {
+		keys = append(keys, v.(map[string]any)["key"].(string))
+	}
+	if diff := cmp.Diff([]string{"served", "e"}, keys); diff != "" {
 		t.Errorf("flags (-want +got)\n%s", diff)
 	}
 	if v := a.ok(api("GET", projectPath+"/feature_flags/7/", "")); v["name"] != "N" || v["evaluation_runtime"] != "server" {
@@ -402,10 +391,10 @@ func TestRuling63PinnedFlags(t *testing.T) {
 		}
 	}
 	a.ok(api("POST", projectPath+"/surveys/", `{"name":"s","type":"popover"}`))
-	pinned = false
-	if got := keys(); !slices.Contains(got, "stored") || slices.Contains(got, "new") {
-		t.Errorf("flags of the store are now %v", got)
+	if err := a.service.ReleaseFiles(t.Context()); err != nil {
+		t.Fatal(err)
 	}
+	a.ok(api("PATCH", projectPath+"/feature_flags/7/", `{"active":false}`))
 }
 
 // management.md §13.3 and evaluation.md §9.2: the match mode of contexts.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // An Organization owns projects and has members; usage is counted by organization
@@ -127,8 +129,29 @@ type Project struct {
 	// (evaluation.md §2.1).
 	BucketingHash string
 
+	// FlagsFile is the file from which the flags and cohorts of the project come, nil if
+	// people make them.
+	FlagsFile *FlagsFile
+
 	Created time.Time
 	Updated time.Time
+}
+
+// A FlagsFile is a file of definitions that was imported into a project, and what it says
+// beside flags and cohorts.
+type FlagsFile struct {
+	Name                    string         `json:"name"`
+	GroupTypes              map[int]string `json:"group_type_mapping"`
+	PropertyMatchingVersion int            `json:"property_matching_version,omitempty"`
+	MinimalFlagCalledEvents bool           `json:"minimal_flag_called_events,omitempty"`
+}
+
+// Complete adds to definitions what the file says beside flags and cohorts. A nil one says
+// nothing.
+func (f *FlagsFile) Complete(d *flags.Definitions) {
+	if f != nil {
+		d.GroupTypes, d.PropertyMatchingVersion, d.MinimalFlagCalledEvents = f.GroupTypes, f.PropertyMatchingVersion, f.MinimalFlagCalledEvents
+	}
 }
 
 // NewProject returns a project with a new API key.

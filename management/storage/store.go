@@ -272,9 +272,9 @@ type Flags interface {
 	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]Flag, int, error)
 
 	// CreateFlag creates flags of one project, which have different keys, and sets
-	// their IDs. UpdateFlag changes flags of one project. Both return ErrConflict if
-	// another flag that is not deleted has the key. UpdateFlag leaves
-	// LastCalled as it is.
+	// their IDs, unless they have IDs that no flag of any project has. UpdateFlag
+	// changes flags of one project. Both return ErrConflict if another flag that is not
+	// deleted has the key. UpdateFlag leaves LastCalled as it is.
 	CreateFlag(ctx context.Context, list ...*Flag) error
 	UpdateFlag(ctx context.Context, list ...*Flag) error
 
@@ -321,7 +321,7 @@ type Cohorts interface {
 	// time.
 	CohortsToCount(ctx context.Context, since time.Time) ([]Cohort, error)
 
-	CreateCohort(ctx context.Context, c *Cohort) error // sets the ID
+	CreateCohort(ctx context.Context, c *Cohort) error // sets the ID, as CreateFlag does
 	UpdateCohort(ctx context.Context, c *Cohort) error
 
 	// SetCohortCount sets Count and Calculated and nothing else. The version of

@@ -59,8 +59,8 @@ type Catalog struct {
 	versions map[int64]int64
 	projects map[int64]*project
 
-	// For callers in a transaction, from the IDs of projects to pins and Evaluators.
-	pins, evaluators sync.Map
+	// For callers in a transaction, from the IDs of projects to Evaluators.
+	evaluators sync.Map
 }
 
 // A project has what is known about one project. Its Evaluator stays the same
@@ -73,9 +73,9 @@ type project struct {
 	next      *flags.Snapshot // compiled, not served yet; nil if there is none
 	published *server.Published
 	checked   time.Time
-	compiled  time.Time    // when flags got their definitions
-	asked     atomic.Int64 // for server.Project
-	pinned    *pin         // nil if its flags come from the store
+	compiled  time.Time      // when flags got their definitions
+	asked     atomic.Int64   // for server.Project
+	file      *source.Loader // nil if its flags come from no file that this process follows
 }
 
 // New returns a Catalog that has no projects before Refresh.
@@ -224,21 +224,20 @@ func (c *Catalog) status(id int64) source.Status {
 	switch {
 	case p == nil:
 		return source.Status{Origin: "store"}
-	case p.pinned != nil:
-		return p.pinned.loader.Status()
+	case p.file != nil:
+		return p.file.Status()
 	}
 	return source.Status{Origin: "store", Loaded: p.compiled, Checked: p.checked}
 }
 
-// Pinned is the function for Pinned of a management.Config: it returns what a source serves
-// for a project, and where that comes from; nil if the flags come from the Store.
-func (c *Catalog) Pinned(project int64) (served *flags.Definitions, origin string) {
-	p, ok := c.pins.Load(project)
-	if !ok {
-		return nil, ""
+// Follow says that a Loader brings the flags of a project into the Store: what is told of
+// their origin, and of when it was looked at, is the Loader's.
+func (c *Catalog) Follow(project int64, l *source.Loader) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.projects[project]; p != nil {
+		p.file = l
 	}
-	pinned := p.(*pin)
-	return pinned.last.Load(), pinned.loader.Status().Origin
 }
 
 // Snapshot is the function for Snapshot of a management.Config: it returns the compiled

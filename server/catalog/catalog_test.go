@@ -263,47 +263,27 @@ func TestRunFollows(t *testing.T) {
 	}
 }
 
-// TestPin checks that the flags of a project can come from a file while its
-// surveys come from the store.
-func TestPin(t *testing.T) {
+// TestFollow: what is told of a project whose flags come from a file is the state of what
+// reads the file.
+func TestFollow(t *testing.T) {
 	w := newWorld(t)
-	w.put(nil, "stored", everyone)
-	definitions, err := flags.Decode(strings.NewReader(`{"flags":[{"id":1,"key":"pinned","active":true,"filters":` + everyone + `}]}`))
-	w.ok(err)
-	if _, err := w.Pin(t.Context(), 99, source.Static{Definitions: definitions}); err == nil {
-		t.Error("Pin of a project that does not exist = nil, want an error")
-	}
-	if _, err := w.Pin(t.Context(), w.project.ID, source.File{Path: t.TempDir() + "/none.json"}); err == nil {
-		t.Error("Pin to a file that does not exist = nil, want an error")
-	}
 	if origin := w.served(w.project.APIKey).Origin(); origin != "store" {
 		t.Errorf("Origin = %q, want store", origin)
 	}
-	if served, _ := w.Pinned(w.project.ID); served != nil {
-		t.Errorf("Pinned = %+v before Pin, want nil", served)
+	loader := source.NewLoader(new(flags.Evaluator), source.Static{Definitions: new(flags.Definitions)}, source.LoaderConfig{})
+	w.ok(loader.Refresh(t.Context()))
+	w.Follow(99, loader)
+	w.Follow(w.project.ID, loader)
+	p, status := w.served(w.project.APIKey), loader.Status()
+	if p.Origin() != "static" || !p.Loaded().Equal(status.Loaded) || !p.Checked().Equal(status.Checked) || status.Checked.IsZero() {
+		t.Errorf("from %q, loaded %v, checked %v; want the state of the loader, %v", p.Origin(), p.Loaded(), p.Checked(), status)
 	}
-	loader, err := w.Pin(t.Context(), w.project.ID, source.Static{Definitions: definitions})
-	w.ok(err)
-	if served, origin := w.Pinned(w.project.ID); served == nil || origin != "static" || len(served.Flags) != 1 {
-		t.Errorf("Pinned = %+v, %q, want the definitions of the source", served, origin)
-	}
-	if origin := w.served(w.project.APIKey).Origin(); origin != "static" {
-		t.Errorf("Origin = %q, want static", origin)
-	}
-	w.want(w.project.APIKey, map[string]bool{"pinned": true})
-	if loaded := w.served(w.project.APIKey).Loaded(); loaded.IsZero() || !loaded.Equal(loader.Status().Loaded) {
-		t.Errorf("compiled at %v, want %v", loaded, loader.Status().Loaded)
-	}
-	if checked := w.served(w.project.APIKey).Checked(); !checked.Equal(loader.Status().Checked) {
-		t.Errorf("Checked = %v, want that of the loader, %v", checked, loader.Status().Checked)
-	}
-	w.put(nil, "other", everyone)
-	survey := &survey.Survey{ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Type: "popover", Created: time.Now()}
-	w.ok(w.store.CreateSurvey(t.Context(), survey))
+	w.project.FlagsFile = &storage.FlagsFile{Name: "flags.json", GroupTypes: map[int]string{2: "team"}}
+	w.ok(w.store.UpdateProject(t.Context(), w.project))
+	w.put(nil, "a", `{"aggregation_group_type_index":2,"groups":[{}]}`)
 	w.ok(w.Refresh(t.Context()))
-	w.want(w.project.APIKey, map[string]bool{"pinned": true})
-	if got := w.get("/api/surveys/?token=" + w.project.APIKey); !strings.Contains(got, `"name":"NPS"`) {
-		t.Errorf("surveys = %s, want the stored one", got)
+	if problems := w.served(w.project.APIKey).Flags.Snapshot().Problems(); len(problems) != 0 {
+		t.Errorf("%v; want the group type of the file", problems)
 	}
 }
 
@@ -419,36 +399,21 @@ func TestConfig(t *testing.T) {
 }
 
 // TestPublishedFirst: when somebody who watches the flags of a project learns of a change,
-// its documents have it, whether the flags come from the store or from elsewhere.
+// its documents have it.
 func TestPublishedFirst(t *testing.T) {
 	w := newWorld(t)
 	evaluator := w.served(w.project.APIKey).Flags
 	published := w.served(w.project.APIKey).Published
 	seen := make(chan *server.Published)
-	watch := func() {
-		_, _, changed := evaluator.Watch()
-		go func() {
-			<-changed
-			seen <- w.served(w.project.APIKey).Published
-		}()
-	}
-	for _, change := range []func(){
-		func() {
-			w.put(nil, "a", everyone)
-			w.Changed(t.Context(), w.project.ID)
-		},
-		func() {
-			_, err := w.Pin(t.Context(), w.project.ID, source.Static{Definitions: new(flags.Definitions)})
-			w.ok(err)
-		},
-	} {
-		watch()
-		change()
-		now := <-seen
-		if now == published || now != w.served(w.project.APIKey).Published {
-			t.Errorf("the documents are %p, were %p, and will be %p", now, published, w.served(w.project.APIKey).Published)
-		}
-		published = now
+	_, _, changed := evaluator.Watch()
+	go func() {
+		<-changed
+		seen <- w.served(w.project.APIKey).Published
+	}()
+	w.put(nil, "a", everyone)
+	w.Changed(t.Context(), w.project.ID)
+	if now := <-seen; now == published || now != w.served(w.project.APIKey).Published {
+		t.Errorf("the documents are %p, were %p, and will be %p", now, published, w.served(w.project.APIKey).Published)
 	}
 }
 

@@ -9,10 +9,10 @@
 //
 // [Catalog.Changed] is the OnChange function of a management.Config: a change
 // is compiled and served before the caller who made it gets an answer.
-// [Catalog.Pinned] and [Catalog.Snapshot] tell it what is served already. Run
-// learns from the store's Watch what other processes have changed. It also asks
-// the store once a second, so that a lost connection delays a change but does
-// not lose it.
+// [Catalog.Snapshot] tells it what is served already, and [Catalog.Follow] tells the
+// Catalog of a file from which the flags of a project come. Run learns from the store's
+// Watch what other processes have changed. It also asks the store once a second, so that
+// a lost connection delays a change but does not lose it.
 //
 // A project whose definitions cannot be read or compiled keeps its previous
 // ones. All methods are safe for concurrent use. Requests never wait for any of

@@ -18,17 +18,11 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 	if err != nil {
 		return err
 	}
-	definitions := (*flags.Definitions)(nil)
-	if p.pinned != nil {
-		definitions = new(*p.pinned.last.Load())
-	} else {
-		definitions = storage.FlagDefinitions(stored.flags, stored.cohorts, stored.groupTypes)
-	}
+	definitions := storage.FlagDefinitions(stored.flags, stored.cohorts, stored.groupTypes)
 	definitions.TimeZone = p.record.Timezone
-	if p.pinned == nil {
-		if err := c.compile(ctx, p, definitions); err != nil {
-			return err
-		}
+	p.record.FlagsFile.Complete(definitions)
+	if err := c.compile(ctx, p, definitions); err != nil {
+		return err
 	}
 	publication, err := publicationOf(p, stored)
 	if err != nil {
@@ -124,9 +118,6 @@ func publicationOf(p *project, s *stored) (server.Publication, error) {
 	out := server.Publication{
 		Project: p.record.ID, APIKey: p.record.APIKey, SurveyConfig: p.record.SurveyConfig,
 		Hide: func(f *flags.Flag) bool { return hidden[f.ID] },
-	}
-	if p.pinned != nil {
-		out.Hide = nil // hidden has IDs of the store, not of the pinned source
 	}
 	for i := range s.surveys {
 		if s.surveys[i].Archived || p.record.SurveysOptIn != nil && !*p.record.SurveysOptIn {

@@ -145,7 +145,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.Var(&s.stream.replicas, "stream-replicas", "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
 	set.Var(&s.stream.partitions, "stream-partitions", "in how many parts `N` events are stored at the same time; more than one keep only the order of the events of each distinct ID; for a stream that does not exist yet")
 	set.BoolVar(&s.stream.replay, "stream-replay", false, "put dead letters, events that could not be stored, back into the stream of -stream, list them, and exit")
-	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE` for the first project; a change is live within two seconds")
+	set.StringVar(&s.flagsFile, "flags", "", "import the definitions document in `FILE` into the first project, or that of -project-key, where nobody else can change flags then; a change of the file is live within two seconds")
 	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
 	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")
 	set.BoolVar(&s.demo, "demo", false, "serve a demo project with flags, a survey and 200 persons, whose keys are printed; loopback addresses only")

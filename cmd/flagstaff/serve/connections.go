@@ -28,12 +28,12 @@ type connections struct {
 	surplus atomic.Int64 // connections that are surplus
 	refused atomic.Uint64
 
-	mu     sync.Mutex
-	states map[net.Conn]*state
-	fresh  list.List // states that wait for their first request, the longest first
-	idle   list.List // for another one
-	closed bool
-	room   sync.Cond // signalled when a connection ends or may be closed, and at the end
+	mu      sync.Mutex
+	states  map[net.Conn]*state
+	fresh   list.List // states that wait for their first request, the longest first
+	idle    list.List // for another one
+	stopped bool
+	room    sync.Cond // signalled when a connection ends or may be closed, and at the end
 }
 
 // A state is what is known of a connection. One that waits for a request has a place in a
@@ -73,7 +73,7 @@ const (
 	maxSurplus = 64
 
 	// newTime is how long a new connection may take to bring its first request if others
-	// need its place, or if the program waits for it to end.
+	// need its place.
 	newTime = time.Second
 )
 
@@ -88,15 +88,21 @@ func (c *connections) limit() int { return c.most + min(maxSurplus, max(1, c.mos
 
 type surplusKey struct{}
 
-// admit counts a new connection. It is the ConnContext of the [http.Server].
+// admit counts a new connection when there may be one more, surplus or not. It is the
+// ConnContext of the [http.Server], which accepts no other connection meanwhile.
 func (c *connections) admit(ctx context.Context, conn net.Conn) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	surplus := len(c.states) >= c.most && !c.closeIdle()
-	s := &state{ConnState: http.StateNew, conn: conn, since: time.Now(), surplus: surplus}
+	surplus := func() bool { return len(c.states) >= c.most && !c.closeIdle() }
+	s := &state{ConnState: http.StateNew, conn: conn, surplus: surplus()}
+	for s.surplus && len(c.states) >= c.limit() && !c.stopped {
+		c.room.Wait()
+		s.surplus = surplus()
+	}
+	s.since = time.Now()
 	c.states[conn] = s
 	s.wait(&c.fresh)
-	if !surplus {
+	if !s.surplus {
 		return ctx
 	}
 	c.surplus.Add(1)
@@ -153,34 +159,12 @@ func (c *connections) closeIdle() bool {
 	return true
 }
 
-// waitForRoom waits until there may be one more connection, surplus or not.
-func (c *connections) waitForRoom() {
+// stop lets the [http.Server] end, which may wait for admit.
+func (c *connections) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.states) >= c.limit() && !c.closed && !c.closeIdle() {
-		c.room.Wait()
-	}
-}
-
-// A gate is a listener that takes a connection only if there is room for one.
-type gate struct {
-	*listener
-	connections *connections
-}
-
-// Accept implements [net.Listener].
-func (g *gate) Accept() (net.Conn, error) {
-	g.connections.waitForRoom()
-	return g.listener.Accept()
-}
-
-// Close implements [net.Listener].
-func (g *gate) Close() error {
-	g.connections.mu.Lock()
-	g.connections.closed = true
-	g.connections.mu.Unlock()
-	g.connections.room.Broadcast()
-	return g.listener.Close()
+	c.stopped = true
+	c.room.Broadcast()
 }
 
 // connectionsFor returns how many connections there may be in so much memory. Each
@@ -209,27 +193,6 @@ func (s *settings) connections() (int, error) {
 		return 0, fmt.Errorf("-max-connections is %d, and the process may have %d open files, which is enough for %d connections: raise the limit (LimitNOFILE of systemd, ulimit -n), or lower -max-connections", n, files, most)
 	}
 	return n, nil
-}
-
-// busy reports whether a request is under way, or only a new connection that may bring one.
-func (c *connections) busy() (active, fresh bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.states {
-		active = active || s.ConnState == http.StateActive
-	}
-	return active, first(&c.fresh) != nil
-}
-
-// await returns when nothing is under way, or when ctx ends. New connections have newTime
-// for their first request, in which the program must have run: on a machine that stood
-// still, requests wait to be read.
-func (c *connections) await(ctx context.Context) {
-	for waited := time.Duration(0); ; waited += moment {
-		if active, fresh := c.busy(); !active && (!fresh || waited >= newTime) || !pause(ctx) {
-			return
-		}
-	}
 }
 
 // metrics returns the metrics of the connections for /metrics.

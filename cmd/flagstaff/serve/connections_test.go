@@ -19,35 +19,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/memlimit"
 )
 
-// TestAwaitNew: at the end, a connection without a request has time to bring one, however
-// old the clock says that it is: the machine may have stood still.
-func TestAwaitNew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, conn := newConnections(3), new(closable)
-		c.admit(t.Context(), conn)
-		time.Sleep(time.Minute)
-		var ended bool
-		go func() { c.await(t.Context()); ended = true }()
-		for _, tt := range []struct {
-			after time.Duration
-			state http.ConnState
-			ended bool
-		}{{newTime / 2, http.StateActive, false}, {time.Minute, http.StateIdle, false}, {2 * moment, http.StateIdle, true}} {
-			time.Sleep(tt.after)
-			synctest.Wait()
-			if ended != tt.ended {
-				t.Errorf("before the connection is %v: ended is %v, want %v", tt.state, ended, tt.ended)
-			}
-			c.note(conn, tt.state)
-		}
-		c.admit(t.Context(), new(closable))
-		start := time.Now()
-		if c.await(t.Context()); time.Since(start) != newTime {
-			t.Errorf("it waits %v for a connection without a request, want %v", time.Since(start), newTime)
-		}
-	})
-}
-
 // TestRuling69Connections: connections that do nothing make room for others, none with a
 // request is closed, and what is too much is told so.
 func TestRuling69Connections(t *testing.T) {
@@ -96,7 +67,7 @@ func TestRuling69Connections(t *testing.T) {
 
 		// There are 4 of at most 4: the next one waits until another one may be closed.
 		var taken bool
-		go func() { c.waitForRoom(); taken = true }()
+		go func() { c.admit(t.Context(), new(closable)); taken = true }()
 		synctest.Wait()
 		if taken {
 			t.Error("there is room for a fifth connection")
@@ -162,7 +133,7 @@ func behindFront(t *testing.T, most int, handler http.HandlerFunc, test func(t *
 	synctest.Test(t, func(t *testing.T) {
 		l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 		f := &front{
-			listener: &listener{Listener: l, shared: true}, connections: newConnections(most), handler: handler,
+			listener: &listener{Listener: l}, connections: newConnections(most), handler: handler,
 			ready: newReadiness(nil), log: slog.New(slog.DiscardHandler), closeStreams: func() {}, stopping: func() error { return nil },
 		}
 		ctx, stop := context.WithCancel(t.Context())

@@ -1,30 +1,51 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"sync"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
-// pinFlags takes the flags of one project from the file of -flags. It follows
-// the file until ctx ends.
-func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage, projects *catalog.Catalog) error {
+// importFlags brings the file of -flags into the store whenever it changes, until ctx ends.
+// Without a file, people may change all flags.
+func (s *settings) importFlags(
+	ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage, accounts *management.Service, projects *catalog.Catalog, log *slog.Logger,
+) error {
 	if s.flagsFile == "" {
-		return nil
+		return accounts.ReleaseFiles(ctx)
 	}
 	p, err := s.project(ctx, store)
 	if err != nil {
 		return err
 	}
-	// Definitions that cannot be read at the start are a mistake to report. If
-	// a later change cannot be read, the last good definitions stay in place.
-	loader, err := projects.Pin(ctx, p.ID, source.File{Path: s.flagsFile})
-	if err != nil {
+	var read *flags.Definitions // that are not in the store yet
+	var failed error
+	loader := source.NewLoader(new(flags.Evaluator), source.File{Path: s.flagsFile}, source.LoaderConfig{
+		Log:           log,
+		OnDefinitions: func(d *flags.Definitions) { read = d },
+		OnLoad: func(error) { // which the loader logs, and the last good definitions stay
+			if read == nil {
+				return
+			}
+			if failed = accounts.ImportFile(ctx, p.ID, s.flagsFile, read); failed == nil {
+				read = nil
+			} else if ctx.Err() == nil {
+				log.ErrorContext(ctx, "the flags of the file are not in the store yet", "file", s.flagsFile, "error", failed)
+			}
+		},
+	})
+	err = loader.Refresh(ctx)
+	if err = cmp.Or(err, failed); err != nil { // a mistake to report
 		return err
 	}
+	projects.Follow(p.ID, loader)
 	wg.Go(func() { _ = loader.Run(ctx) }) // returns nil when stopped
 	return nil
 }

@@ -31,14 +31,9 @@ const (
 type listener struct {
 	net.Listener
 
-	// shared says that systemd has the socket, too: connections that wait are for the next
-	// process.
-	shared bool
-
 	// The Unix socket that the program has made, "" and nil if it has not.
-	path      string
-	info      fs.FileInfo
-	withdrawn bool // it has its name no more
+	path string
+	info fs.FileInfo
 }
 
 // listen opens the listener of -addr.
@@ -56,12 +51,9 @@ func (m *Main) listen(ctx context.Context, s *settings) (*listener, error) {
 	return &listener{Listener: l}, nil
 }
 
-// listenTCP listens on an address. It does without Multipath TCP, whose sockets take no
-// filter of packets, which [empty] needs.
+// listenTCP listens on an address.
 func listenTCP(ctx context.Context, addr string) (net.Listener, error) {
-	var config net.ListenConfig
-	config.SetMultipathTCP(false)
-	l, err := config.Listen(ctx, "tcp", addr)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("listen on %s: %w; is another server running there?", addr, err)
@@ -136,22 +128,16 @@ func checkSocket(ctx context.Context, path string) error {
 	return nil // nobody listens
 }
 
-// withdraw takes the name of the socket away if it is still the listener's: no client can
-// connect any more, and the next process can make its own.
-func (l *listener) withdraw() {
-	if l.path == "" || l.withdrawn {
-		return
+// Close stops listening, and removes the socket if it still has the name that it was given:
+// the next process may have made its own.
+func (l *listener) Close() error {
+	if err := l.Listener.Close(); err != nil || l.path == "" {
+		return err
 	}
-	l.withdrawn = true
 	if info, err := os.Lstat(l.path); err == nil && os.SameFile(info, l.info) {
 		_ = os.Remove(l.path) // the next start replaces what stays
 	}
-}
-
-// Close stops listening.
-func (l *listener) Close() error {
-	l.withdraw()
-	return l.Listener.Close()
+	return nil
 }
 
 // url returns the address of the listener.
@@ -238,7 +224,7 @@ func (m *Main) inherit(name string) (*listener, error) {
 	if u, ok := l.(*net.UnixListener); ok {
 		l = localListener{u}
 	}
-	return &listener{Listener: l, shared: true}, nil
+	return &listener{Listener: l}, nil
 }
 
 // notify tells systemd about the state of the program (sd_notify of systemd), if it wants to

@@ -173,7 +173,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err := projects.Refresh(ctx); err != nil {
 		return err
 	}
-	if err := s.pinFlags(background, &wg, store, projects); err != nil {
+	if err := s.importFlags(background, &wg, store, services.accounts, projects, log); err != nil {
 		return err
 	}
 	wg.Go(func() { _ = projects.Run(background) }) // returns nil when stopped

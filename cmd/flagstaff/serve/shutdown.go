@@ -38,24 +38,22 @@ type front struct {
 	stopping     func() error // tells systemd
 }
 
-// answer serves requests until ctx ends, and then shuts down so that no request is
-// cut that got a connection.
+// answer serves requests until ctx ends, and then shuts down so that no request is cut that
+// was read.
 //
 // For the time of drain it answers as before, but /readyz says that it is not
 // ready, so that balancers send their requests elsewhere, and each answer closes its
-// connection. Then it ends event streams, whose clients find another server by now, takes
-// no more connections, and answers what still comes on the ones that it has. Shutdown of
-// [http.Server] would cut requests that are being read, so it comes last, when nothing is
-// under way.
+// connection. Then it ends event streams, whose clients find another server by now, closes
+// the listener, and finishes what began. The system resets connections that wait to be
+// accepted when the listener closes.
 func (f *front) answer(ctx context.Context, drain, timeout time.Duration) error {
 	httpServer := f.server()
 	failed := make(chan error, 1)
-	gate := &gate{f.listener, f.connections}
 	go func() {
 		if f.tls == nil {
-			failed <- httpServer.Serve(gate)
+			failed <- httpServer.Serve(f.listener)
 		} else {
-			failed <- httpServer.ServeTLS(gate, "", "")
+			failed <- httpServer.ServeTLS(f.listener, "", "")
 		}
 	}()
 	select {
@@ -71,23 +69,15 @@ func (f *front) answer(ctx context.Context, drain, timeout time.Duration) error 
 		return err
 	case <-time.After(drain):
 	}
+	f.closeStreams()
+	f.connections.stop()
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	f.closeStreams()
-	if err := empty(deadline, f.listener, min(drain, handshakeTime)); err != nil {
-		f.log.WarnContext(ctx, "the system does not stop connections from beginning, so it may reset some when the listener closes", "error", err)
-	}
-	err := errors.Join(told, gate.Close())
-	// Serve has noted all connections that it took when it returns.
-	if e := <-failed; !errors.Is(e, net.ErrClosed) {
-		err = errors.Join(err, e)
-	}
-	f.connections.await(deadline)
-	if e := httpServer.Shutdown(deadline); e != nil {
+	if err := httpServer.Shutdown(deadline); err != nil {
 		_ = httpServer.Close() // the remaining requests have had their time
-		err = errors.Join(err, fmt.Errorf("requests were still under way after %v: %w", timeout, e))
+		return errors.Join(told, fmt.Errorf("requests were still under way after %v: %w", timeout, err))
 	}
-	return err
+	return told
 }
 
 // server returns the server of the program, with the limits of docs/limits.md.
@@ -147,33 +137,6 @@ func (l serverLog) Write(b []byte) (int, error) {
 	}
 	l.log.Log(context.Background(), level, "the HTTP server reports an error", "error", text)
 	return len(b), nil
-}
-
-// handshakeTime is how long a connection may take to come about. There is no such
-// time without -drain.
-const handshakeTime = 100 * time.Millisecond
-
-// moment is how long a pause takes.
-const moment = 2 * time.Millisecond
-
-// pause waits a moment, and reports whether ctx has not ended.
-func pause(ctx context.Context) bool {
-	select {
-	case <-time.After(moment):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// pauses waits in moments, or until ctx ends. It takes longer than the clock says if the
-// machine stands still meanwhile, which clients then have had no use of either.
-func pauses(ctx context.Context, d time.Duration) {
-	for range d / moment {
-		if !pause(ctx) {
-			return
-		}
-	}
 }
 
 // closeNow closes a connection without a word, which could wait for the client.

@@ -383,3 +383,34 @@ func testFlagVersions(t *testing.T, s *suite) {
 		t.Errorf("FlagVersions of the other flag: total %d, %v; want 1", total, err)
 	}
 }
+
+// testGivenIDs: flags and cohorts keep IDs that are free, and the store makes others behind them.
+func testGivenIDs(t *testing.T, s *suite) {
+	ctx, o := t.Context(), s.organization(t, "Acme")
+	p, q := s.project(t, o), s.project(t, o)
+	flag := func(project, id int64, key string) *storage.Flag {
+		return &storage.Flag{ID: id, Project: project, Key: key, Created: s.now, Updated: s.now}
+	}
+	list := []*storage.Flag{flag(p.ID, 70, "a"), flag(p.ID, 0, "b"), flag(p.ID, 70, "twice"), flag(p.ID, 1<<60, "large"), flag(p.ID, -1, "negative"), flag(p.ID, 60, "c")}
+	must(t, s.CreateFlag(ctx, list...))
+	foreign, next := flag(q.ID, 70, "a"), flag(q.ID, 0, "b")
+	must(t, s.CreateFlag(ctx, foreign))
+	must(t, s.CreateFlag(ctx, next))
+	seen := map[int64]bool{}
+	for _, f := range append(list, foreign, next) {
+		want(t, "Flag with the key "+f.Key, f)(s.Flag(ctx, f.Project, f.ID))
+		seen[f.ID] = true
+	}
+	if list[0].ID != 70 || list[5].ID != 60 || len(seen) != 8 || foreign.ID < 71 || next.ID < 71 || list[3].ID > 1000 {
+		t.Errorf("IDs %v; want 70 and 60 kept, and others for others", seen)
+	}
+	var ids []int64
+	for _, id := range []int64{7, 7, 0} {
+		c := storage.Cohort{ID: id, Project: p.ID, Created: s.now}
+		must(t, s.CreateCohort(ctx, &c))
+		ids = append(ids, c.ID)
+	}
+	if ids[0] != 7 || ids[1] < 8 || ids[2] <= ids[1] {
+		t.Errorf("IDs of cohorts %v; want 7 kept, and others behind it", ids)
+	}
+}

@@ -51,6 +51,7 @@ var alone = []part{
 	{"projects know of their events", testIngestedEvent},
 	{"what deleted projects leave behind", testPurgeProjects},
 	{"flags", testFlags},
+	{"IDs that are given", testGivenIDs},
 	{"lists of flags", testFlagLists},
 	{"versions of flags", testFlagVersions},
 	{"what decides flags", testFlagDefinitions},

@@ -95,7 +95,7 @@ type schema struct {
 // Closed reports whether an object is refused if it has other members than its
 // properties.
 func (s schema) Closed() bool {
-	return s.Additional.given && s.Additional.schema == nil && !s.Additional.any
+	return s.Additional.given && s.Additional.Schema == nil && !s.Additional.any
 }
 
 // words are one word or several.
@@ -112,13 +112,13 @@ func (w *words) UnmarshalJSON(b []byte) error {
 // schemaOrBool is what additionalProperties may be.
 type schemaOrBool struct {
 	given, any bool
-	schema     *schema
+	Schema     *schema
 }
 
 func (s *schemaOrBool) UnmarshalJSON(b []byte) error {
 	s.given = true
 	if bytes.HasPrefix(b, []byte{'{'}) {
-		return json.Unmarshal(b, &s.schema)
+		return json.Unmarshal(b, &s.Schema)
 	}
 	return json.Unmarshal(b, &s.any)
 }

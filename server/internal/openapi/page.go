@@ -29,7 +29,7 @@ func Page() ([]byte, error) {
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"style": func() template.HTML { return template.HTML("<style>" + style + "</style>") },
-		"upper": strings.ToUpper, "formatted": formatted, "typeOf": typeOf, "limits": limits, "indented": indented, "keys": a.keys,
+		"upper": strings.ToUpper, "formatted": formatted, "last": last, "limits": limits, "indented": indented, "keys": a.keys,
 		"parameter": func(p parameter) parameter {
 			if p.Ref != "" {
 				return a.Components.Parameters[last(p.Ref)]
@@ -116,35 +116,6 @@ func indented(b json.RawMessage) (string, error) {
 	var out bytes.Buffer
 	err := json.Indent(&out, b, "", "  ")
 	return out.String(), err
-}
-
-// typeOf says in words what a schema allows, with links to named schemas.
-func typeOf(s schema) template.HTML {
-	var list []string
-	switch {
-	case s.Ref != "":
-		name := html.EscapeString(last(s.Ref))
-		return template.HTML(`<a href="#schema-` + name + `">` + name + `</a>`)
-	case len(s.AnyOf) > 0:
-		for i := range s.AnyOf {
-			list = append(list, string(typeOf(s.AnyOf[i])))
-		}
-	case len(s.Type) == 0:
-		return "any JSON"
-	}
-	for _, name := range s.Type {
-		text := html.EscapeString(name)
-		switch {
-		case name == "array" && s.Items != nil:
-			text = "list of " + string(typeOf(*s.Items))
-		case name == "object" && s.Additional.schema != nil:
-			text = "map to " + string(typeOf(*s.Additional.schema))
-		case name != "null" && s.Format != "":
-			text += " (" + html.EscapeString(s.Format) + ")"
-		}
-		list = append(list, text)
-	}
-	return template.HTML(strings.Join(list, " or "))
 }
 
 // limits says what a schema allows besides its type, "" if that is all.

@@ -8,7 +8,7 @@ import (
 )
 
 var cohorts = newTable(table[storage.Cohort]{
-	name: "cohort", noun: "a cohort", key: 2, serial: true,
+	name: "cohort", noun: "a cohort", key: 2, serial: true, given: true,
 	fields: func(d *Dialect, c *storage.Cohort) []field {
 		return []field{
 			{"id", &c.ID},
@@ -36,7 +36,12 @@ func (a *accounts) Cohorts(ctx context.Context, project int64) ([]storage.Cohort
 }
 
 func (a *accounts) CreateCohort(ctx context.Context, c *storage.Cohort) error {
-	return a.alter(ctx, c.Project, func(a *accounts) error { return cohorts.insert(ctx, a, c) })
+	return a.alter(ctx, c.Project, func(a *accounts) error {
+		if err := cohorts.keepIDs(ctx, a, &c.ID); err != nil {
+			return err
+		}
+		return cohorts.insert(ctx, a, c)
+	})
 }
 
 func (a *accounts) UpdateCohort(ctx context.Context, c *storage.Cohort) error {

@@ -1,11 +1,13 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management/storage"
@@ -18,7 +20,7 @@ type flagRow struct {
 }
 
 var featureFlags = newTable(table[flagRow]{
-	name: "feature_flag", noun: "a flag", key: 2, serial: true,
+	name: "feature_flag", noun: "a flag", key: 2, serial: true, given: true,
 	keeps: "last_called_at", // set by Write, which does not wait for transactions that change flags
 	fields: func(d *Dialect, f *flagRow) []field {
 		return append([]field{
@@ -144,13 +146,17 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*storage.Flag) error 
 	if len(list) == 0 {
 		return nil
 	}
-	rows, byKey := make([]*flagRow, len(list)), make(map[string]*flagRow, len(list))
+	rows, byKey, given := make([]*flagRow, len(list)), make(map[string]*flagRow, len(list)), make([]*int64, len(list))
 	for i, f := range list {
 		rows[i] = &flagRow{Flag: *f}
 		rows[i].LastCalled = nil
-		byKey[f.Key] = rows[i]
+		byKey[f.Key], given[i] = rows[i], &rows[i].ID
 	}
 	err := a.alterFlags(ctx, list[0].Project, func(a *accounts) (ids []int64, err error) {
+		if err := featureFlags.keepIDs(ctx, a, given...); err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(rows, func(a, b *flagRow) int { return cmp.Compare(min(b.ID, 1), min(a.ID, 1)) }) // the others come behind these
 		err = featureFlags.insertAll(ctx, a, rows, " RETURNING id, key", eachPair(func(id int64, key string) {
 			if row := byKey[key]; row != nil {
 				row.ID = id
@@ -164,8 +170,8 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*storage.Flag) error 
 		return ids, flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, slice[int64](ids))
 	})
 	if err == nil {
-		for i, f := range list {
-			f.ID = rows[i].ID
+		for _, f := range list {
+			f.ID = byKey[f.Key].ID
 		}
 	}
 	return err

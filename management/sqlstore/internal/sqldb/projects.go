@@ -42,6 +42,7 @@ var projects = newTable(table[storage.Project]{
 			{"recording_domains", jsonList[string]{&p.RecordingDomains}},
 			{"bucketing_hash", &p.BucketingHash},
 			{"event_retention_days", &p.EventRetentionDays},
+			{"flags_file", jsonValue[storage.FlagsFile]{&p.FlagsFile}},
 			{"created_at", stamp{d, &p.Created}},
 			{"updated_at", stamp{d, &p.Updated}},
 		}

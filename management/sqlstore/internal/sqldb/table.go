@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type table[T any] struct {
 	fields  func(*Dialect, *T) []field
 	key     int    // the number of fields, from the first, that are the key
 	serial  bool   // the database makes the key
+	given   bool   // unless a new row has one, see keepIDs
 	keeps   string // column that updates do not change; "" for none
 	columns string // the columns of fields
 }
@@ -113,19 +115,57 @@ func (tab *table[T]) replacing() string {
 	return " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(columns, ", ")
 }
 
+// keepIDs makes 0 of the IDs that new rows of the table cannot have: those that are out of
+// range, that one of them has already, or that the table has.
+func (tab *table[T]) keepIDs(ctx context.Context, a *accounts, ids ...*int64) error {
+	kept := make(map[int64]*int64)
+	for _, id := range ids {
+		if *id <= 0 || *id > maxGivenID || kept[*id] != nil {
+			*id = 0
+			continue
+		}
+		kept[*id] = id
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	list := slices.Sorted(maps.Keys(kept))
+	err := a.change(ctx, func(t *tx) error {
+		query := "SELECT id FROM " + tab.name + " WHERE id IN (?)"
+		return t.in(ctx, query, nil, slice[int64](list), eachValue(func(id int64) { *kept[id] = 0 }))
+	})
+	if err == nil && a.db.d.Postgres { // what SQLite does by itself
+		_, err = a.exec(ctx, "SELECT setval("+tab.sequence()+", greatest(?, nextval("+tab.sequence()+")))", list[len(list)-1])
+	}
+	return wrap("keep the IDs of "+tab.name, err)
+}
+
+// sequence makes the keys of a table in PostgreSQL.
+func (tab *table[T]) sequence() string { return "pg_get_serial_sequence('" + tab.name + "', 'id')" }
+
+// maxGivenID leaves room for more IDs that are exact as numbers of JSON.
+const maxGivenID = 1 << 52
+
 // put inserts rows by as few statements as there may be.
 func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*T, tail string, scan func(*sql.Rows) error) error {
-	columns, skipped := tab.columns, 0
-	if tab.serial {
+	columns, skipped, key := tab.columns, 0, "?"
+	switch {
+	case tab.given && a.db.d.Postgres: // SQLite does this for NULL
+		key = "coalesce(?, nextval(" + tab.sequence() + "))"
+	case tab.serial && !tab.given:
 		_, columns, _ = strings.Cut(columns, ", ")
 		skipped = 1
 	}
-	row := "(" + strings.Repeat("?, ", strings.Count(columns, ",")) + "?)"
+	row := "(" + key + strings.Repeat(", ?", strings.Count(columns, ",")) + ")"
 	err := a.change(ctx, func(t *tx) error {
 		for rows := range slices.Chunk(list, rowsPerStatement) {
 			values := make([]any, 0, len(rows)*(1+strings.Count(columns, ",")))
 			for _, v := range rows {
-				for _, f := range tab.fields(&a.db.d, v)[skipped:] {
+				fields := tab.fields(&a.db.d, v)
+				if id, ok := fields[0].at.(*int64); ok && *id == 0 {
+					fields[0].at = nil
+				}
+				for _, f := range fields[skipped:] {
 					values = append(values, f.at)
 				}
 			}
@@ -255,6 +295,26 @@ func (d document) Scan(v any) error {
 
 func (d document) Value() (driver.Value, error) {
 	return sql.NullString{String: string(*d.at), Valid: *d.at != nil}.Value()
+}
+
+// A jsonValue is a value as JSON, or NULL if it is nil.
+type jsonValue[T any] struct{ at **T }
+
+func (o jsonValue[T]) Scan(v any) error {
+	var n sql.NullString
+	err := n.Scan(v)
+	if *o.at = nil; err == nil && n.Valid {
+		err = json.Unmarshal([]byte(n.String), o.at)
+	}
+	return err
+}
+
+func (o jsonValue[T]) Value() (driver.Value, error) {
+	if *o.at == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(*o.at)
+	return string(b), err
 }
 
 // A jsonList is a list as JSON, or NULL if it is nil.
