@@ -571,7 +571,7 @@ func TestMethodsAreAll(t *testing.T) {
 	}
 	// ConfirmSession uses a code up, as VerifySecondFactor, before its own transaction. Run
 	// calls ExpireEvents.
-	for _, free := range []string{"Run", "ExpireEvents", "MailAvailable", "Import", "Begin", "Atomic", "ConfirmSession", "surveys.Run"} {
+	for _, free := range []string{"Run", "ExpireEvents", "MailAvailable", "Import", "ImportFile", "ReleaseFiles", "Begin", "Atomic", "ConfirmSession", "surveys.Run"} {
 		listed[free] = true
 	}
 	for prefix, service := range map[string]reflect.Type{

@@ -37,6 +37,9 @@ const (
 // addDemo creates flags, a survey, persons and their events in the demo's project,
 // unless it has flags.
 func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services *services, sink capture.Sink) error {
+	if !s.demo {
+		return nil
+	}
 	p, err := s.project(ctx, store)
 	if err != nil {
 		return err

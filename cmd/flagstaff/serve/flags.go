@@ -14,12 +14,11 @@ import (
 )
 
 // importFlags brings the file of -flags into the store whenever it changes, until ctx ends.
-// Without a file, people may change all flags.
 func (s *settings) importFlags(
 	ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage, accounts *management.Service, projects *catalog.Catalog, log *slog.Logger,
 ) error {
 	if s.flagsFile == "" {
-		return accounts.ReleaseFiles(ctx)
+		return nil
 	}
 	p, err := s.project(ctx, store)
 	if err != nil {

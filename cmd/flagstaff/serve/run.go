@@ -157,7 +157,10 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 
-	if s.demo && s.flagsFile == "" {
+	if s.flagsFile == "" {
+		if err := services.accounts.ReleaseFiles(ctx); err != nil {
+			return err
+		}
 		if err := s.addDemo(ctx, store, services, sink); err != nil {
 			return err
 		}
