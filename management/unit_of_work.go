@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 

@@ -76,4 +76,4 @@ func projectRoute(path string, m methods) route {
 }
 
 // bothMethods is for actions that clients send with either method.
-func bothMethods(action operation) methods { return methods{post: action, patch: action} }
+func bothMethods(action Operation) methods { return methods{post: action, patch: action} }

@@ -6,6 +6,7 @@ require (
 	github.com/andybalholm/brotli v1.2.8
 	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/flagstaff-go/flagstaff/management v0.1.0
+	github.com/flagstaff-go/flagstaff/surveys v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/hashicorp/golang-lru/v2 v2.0.7
@@ -56,4 +57,5 @@ require (
 replace (
 	github.com/flagstaff-go/flagstaff => ..
 	github.com/flagstaff-go/flagstaff/management => ../management
+	github.com/flagstaff-go/flagstaff/surveys => ../surveys
 )

@@ -16,9 +16,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/console"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // consolePrefix is where the web console is.
@@ -27,7 +27,7 @@ const consolePrefix = "/console"
 // withConsole returns a server with the web console, and the server by itself. Pages of
 // the same origin use the management API with the sessions of the console. A browser that
 // opens / is sent to the console.
-func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (handler http.Handler, api *server.Server, err error) {
+func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *surveys.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (handler http.Handler, api *server.Server, err error) {
 	c := console.Config{
 		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Retain: s.retain.duration(), Log: config.Log,
 		OnRequest: config.OnRequest,
