@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -31,11 +30,6 @@ func (db *DB) Queries() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.Sorted(maps.Keys(db.queries))
-}
-
-// ReadLong runs a query that may take long until its first row.
-func (db *DB) ReadLong(ctx context.Context, query string) error {
-	return db.read(asLongQuery(ctx), query, nil, func(*sql.Rows) error { return nil })
 }
 
 // NewListener returns a DB that can only Watch, and listens with the given

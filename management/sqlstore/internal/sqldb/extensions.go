@@ -94,7 +94,7 @@ func (a *accounts) Query(ctx context.Context, statement string, args []any, scan
 	if empty {
 		return nil
 	}
-	return a.read(ctx, statement, args, scan)
+	return a.read(asLongQuery(ctx), statement, args, scan)
 }
 
 func (a *accounts) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
