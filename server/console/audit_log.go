@@ -145,22 +145,21 @@ func (q *request) auditEntries(list []management.ActivityView) ([]auditEntry, er
 // actionWords says of what may not be shown what was done with it.
 var actionWords = map[string]string{"created": "set", "changed": "changed", "deleted": "removed"}
 
-// auditChanges says in words what an entry has changed. Who is in a cohort is said as a
-// whole, as on its page.
+// auditChanges says in words what an entry has changed.
 func auditChanges(names *words.Names, a *management.ActivityView, changes []management.FlagChange) []changeLine {
-	action := make(map[string]string)
+	thing, action := thingOf(a.Scope), make(map[string]string)
 	var out []changeLine
 	for _, c := range a.Detail.Changes {
 		action[c.Field] = c.Action
-		if a.Scope == "Cohort" && c.Field == "filters" {
-			changes = slices.DeleteFunc(slices.Clone(changes), func(c management.FlagChange) bool {
-				return c.Field == "filters" || strings.HasPrefix(c.Field, "filters/")
+		if say := thing.whole[c.Field]; say != nil {
+			changes = slices.DeleteFunc(slices.Clone(changes), func(part management.FlagChange) bool {
+				return part.Field == c.Field || strings.HasPrefix(part.Field, c.Field+"/")
 			})
-			out = append(out, cohortChange(names, c.Before, c.After))
+			out = append(out, say(names, c.Before, c.After))
 		}
 	}
 	for i, line := range changesIn(names, a.Scope, changes) {
-		if c := changes[i]; c.Before == "" && c.After == "" && a.Scope != "FeatureFlag" && actionWords[action[c.Field]] != "" {
+		if c := changes[i]; c.Before == "" && c.After == "" && !thing.hides && actionWords[action[c.Field]] != "" {
 			line.After = actionWords[action[c.Field]]
 		}
 		out = append(out, line)
@@ -169,7 +168,8 @@ func auditChanges(names *words.Names, a *management.ActivityView, changes []mana
 }
 
 func (q *request) auditEntry(a *management.ActivityView) auditEntry {
-	e := auditEntry{Who: a.User.FirstName, What: a.Activity, Kind: thingOf(a.Scope).one, Thing: a.Detail.Name, At: q.c.moment(a.CreatedAt)}
+	thing := thingOf(a.Scope)
+	e := auditEntry{Who: a.User.FirstName, What: a.Activity, Kind: thing.one, Thing: a.Detail.Name, At: q.c.moment(a.CreatedAt)}
 	switch {
 	case a.User.System:
 		e.Who = "The system"
@@ -184,8 +184,8 @@ func (q *request) auditEntry(a *management.ActivityView) auditEntry {
 	if a.ItemID != "" {
 		e.Only = q.entriesAbout(a.Scope, a.ItemID)
 	}
-	if a.Activity != "deleted" || a.Scope != "Person" && a.Scope != "Group" && a.Scope != "Survey" { // of which nothing is left
-		e.URL = thingOf(a.Scope).path(q, a.ItemID)
+	if a.Activity != "deleted" || !thing.erased {
+		e.URL = thing.path(q, a.ItemID)
 	}
 	return e
 }

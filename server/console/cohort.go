@@ -25,8 +25,10 @@ var _ = register(screen{
 		"cohort-deleted":  "The cohort was deleted.",
 		"cohort-restored": "The cohort is back.",
 	},
-	undo:  map[string]undoer{"Cohort": undoEntry([]string{"name", "description", "filters", "deleted"}, undoCohort)},
-	thing: &thing{scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/")},
+	undo: map[string]undoer{"Cohort": undoEntry([]string{"name", "description", "filters", "deleted"}, undoCohort)},
+	thing: &thing{
+		scope: "Cohort", one: "cohort", many: "Cohorts", path: below("/cohorts/"), whole: map[string]wholeField{"filters": cohortChange},
+	},
 })
 
 // cohortView is the page of one cohort.

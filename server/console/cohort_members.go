@@ -37,6 +37,13 @@ var _ = register(screen{
 	undo: map[string]undoer{"MemberRemoved": undoRemoval, "MemberAdded": undoAddition, "List": undoList},
 })
 
+var (
+	errLargeUpload = failed(http.StatusRequestEntityTooLarge, "The file is too large",
+		"A file may have 64 MiB. What came before the limit is stored; send the rest as another file.")
+	errBrokenUpload = failed(http.StatusBadRequest, "The file did not arrive in full",
+		"What has arrived is stored. Go back and send the file again: what is in already does no harm.")
+)
+
 // cohortMembersView is the list of all persons in a cohort.
 type cohortMembersView struct {
 	layout
@@ -88,8 +95,8 @@ func (q *request) memberRow(p *management.PersonView) memberRow {
 	return row
 }
 
-// uploadWords says what became of a list of distinct IDs.
-func uploadWords(u *management.CohortUpload) string {
+// UploadWords says what became of a list of distinct IDs. The template asks for it.
+func (v *cohortView) UploadWords(u *management.CohortUpload) string {
 	switch {
 	case u.Received == 0 && u.Complete:
 		return "The newest list had no distinct IDs."
@@ -130,10 +137,11 @@ func addMembers(q *request, c *management.CohortView) error {
 	}
 	ids := in.ids()
 	if uses[c.ID] != nil && !in.reviewed {
-		if !q.c.imports.uploads.take() { // the list is kept in memory
-			return errUploads
+		free, err := q.takeUpload() // the list is kept in memory
+		if err != nil {
+			return err
 		}
-		defer q.c.imports.uploads.free()
+		defer free()
 		var kept keptIDs
 		effect, err := q.c.Service.PreviewCohortIDs(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), kept.of(ids))
 		switch packed, told := kept.packed(); {

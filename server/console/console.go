@@ -40,6 +40,7 @@ type console struct {
 	mux    *http.ServeMux
 
 	imports *imports
+	uploads slots
 }
 
 // An asset is a file for browsers, at a path that changes with its content.
@@ -56,7 +57,7 @@ func New(config Config) (http.Handler, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	c := &console{Config: config, imports: newImports()}
+	c := &console{Config: config, imports: newImports(), uploads: make(slots, maxUploads)}
 	var err error
 	if c.assets, err = readAssets(config.Prefix); err != nil {
 		return nil, err
@@ -205,20 +206,6 @@ func ofAccount(p page) page {
 		}
 		return p(q)
 	})
-}
-
-// forAdministrators serves a page that does what only administrators may. The Service
-// refuses others, and the answer says so in words.
-func forAdministrators(p page) page {
-	return func(q *request) error {
-		err := p(q)
-		if errors.Is(err, management.ErrForbidden) && !q.administers() {
-			return failed(http.StatusForbidden, "Not allowed",
-				"Nothing was changed. Administrators and owners of "+q.at.Organization.Name+" may do it; you are a "+
-					levelWords[q.at.Level]+".")
-		}
-		return err
-	}
 }
 
 func (q *request) projectPath(rest string) string {

@@ -28,14 +28,8 @@ var (
 		"The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.")
 	errOrigin = failed(http.StatusForbidden, "The request came from another site",
 		"Nothing was changed. Forms of the console work only on its own pages.")
-	errForm    = failed(http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.")
-	errUploads = failed(http.StatusServiceUnavailable, "The server has enough to do with other documents",
-		"Nothing was changed. Go back and send the document again in a moment.")
+	errForm = failed(http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.")
 	errLargeForm   = failed(http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.")
-	errLargeUpload = failed(http.StatusRequestEntityTooLarge, "The file is too large",
-		"A file may have 64 MiB. What came before the limit is stored; send the rest as another file.")
-	errBrokenUpload = failed(http.StatusBadRequest, "The file did not arrive in full",
-		"What has arrived is stored. Go back and send the file again: what is in already does no harm.")
 	errInsecure = failed(http.StatusForbidden, "People cannot sign in over plain HTTP",
 		"Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.")
 	errLink = &pageError{
@@ -44,9 +38,6 @@ var (
 	}
 	errNoProject = failed(http.StatusNotFound, "You have no project yet",
 		"Ask an administrator of your organization to invite you, or to make a project.")
-	errNoRun = failed(http.StatusNotFound, "This import is not known here",
-		"It ended more than an hour ago, the server was started again since, or another machine does it. The audit log of the project "+
-			"has what it created; to import the document again changes nothing.")
 )
 
 // errorPages is the one table of pages for errors of the Service.

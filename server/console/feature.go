@@ -75,6 +75,7 @@ type featureView struct {
 	Activity             string
 	Entries              []auditEntry
 	Enrollment           *enrollmentView
+	stages
 }
 
 // An enrollmentView is who has enrolled.

@@ -17,7 +17,13 @@ type featuresView struct {
 	Rows []*management.EarlyAccessView
 	pager
 	Empty bool
+	stages
 }
+
+// stages say what a stage means. Templates ask for it.
+type stages struct{}
+
+func (stages) StageOf(stage string) stageView { return stageOf(stage) }
 
 // A stageView is a stage of an early access feature.
 type stageView struct {

@@ -17,6 +17,9 @@ import (
 
 const maxValues = 1000 // values of a filter
 
+// newPart is the Raw of a part that was just added.
+const newPart = "{}"
+
 // A filterForm is one comparison, of a condition set or of a cohort.
 type filterForm struct {
 	Raw       string

@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -31,7 +30,10 @@ var _ = register(screen{
 		"restored":   "The flag is back.",
 	},
 	undo:  map[string]undoer{"FeatureFlag": undoFlag},
-	thing: &thing{"FeatureFlag", "flag", "Flags", below("/flags/"), flagPlace, (*words.Names).Value},
+	thing: &thing{
+		scope: "FeatureFlag", one: "flag", many: "Flags", path: below("/flags/"),
+		place: flagPlace, value: (*words.Names).Value, hides: true,
+	},
 })
 
 // flagView is the page of one flag.
@@ -55,18 +57,6 @@ type flagView struct {
 	Parts                                               []variantView
 	Runtimes, Bucketings, Hashes, Matches, Aggregations []option
 	offered
-}
-
-// A conditionView is a condition set with what its fields offer.
-type conditionView struct {
-	conditionForm
-	ID                                     string // c0
-	Number                                 int
-	Words, Error, ShareError, VariantError string
-	Up, Down                               bool
-	ByGroup                                bool // it is about groups, whose properties its filters look at
-	VariantKeys, Aggregations              []option
-	Filters                                []filterView
 }
 
 // A variantView is a variant with the messages about it.
@@ -252,7 +242,10 @@ func selected(options []option, value string) []option {
 func (v *flagView) fields() {
 	v.choices()
 	v.Aggregations = selected(append(options("", "Persons"), v.GroupTypes...), v.Aggregation)
-	variants := options("", "by weight")
+	var variants []string // nil: there are none
+	if len(v.Variants) > 0 {
+		variants = []string{}
+	}
 	for i, f := range v.Variants {
 		id := variantName(i)
 		v.Parts = append(v.Parts, variantView{
@@ -260,33 +253,10 @@ func (v *flagView) fields() {
 			Error: v.Errors[id], KeyError: v.Errors[id+".key"], ShareError: v.Errors[id+".share"], PayloadError: v.Errors[id+".payload"],
 		})
 		if f.Key != "" {
-			variants = append(variants, option{f.Key, f.Key, false})
+			variants = append(variants, f.Key)
 		}
 	}
-	for i, c := range v.Conditions {
-		id := conditionName(i)
-		set := conditionView{
-			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"],
-			VariantError: v.Errors[id+".variant"],
-			Up:           i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
-		}
-		said := c.condition()
-		set.Words = v.words.Condition(&said, aggregationOf(v.Aggregation))
-		if len(v.Variants) > 0 || c.Variant != "" {
-			set.VariantKeys = selected(variants, c.Variant)
-		}
-		if len(v.GroupTypes) > 0 || c.Aggregation != "" {
-			set.Aggregations = selected(append(options("", "same as the flag", "persons", "persons"), v.GroupTypes...), c.Aggregation)
-		}
-		for j, f := range c.Filters {
-			filter := v.filterView(filterName(i, j), f, v.Errors)
-			if j > 0 {
-				filter.Joint = "and"
-			}
-			set.Filters = append(set.Filters, filter)
-		}
-		v.Sets = append(v.Sets, set)
-	}
+	v.Sets = v.offered.sets(&v.conditionsForm, variants)
 }
 
 // pretty returns JSON with a line for each member.

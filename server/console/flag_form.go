@@ -13,17 +13,13 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// Limits of a form. The Service has limits of its own, for what can be saved.
-const (
-	maxConditions = 500 // condition sets
-	maxFilters    = 500 // filters of a condition set
-	maxVariants   = 500
-)
+// maxVariants is how many variants a form may have. The Service has limits of its own, for what
+// can be saved.
+const maxVariants = 500
 
 // A flagForm is a flag as a person edits it: texts as they were typed, right or wrong.
 // What the form has no field for is in Base and in the Raw of its parts, and comes through
@@ -36,33 +32,21 @@ type flagForm struct {
 	Active                                                 bool // of a new flag
 	Tags, Contexts, ContextMatch, Runtime, Bucketing, Hash string
 	Continuity, Remote, Encrypted, EarlyExit               bool
-	Aggregation                                            string // the index of a group type; "" for persons
 	HoldoutID, HoldoutShare                                string
 	Payload                                                string // of a flag without variants
 	Base                                                   string // the JSON of all filters
-	Conditions                                             []conditionForm
 	Variants                                               []variantForm
 
 	AsJSON bool   // the filters are edited as JSON
 	JSON   string // as typed
 
-	checked
-}
-
-// A conditionForm is a condition set.
-type conditionForm struct {
-	Raw, Description, Share, Variant string
-	Aggregation                      string // "" as the flag, "persons", or the index of a group type
-	Filters                          []filterForm
+	conditionsForm
 }
 
 // A variantForm is a variant with its payload.
 type variantForm struct {
 	Raw, Key, Label, Share, Payload string
 }
-
-// newPart is the Raw of a part that was just added.
-const newPart = "{}"
 
 type object = map[string]json.RawMessage
 
@@ -87,7 +71,7 @@ func quoted(s string) json.RawMessage { return must(json.Marshal(s)) }
 func newFlagForm() *flagForm {
 	return &flagForm{
 		Version: noVersion, Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any", Base: `{"groups":[]}`,
-		Conditions: []conditionForm{{Raw: newPart, Share: "100"}},
+		conditionsForm: conditionsForm{Conditions: []conditionForm{{Raw: newPart, Share: "100"}}},
 	}
 }
 
@@ -114,20 +98,14 @@ func formOf(f *management.FlagView) *flagForm {
 // setFilters fills in the fields that stand for filters.
 func (form *flagForm) setFilters(f *flags.Filters) {
 	form.Base = string(must(json.Marshal(f)))
-	form.Aggregation = ""
-	if index, ok := f.AggregationGroupTypeIndex.Index(); ok {
-		form.Aggregation = strconv.Itoa(index)
-	}
+	form.setConditions(f)
 	form.EarlyExit = f.EarlyExit != nil && *f.EarlyExit
 	form.HoldoutID, form.HoldoutShare = "", ""
 	if f.Holdout != nil {
 		form.HoldoutID, form.HoldoutShare = strconv.FormatInt(f.Holdout.ID, 10), exact(f.Holdout.ExclusionPercentage)
 	}
 	form.Payload, _ = f.Payload("true")
-	form.Conditions, form.Variants = nil, nil
-	for i := range f.Groups {
-		form.Conditions = append(form.Conditions, conditionOf(&f.Groups[i]))
-	}
+	form.Variants = nil
 	if f.Multivariate == nil {
 		return
 	}
@@ -143,25 +121,6 @@ func (form *flagForm) setFilters(f *flags.Filters) {
 	}
 }
 
-func conditionOf(c *flags.Condition) conditionForm {
-	form := conditionForm{Raw: string(must(json.Marshal(c))), Description: c.Description, Share: "100"}
-	if c.RolloutPercentage != nil {
-		form.Share = exact(*c.RolloutPercentage)
-	}
-	if c.Variant != nil {
-		form.Variant = *c.Variant
-	}
-	if index, ok := c.AggregationGroupTypeIndex.Index(); ok {
-		form.Aggregation = strconv.Itoa(index)
-	} else if c.AggregationGroupTypeIndex == flags.ByPerson {
-		form.Aggregation = "persons"
-	}
-	for i := range c.Properties {
-		form.Filters = append(form.Filters, filterOf(&c.Properties[i]))
-	}
-	return form
-}
-
 // readFlagForm reads what a browser has sent.
 func readFlagForm(v url.Values) *flagForm {
 	number := func(name string) int { return atoi(v.Get(name)) }
@@ -172,21 +131,10 @@ func readFlagForm(v url.Values) *flagForm {
 		Tags:   v.Get("tags"), Contexts: v.Get("contexts"), ContextMatch: v.Get("context_match"), Runtime: v.Get("runtime"),
 		Bucketing: v.Get("bucketing"),
 		Hash:      v.Get("hash"), Continuity: yes("continuity"), Remote: yes("remote"), Encrypted: yes("encrypted"),
-		EarlyExit:   yes("early_exit"),
-		Aggregation: v.Get("aggregation"), HoldoutID: strings.TrimSpace(v.Get("holdout_id")),
-		HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
-		Payload:      lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: lines(v.Get("json")),
-	}
-	for i := 0; i < maxConditions && v.Has(conditionName(i)+".raw"); i++ {
-		name := conditionName(i)
-		c := conditionForm{
-			Raw: v.Get(name + ".raw"), Description: lines(v.Get(name + ".description")), Share: strings.TrimSpace(v.Get(name + ".share")),
-			Variant: v.Get(name + ".variant"), Aggregation: v.Get(name + ".aggregation"),
-		}
-		for j := 0; j < maxFilters && v.Has(filterName(i, j)+".raw"); j++ {
-			c.Filters = append(c.Filters, readFilter(v, filterName(i, j)))
-		}
-		form.Conditions = append(form.Conditions, c)
+		EarlyExit: yes("early_exit"),
+		HoldoutID: strings.TrimSpace(v.Get("holdout_id")), HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
+		Payload: lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: lines(v.Get("json")),
+		conditionsForm: readConditions(v),
 	}
 	for i := 0; i < maxVariants && v.Has(variantName(i)+".raw"); i++ {
 		name := variantName(i)
@@ -200,10 +148,6 @@ func readFlagForm(v url.Values) *flagForm {
 
 // lines takes back what browsers do to the ends of lines.
 func lines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
-
-func conditionName(i int) string { return "c" + strconv.Itoa(i) }
-func filterName(i, j int) string { return conditionName(i) + ".f" + strconv.Itoa(j) }
-func variantName(i int) string   { return "v" + strconv.Itoa(i) }
 
 // refuse notes what the Service says against the form.
 func (form *flagForm) refuse(e *management.Error) {
@@ -229,41 +173,7 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 	if asJSON {
 		return "json", e.Text()
 	}
-	steps := e.Path
-	at := func(i int) string {
-		if i < len(steps) {
-			return steps[i]
-		}
-		return ""
-	}
-	// A member without a place of its own stands at the part of the form that has it.
-	members := map[string]string{
-		"rollout_percentage": ".share", "variant": ".variant", "key": ".key", "value": ".value", "operator": ".operator",
-		"group_type_index": ".group",
-	}
-	part := func(name string, i int) (field, detail string) {
-		switch member := at(i); {
-		case member == "":
-			return name, e.Detail
-		case members[member] == "":
-			return name, strings.Join(steps[i:], "/") + ": " + e.Detail
-		default:
-			return name + members[member], e.Detail
-		}
-	}
-	switch {
-	case at(0) == "groups" && at(2) == "properties" && at(3) != "":
-		return part("c"+at(1)+".f"+at(3), 4)
-	case at(0) == "groups" && at(1) != "":
-		return part("c"+at(1), 2)
-	case at(0) == "multivariate" && at(2) != "":
-		return part("v"+at(2), 3)
-	case at(0) == "payloads" && at(1) == "true":
-		return "payload", e.Detail
-	case at(0) == "holdout":
-		return "holdout_share", e.Detail
-	}
-	return "", e.Text()
+	return fieldOfFilters(e)
 }
 
 // Advanced reports whether something is wrong with a field that is opened on demand.
@@ -345,11 +255,6 @@ func (form *flagForm) check() {
 		}
 		return
 	}
-	share := func(field, s string) {
-		if !isShare(s) {
-			form.fail(field, "Must be a number from 0 to 100, not %q.", shorten(s, 40))
-		}
-	}
 	payload := func(field, s string) {
 		if s == "" || form.Encrypted {
 			return
@@ -358,19 +263,14 @@ func (form *flagForm) check() {
 			form.fail(field, "%v", err)
 		}
 	}
-	for i := range form.Conditions {
-		share(conditionName(i)+".share", form.Conditions[i].Share)
-		for j := range form.Conditions[i].Filters {
-			form.Conditions[i].Filters[j].check(filterName(i, j), form.fail)
-		}
-	}
+	form.checkConditions()
 	total := 0.0
 	for i := range form.Variants {
 		v := &form.Variants[i]
 		if v.Key == "" {
 			form.fail(variantName(i)+".key", "A variant needs a key.")
 		}
-		share(variantName(i)+".share", v.Share)
+		form.checkShare(variantName(i)+".share", v.Share)
 		n, _ := strconv.ParseFloat(v.Share, 64)
 		total += n
 		payload(variantName(i)+".payload", v.Payload)
@@ -382,16 +282,11 @@ func (form *flagForm) check() {
 		payload("payload", form.Payload)
 	}
 	if form.HoldoutID != "" || form.HoldoutShare != "" {
-		share("holdout_share", form.HoldoutShare)
+		form.checkShare("holdout_share", form.HoldoutShare)
 		if !isNumber(form.HoldoutID) {
 			form.fail("holdout_id", "Must be a number, not %q.", shorten(form.HoldoutID, 40))
 		}
 	}
-}
-
-func isShare(s string) bool {
-	v, err := strconv.ParseFloat(s, 64)
-	return err == nil && v >= 0 && v <= 100 && json.Valid([]byte(s))
 }
 
 // maxDepth is how deep JSON that people type may be nested.
@@ -433,10 +328,7 @@ func (form *flagForm) filters() (f flags.Filters) {
 		return f
 	}
 	_ = json.Unmarshal([]byte(cmp.Or(form.Base, newPart)), &f) // what is not one of ours has nothing
-	f.Groups = make([]flags.Condition, len(form.Conditions))
-	for i := range form.Conditions {
-		f.Groups[i] = form.Conditions[i].condition()
-	}
+	f.Groups = form.groups()
 	if by := aggregationOf(form.Aggregation); by != flags.Inherited || f.AggregationGroupTypeIndex != flags.ByPerson { // as null says, too
 		f.AggregationGroupTypeIndex = by
 	}
@@ -456,26 +348,6 @@ func (form *flagForm) filters() (f flags.Filters) {
 	}
 	form.setVariants(&f)
 	return f
-}
-
-// aggregationOf reads the field that says which groups, or persons, to bucket by.
-func aggregationOf(field string) flags.Aggregation {
-	if field == "persons" {
-		return flags.ByPerson
-	}
-	if index, err := strconv.Atoi(field); err == nil && index >= 0 && index <= served.MaxGroupTypeIndex {
-		return flags.ByGroup(index)
-	}
-	return flags.Inherited
-}
-
-// percentage reads a percentage, and 0 for what is none.
-func percentage(s string) float64 {
-	if !isShare(s) {
-		return 0
-	}
-	x, _ := strconv.ParseFloat(s, 64)
-	return x
 }
 
 // setVariants replaces variants and payloads.
@@ -520,61 +392,17 @@ func (form *flagForm) setVariants(f *flags.Filters) {
 	f.Multivariate = &m
 }
 
-// condition returns the condition set that the form stands for.
-func (form *conditionForm) condition() flags.Condition {
-	var c flags.Condition
-	_ = json.Unmarshal([]byte(form.Raw), &c)
-	if c.RolloutPercentage != nil || form.Share != "100" { // null is 100 as well
-		c.RolloutPercentage = new(percentage(form.Share))
-	}
-	if form.Variant != "" {
-		c.Variant = &form.Variant
-	} else {
-		c.Variant = nil
-	}
-	c.Description = form.Description
-	c.AggregationGroupTypeIndex = aggregationOf(form.Aggregation)
-	c.Properties = make([]flags.Filter, len(form.Filters))
-	for i := range form.Filters {
-		c.Properties[i] = form.Filters[i].filter()
-	}
-	return c
-}
+func variantName(i int) string { return "v" + strconv.Itoa(i) }
 
 // edit does what a button of the form says, which changes only the form: a verb and the
 // name of a part.
 func (form *flagForm) edit(verb, target string) {
-	i, j := partOf(target)
-	condition := i >= 0 && i < len(form.Conditions) && strings.HasPrefix(target, "c")
-	switch verb {
-	case "add-condition":
-		form.Conditions = append(form.Conditions, conditionForm{Raw: newPart, Share: "0"})
-	case "add-person", "add-group", "add-cohort", "add-flag":
-		if condition {
-			form.Conditions[i].Filters = append(form.Conditions[i].Filters, newFilter(strings.TrimPrefix(verb, "add-")))
-		}
-	case "copy":
-		if condition {
-			c := form.Conditions[i]
-			c.Filters = slices.Clone(c.Filters)
-			form.Conditions = slices.Insert(form.Conditions, i+1, c)
-		}
-	case "up", "down":
-		other := i - 1
-		if verb == "down" {
-			other = i + 1
-		}
-		if condition && other >= 0 && other < len(form.Conditions) {
-			form.Conditions[i], form.Conditions[other] = form.Conditions[other], form.Conditions[i]
-		}
+	switch i, _ := partOf(target); verb {
 	case "remove":
-		switch {
-		case condition && j >= 0 && j < len(form.Conditions[i].Filters):
-			form.Conditions[i].Filters = slices.Delete(form.Conditions[i].Filters, j, j+1)
-		case condition && j < 0:
-			form.Conditions = slices.Delete(form.Conditions, i, i+1)
-		case strings.HasPrefix(target, "v") && i >= 0 && i < len(form.Variants):
+		if strings.HasPrefix(target, "v") && i >= 0 && i < len(form.Variants) {
 			form.Variants = slices.Delete(form.Variants, i, i+1)
+		} else {
+			form.editConditions(verb, target)
 		}
 	case "add-variant":
 		form.addVariant()
@@ -593,23 +421,9 @@ func (form *flagForm) edit(verb, target string) {
 		f := form.filters()
 		form.AsJSON = false
 		form.setFilters(&f)
+	default:
+		form.editConditions(verb, target)
 	}
-}
-
-// partOf reads the name of a part, such as c0, c0.f1 or v2. What is missing is −1.
-func partOf(name string) (i, j int) {
-	first, second, _ := strings.Cut(name, ".")
-	index := func(s string) int {
-		if len(s) < 2 {
-			return -1
-		}
-		n, err := strconv.Atoi(s[1:])
-		if err != nil {
-			return -1
-		}
-		return n
-	}
-	return index(first), index(second)
 }
 
 // addVariant adds a variant with a share that makes 100. The first one comes with

@@ -96,7 +96,7 @@ func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
 	if f == nil && form.Key == "" {
 		form.Key = "a-flag-without-a-key-yet"
 	}
-	sets, err := q.sentences(form)
+	sets, err := q.sentences(&form.conditionsForm)
 	if err != nil {
 		return err
 	}
@@ -114,17 +114,6 @@ func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
 		}
 	}
 	return q.renderPart(http.StatusOK, "flag_review", "preview", v)
-}
-
-// sentences returns the conditions of a form with what they say.
-func (q *request) sentences(form *flagForm) ([]conditionView, error) {
-	v := &flagView{flagForm: form}
-	var err error
-	if v.offered, err = q.offers(0, 0); err != nil {
-		return nil, err
-	}
-	v.fields()
-	return v.Sets, nil
 }
 
 // hiddenFields returns all fields of a form but its buttons and some others.
@@ -181,7 +170,7 @@ func (q *request) effect(patch management.PreviewPatch, f *management.FlagView) 
 	if err != nil {
 		return nil, err
 	}
-	v := effectOf(p, words, q.c.since(p.Since))
+	v := effectOf(p, words, q.since(p.Since))
 	filters := patch.Filters.Value
 	on := f == nil
 	if f != nil {
@@ -287,11 +276,11 @@ func uncounted(c management.FlagChange) bool {
 func decides(c management.FlagChange) bool { return c.Field != "name" && c.Field != "tags" }
 
 // since says from when on the persons of a preview were seen.
-func (c *console) since(t *time.Time) string {
+func (q *request) since(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
-	now, then := c.Now().UTC(), t.UTC()
+	now, then := q.c.Now().UTC(), t.UTC()
 	form := "2 January 2006"
 	switch {
 	case now.Sub(then) < 24*time.Hour:

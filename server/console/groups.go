@@ -22,7 +22,7 @@ var _ = register(screen{
 	},
 	done:  map[string]string{"group-deleted": "The group was deleted. Events that name it make it again."},
 	undo:  map[string]undoer{"Group": undoProperty},
-	thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace},
+	thing: &thing{scope: "Group", one: "group", many: "Groups", path: groupLink, place: propertyPlace, erased: true},
 })
 
 // groupsView is the list of the groups of a type.
@@ -32,6 +32,7 @@ type groupsView struct {
 	Tabs                 []stateTab
 	Rows                 []*management.GroupView
 	pager
+	propertyWords
 }
 
 // URL returns the page of a group. The template asks for it.

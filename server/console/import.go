@@ -27,10 +27,6 @@ var _ = register(screen{
 })
 
 const (
-	// maxUpload is how large the body of a form with files may be: a document, and what is
-	// around it.
-	maxUpload = flags.MaxDocument + 1<<20 // bytes
-
 	// maxImportTime is how long an import may take from its first byte, which is longer
 	// than other requests.
 	maxImportTime = 10 * time.Minute
@@ -149,10 +145,11 @@ func postImport(q *request) error {
 	// A connection that has no deadlines needs none to be moved.
 	_ = deadlines.SetReadDeadline(until)
 	_ = deadlines.SetWriteDeadline(until)
-	if !q.c.imports.uploads.take() {
-		return errUploads
+	free, err := q.takeUpload()
+	if err != nil {
+		return err
 	}
-	defer q.c.imports.uploads.free()
+	defer free()
 	form, err := q.readImport()
 	switch {
 	case errors.Is(err, errLargeForm):
@@ -466,7 +463,7 @@ func (q *request) importedFor(p *management.FlagPreview) string {
 	if p.Subjects == 0 {
 		return "No persons have been seen yet, so the impact of the new flags is not known."
 	}
-	words := "Of the " + number(p.Subjects) + " persons who were seen last" + q.c.since(p.Since) + ", "
+	words := "Of the " + number(p.Subjects) + " persons who were seen last" + q.since(p.Since) + ", "
 	switch p.Changed {
 	case 0:
 		return words + "no person would get one of the new flags."

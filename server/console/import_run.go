@@ -21,7 +21,6 @@ var _ = register(screen{
 
 const (
 	maxImports    = 2         // documents that are checked or imported at once
-	maxUploads    = 4         // forms with documents that are read, or at work, at once
 	maxImportRuns = 50        // imports that are remembered
 	importRunAge  = time.Hour // for which an import is remembered
 )
@@ -31,7 +30,6 @@ const (
 // the project as well, and to import a document again changes nothing.
 type imports struct {
 	documents slots // that are worked on
-	uploads   slots // forms of documents, which are read into memory
 
 	mu   sync.Mutex
 	runs []importRun // the oldest first
@@ -55,23 +53,8 @@ type importRun struct {
 }
 
 func newImports() *imports {
-	return &imports{documents: make(slots, maxImports), uploads: make(slots, maxUploads)}
+	return &imports{documents: make(slots, maxImports)}
 }
-
-// slots are room for some things at once.
-type slots chan struct{}
-
-// take takes room for a thing. It reports false if there is none.
-func (s slots) take() bool {
-	select {
-	case s <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s slots) free() { <-s }
 
 // start begins an import. If the project has an import with the same ID already, it
 // reports false.
@@ -154,6 +137,10 @@ func newRunID() string { return strings.ToLower(rand.Text()) }
 func validRunID(id string) bool {
 	return len(id) == len(rand.Text()) && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
+
+var errNoRun = failed(http.StatusNotFound, "This import is not known here",
+	"It ended more than an hour ago, the server was started again since, or another machine does it. The audit log of the project "+
+		"has what it created; to import the document again changes nothing.")
 
 // importRunView is the page of one import.
 type importRunView struct {

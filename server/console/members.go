@@ -89,6 +89,9 @@ func (v *memberListView) LevelsOf(m *management.MemberView) []option {
 	return levelOptions(v.own, m.Level)
 }
 
+// LevelOf says which level somebody has. The template asks for it.
+func (v *memberListView) LevelOf(level int) string { return levelWords[level] }
+
 // members shows the members of the organization, and what v says of the form.
 func (q *request) members(status int, v *memberListView) error {
 	organization := q.at.Organization.ID.String()

@@ -20,7 +20,7 @@ var _ = register(screen{
 		"property-removed": "The property is gone.",
 	},
 	undo:  map[string]undoer{"Person": undoProperty},
-	thing: &thing{scope: "Person", one: "person", many: "Persons", path: below("/persons/"), place: propertyPlace},
+	thing: &thing{scope: "Person", one: "person", many: "Persons", path: below("/persons/"), place: propertyPlace, erased: true},
 })
 
 // personView is the page about one person.
@@ -41,6 +41,7 @@ type personView struct {
 	Events     []*management.EventView
 	Activity   string
 	Delete     deleteForm
+	propertyWords
 }
 
 // A deleteForm asks for the name of what is to be deleted.

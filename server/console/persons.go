@@ -34,6 +34,7 @@ type personsView struct {
 	Clear    string
 	First    string // the first page; "" if it is this one
 	Next     string
+	propertyWords
 }
 
 // personsQuery is what the URL of the list says.
@@ -210,27 +211,4 @@ func (q *request) personRow(p *management.PersonView) personRow {
 		}
 	}
 	return row
-}
-
-// propertiesInWords says some of the properties in a line, without the one that is the
-// name.
-func propertiesInWords(raw json.RawMessage, name string) string {
-	const maxTold = 4 // properties
-	properties := readObject(string(raw))
-	var keys []string
-	for key, value := range properties {
-		if !strings.HasPrefix(key, "$") && text(value) != name {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	var parts []string
-	for i, key := range keys {
-		if i == maxTold {
-			parts = append(parts, number(len(keys)-maxTold)+" more")
-			break
-		}
-		parts = append(parts, shorten(key, 40)+" "+shorten(text(properties[key]), 40))
-	}
-	return strings.Join(parts, " · ")
 }

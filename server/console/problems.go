@@ -18,6 +18,7 @@ var _ = register(screen{
 type problemsView struct {
 	layout
 	Status   *Status // nil: not known
+	Old      bool    // the definitions were not known to be current for a while
 	Problems []flags.Problem
 	Range    string
 	Cut      int // problems that are not listed
@@ -26,10 +27,6 @@ type problemsView struct {
 // checkedLately is for how long definitions that were known to be current need no warning.
 // They are looked at each second.
 const checkedLately = time.Minute
-
-// Old reports whether the definitions were not known to be current for a while. The template
-// asks for it.
-func (v *problemsView) Old() bool { return v.c.Now().Sub(v.Status.Checked) > checkedLately }
 
 const problemsListed = 500
 
@@ -45,6 +42,7 @@ func listProblems(q *request) error {
 	}
 	if q.c.Status != nil {
 		v.Status = new(q.c.Status(q.Context(), q.at.Project.ID))
+		v.Old = q.c.Now().Sub(v.Status.Checked) > checkedLately
 	}
 	return q.render(http.StatusOK, "problems", v)
 }

@@ -245,3 +245,33 @@ func undoProperty(q *request, u undo) (string, undo, error) {
 
 // propertyPlace says what has changed of a person or a group.
 func propertyPlace(name string) string { return name }
+
+// propertyWords say what properties there are. Templates ask for it.
+type propertyWords struct{}
+
+// InWords says some of the properties in a line, without the one that is the name.
+func (propertyWords) InWords(raw json.RawMessage, name string) string {
+	const maxTold = 4 // properties
+	properties := readObject(string(raw))
+	var keys []string
+	for key, value := range properties {
+		if !strings.HasPrefix(key, "$") && text(value) != name {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	var parts []string
+	for i, key := range keys {
+		if i == maxTold {
+			parts = append(parts, number(len(keys)-maxTold)+" more")
+			break
+		}
+		parts = append(parts, shorten(key, 40)+" "+shorten(text(properties[key]), 40))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Count says how many properties there are.
+func (propertyWords) Count(raw json.RawMessage) string {
+	return count(len(readObject(string(raw))), "property", "properties")
+}

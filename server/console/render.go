@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -55,10 +54,7 @@ func parsePages(assets map[string]asset) (*pages, error) {
 	base, err := template.New("").Funcs(template.FuncMap{
 		"asset":  func(name string) string { return assets[name].path },
 		"list":   func(values ...any) []any { return values },
-		"author": authorName, "escape": url.PathEscape, "level": func(level int) string { return levelWords[level] },
-		"name": fullName, "place": words.Place, "pretty": pretty, "stage": stageOf, "upload": uploadWords,
-		"properties": propertiesInWords,
-		"members":    func(of json.RawMessage) string { return count(len(readObject(string(of))), "property", "properties") },
+		"author": authorName, "escape": url.PathEscape, "name": fullName, "place": words.Place, "pretty": pretty,
 		"invalid": func(id, message string) template.HTMLAttr {
 			if message == "" {
 				return ""

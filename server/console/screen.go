@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"cmp"
 	"net/http"
 	"net/url"
@@ -35,7 +36,13 @@ type thing struct {
 	path      func(q *request, id string) string                   // where one is shown, "" for nowhere
 	place     func(field string) string                            // says a field in words; nil: by its name
 	value     func(names *words.Names, field, value string) string // says a value; nil: as JSON is read
+	whole     map[string]wholeField                                // fields that are said as a whole, and not member by member
+	erased    bool                                                 // nothing is left of one that was deleted
+	hides     bool                                                 // what the log does not have of a value is secret
 }
+
+// A wholeField says how a field has changed.
+type wholeField func(names *words.Names, before, after json.RawMessage) changeLine
 
 // A page answers one route.
 type page func(*request) error

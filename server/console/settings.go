@@ -188,6 +188,20 @@ func (q *request) settingsPath() string { return q.projectPath("/settings") }
 
 func (q *request) administers() bool { return q.at.Level >= storage.LevelAdmin }
 
+// forAdministrators serves a page that does what only administrators may. The Service
+// refuses others, and the answer says so in words.
+func forAdministrators(p page) page {
+	return func(q *request) error {
+		err := p(q)
+		if errors.Is(err, management.ErrForbidden) && !q.administers() {
+			return failed(http.StatusForbidden, "Not allowed",
+				"Nothing was changed. Administrators and owners of "+q.at.Organization.Name+" may do it; you are a "+
+					levelWords[q.at.Level]+".")
+		}
+		return err
+	}
+}
+
 func showSettings(q *request) error {
 	project, err := q.c.Service.GetProject(q.Context(), q.by, q.ref)
 	if err != nil {

@@ -38,7 +38,7 @@ var _ = register(screen{
 		"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
 	},
 	undo:  map[string]undoer{"Survey": undoEntry(append(slices.Clone(surveyMembers), "archived"), undoSurvey)},
-	thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace},
+	thing: &thing{scope: "Survey", one: "survey", many: "Surveys", path: surveyLink, place: surveyPlace, erased: true},
 })
 
 // surveyView is the page of one survey.
@@ -387,9 +387,7 @@ func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, n
 	for field, message := range form.Errors {
 		form.Filters.fail(field, "%s", message)
 	}
-	conditions := &flagView{flagForm: form.Filters, offered: v.offered}
-	conditions.fields()
-	v.Sets = conditions.Sets
+	v.Sets = v.sets(form.Filters, nil)
 	if err := q.namedFlags(form, v.words); err != nil && status != http.StatusServiceUnavailable {
 		return q.keepSurvey(err, form)
 	}
@@ -422,7 +420,7 @@ func (q *request) namedFlags(form *surveyForm, words *words.Names) error {
 
 // surveyFacts fills in what is known of a survey that exists.
 func (q *request) surveyFacts(v *surveyView, s *survey.View) error {
-	v.Survey, v.State, v.Results = s, q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
+	v.Survey, v.State, v.Results = s, q.surveyState(s), q.surveyPath(s.ID)+"/results"
 	v.Activity = q.entriesAbout("Survey", s.ID.String())
 	list, err := q.c.Service.ListOrganizations(q.Context(), q.by, organizationsListed, 0)
 	if err != nil {

@@ -21,7 +21,7 @@ type surveyForm struct {
 	Original object // as the survey was when the form was made; empty for a new one
 	Doc      object
 	Target   string    // who is asked: everyone "", flag, or filters
-	Filters  *flagForm // of which only the condition sets count
+	Filters  *conditionsForm
 
 	AsJSON bool
 	JSON   string // as typed
@@ -74,11 +74,11 @@ func surveyFormOf(v *survey.View) *surveyForm {
 
 // setDoc fills in what is edited apart from the document.
 func (form *surveyForm) setDoc(doc object) {
-	form.Doc, form.Filters = doc, &flagForm{}
+	form.Doc, form.Filters = doc, &conditionsForm{}
 	switch {
 	case !isEmptyJSON(doc["targeting_flag_filters"]):
 		form.Target = "filters"
-		form.Filters.setFilters(form.targeting())
+		form.Filters.setConditions(form.targeting())
 	case !isEmptyJSON(doc["targeting_flag_id"]):
 		form.Target = "flag"
 	default:
@@ -117,8 +117,8 @@ func readSurveyForm(v url.Values) *surveyForm {
 		form.Target = v.Get("target")
 	}
 	if v.Has("filters") {
-		form.Filters = readFlagForm(v)
-		if form.Filters.check(); len(form.Filters.Errors) == 0 { // also if everyone is asked for now
+		form.Filters = new(readConditions(v))
+		if form.Filters.checkConditions(); len(form.Filters.Errors) == 0 { // also if everyone is asked for now
 			doc["targeting_flag_filters"] = form.filters()
 		}
 		form.Filters.Errors = nil
@@ -304,7 +304,7 @@ func (form *surveyForm) edit(verb, target string) {
 			}
 		}
 	case !question:
-		form.Filters.edit(verb, target)
+		form.Filters.editConditions(verb, target)
 		return
 	case verb == "copy" && len(questions) < maxFormQuestions:
 		c := readObject(string(must(json.Marshal(questions[i]))))
@@ -371,7 +371,7 @@ func (form *surveyForm) complete() {
 		if len(form.Filters.Conditions) == 0 {
 			form.fail("target", "Add a condition set: without one the survey is shown to no one.")
 		}
-		form.Filters.check()
+		form.Filters.checkConditions()
 		for field, message := range form.Filters.Errors {
 			form.fail(field, "%s", message)
 		}
@@ -387,10 +387,7 @@ func (form *surveyForm) complete() {
 // filters returns the filters of the targeting, with the condition sets of the form.
 func (form *surveyForm) filters() json.RawMessage {
 	out := form.targeting()
-	out.Groups = make([]flags.Condition, len(form.Filters.Conditions))
-	for i := range out.Groups {
-		out.Groups[i] = form.Filters.Conditions[i].condition()
-	}
+	out.Groups = form.Filters.groups()
 	return must(json.Marshal(out))
 }
 
@@ -487,9 +484,7 @@ func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
 		return "target", "These condition sets match everyone: give each one a filter or a rollout percentage below 100, or choose " +
 			"everyone."
 	case path[0] == "targeting_flag_filters":
-		inner := *e
-		inner.Attr = "filters"
-		if field, rest := fieldOf(&inner, false); field != "" {
+		if field, rest := fieldOfFilters(e); field != "" {
 			return field, rest
 		}
 		return "target", e.Text()

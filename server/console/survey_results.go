@@ -77,7 +77,7 @@ func surveyResults(q *request, s *survey.View) error {
 	q.layout.Title = s.Name + ": results"
 	base := q.surveyPath(s.ID)
 	v := &resultsView{
-		Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.c.stateOf(s), AllCSV: base + "/results.csv",
+		Name: s.Name, List: q.projectPath("/surveys"), Survey: base, State: q.surveyState(s), AllCSV: base + "/results.csv",
 		DaysCSV: base + "/chart.csv?of=days",
 		Zone:    q.at.Project.Timezone,
 	}

@@ -135,7 +135,7 @@ func (q *request) countResponses(ids []string) (map[uuid.UUID]int, error) {
 }
 
 func (q *request) surveyRow(s *survey.View, responses map[uuid.UUID]int) surveyRow {
-	row := surveyRow{View: s, State: q.c.stateOf(s), Asks: asks(s.Questions)}
+	row := surveyRow{View: s, State: q.surveyState(s), Asks: asks(s.Questions)}
 	if responses != nil {
 		row.Responses = number(responses[s.ID])
 	}
@@ -159,8 +159,8 @@ func asks(questions json.RawMessage) string {
 }
 
 // stateOf says whether a survey runs.
-func (c *console) stateOf(s *survey.View) surveyState {
-	now := c.Now()
+func (q *request) surveyState(s *survey.View) surveyState {
+	now := q.c.Now()
 	switch {
 	case s.Archived:
 		return surveyState{"archived", ""}
