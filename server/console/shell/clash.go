@@ -8,7 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
-// A changeLine is one difference of a definition.
+// A Change is one difference of a definition.
 type Change struct{ Place, Before, After string }
 
 // Different returns the lines that are differences.

@@ -4,7 +4,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 )
 
-// An effectView says what a change does.
+// An Effect says what a change does.
 type Effect struct {
 	Known   bool   // who changes can be computed
 	Asks    bool   // somebody changes, or may: the change is confirmed
@@ -28,4 +28,5 @@ type Move struct {
 	Class                          string
 }
 
+// An OtherFlag is a flag that changes with another one.
 type OtherFlag struct{ Key, Count string }

@@ -12,13 +12,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// A pageError is what a person sees in place of a page.
+// A Failure is what a person sees in place of a page.
 type Failure struct {
 	Status      int
 	Title, Text string
 	leads       bool // the page leads to the form
 }
 
+// Failed returns a page with a title and a text.
 func Failed(status int, title, text string) *Failure { return &Failure{status, title, text, false} }
 
 func (e *Failure) Error() string { return "console: " + e.Title }
@@ -55,7 +56,7 @@ var errorPages = []struct {
 	{management.ErrInvalid, http.StatusUnprocessableEntity, "Invalid request"},
 }
 
-// pageOf returns the page for an error. A failure of the store has nothing to say but that.
+// FailureOf returns the page for an error. A failure of the store has nothing to say but that.
 func FailureOf(err error) *Failure {
 	if p, ok := errors.AsType[*Failure](err); ok {
 		return p

@@ -4,6 +4,7 @@ import (
 	"net/http"
 )
 
+// StoreDown is the notice of a form that was not saved.
 const StoreDown = "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while."
 
 // Keep shows a form again that could not be saved because the store does not work. For other

@@ -7,7 +7,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
-const PageSize = 50 // rows of a list
+// PageSize is how many rows a page of a list has.
+const PageSize = 50
 
 // A Pager leads through the pages of a list. Views of lists embed it.
 type Pager struct {

@@ -41,6 +41,7 @@ type Layout struct {
 // Moment returns a time as pages show it. Templates ask for it.
 func (l *Layout) Moment(t time.Time) Moment { return l.c.moment(t) }
 
+// A NavItem is an entry of the navigation, or a tab.
 type NavItem struct {
 	Name, URL string
 	Current   bool
@@ -126,7 +127,7 @@ func (q *Request) RenderPart(status int, name, part string, view any) error {
 		return nil
 	}
 	q.W.Header().Set("Content-Type", "text/html; charset=utf-8")
-	Send(q.W, q.Request, status, b.Bytes(), Compressed(b.Bytes()))
+	send(q.W, q.Request, status, b.Bytes(), Compressed(b.Bytes()))
 	return nil
 }
 
@@ -141,8 +142,8 @@ func Compressed(body []byte) []byte {
 	return b.Bytes()
 }
 
-// Send answers with a body, or with the same in gzip if the browser reads that.
-func Send(w http.ResponseWriter, r *http.Request, status int, body, zipped []byte) {
+// send answers with a body, or with the same in gzip if the browser reads that.
+func send(w http.ResponseWriter, r *http.Request, status int, body, zipped []byte) {
 	h := w.Header()
 	h.Set("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
@@ -152,6 +153,12 @@ func Send(w http.ResponseWriter, r *http.Request, status int, body, zipped []byt
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = WriteSlowly(w, body) // the browser has gone
+}
+
+// Send answers with a body whose type is set.
+func (q *Request) Send(body []byte) error {
+	send(q.W, q.Request, http.StatusOK, body, Compressed(body))
+	return nil
 }
 
 // maxStall is how long a browser may take for a piece of an answer. The deadline of the
@@ -228,6 +235,7 @@ func span(d time.Duration) string {
 // NameOf returns how a user is called.
 func NameOf(u *storage.User) string { return forms.FullName(u.FirstName, u.LastName, u.Email) }
 
+// AuthorName returns how the author of something is called.
 func AuthorName(u *management.Author) string {
 	if u == nil {
 		return "the system"

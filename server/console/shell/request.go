@@ -17,7 +17,8 @@ func (q *Request) Origin() string {
 	return "http://" + q.Host
 }
 
-const MaxOffered = 500 // cohorts and flags that fields suggest
+// MaxOffered is how many cohorts and flags a field suggests.
+const MaxOffered = 500
 
 // GroupTypes returns the group types of the project, none if nothing is captured or the
 // user may not see them.
@@ -25,15 +26,16 @@ func (q *Request) GroupTypes() ([]forms.Option, error) {
 	types, err := Known(q.c.Service.GroupTypes(q.Context(), q.By, q.Ref))
 	var out []forms.Option
 	for _, t := range types {
-		out = append(out, forms.Option{Value: strconv.Itoa(t.GroupTypeIndex), Label: t.GroupType, Selected: false})
+		out = append(out, forms.Option{Value: strconv.Itoa(t.GroupTypeIndex), Label: t.GroupType})
 	}
 	return out, err
 }
 
-// A stateTab selects flags in a state, and says how many there are.
+// A Tab selects things in a state, and says how many there are.
 type Tab struct {
 	Name, URL, Count string
 	Current          bool
 }
 
+// OrganizationsListed is how many organizations a page lists.
 const OrganizationsListed = 100

@@ -3,10 +3,12 @@ package shell
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
@@ -20,7 +22,7 @@ type Screen struct {
 	Path  string // where the entry leads, in a project
 	Under string // the title of the entry that is current on its pages, besides those below path
 
-	Scope scope
+	Scope Scope           // who may see its pages
 	Pages map[string]Page // by method and path, as http.ServeMux has them
 
 	Done  map[string]string // what a notice says after a change, by the word in the address
@@ -57,13 +59,47 @@ func About[T any](answer func(*Request, T) error, find func(*Request) (T, error)
 	}
 }
 
-// A scope decides who may see a page, and what it is about.
-type scope func(Page) Page
+// A Scope decides who may see a page, and what it is about.
+type Scope func(Page) Page
 
 // A Group is the screens of a package.
 type Group struct {
 	Screens   []Screen
 	Templates []fs.FS // their pages, and what several of them have in partials
+}
+
+// add adds the screens of a group, or says what other screens have already.
+func (c *console) add(g Group, taken map[string]bool) (err error) {
+	take := func(what, name string) {
+		if name != "" && taken[what+name] {
+			err = fmt.Errorf("console: two screens have the %s %s", what, name)
+		}
+		taken[what+name] = true
+	}
+	for i := range g.Screens {
+		s := &g.Screens[i]
+		if s.Scope == nil {
+			return fmt.Errorf("console: the screen %q has no Scope", s.Title)
+		}
+		for route := range s.Pages {
+			take("route", route)
+		}
+		for word := range s.Done {
+			take("notice", word)
+		}
+		for what := range s.Undo {
+			take("undo", what)
+		}
+		if s.Thing != nil {
+			take("thing", s.Thing.Scope)
+		}
+		if s.Entry != 0 {
+			take("entry", strconv.Itoa(s.Entry))
+			taken["entry of "+s.Title] = true
+		}
+		c.screens = append(c.screens, s)
+	}
+	return err
 }
 
 // registered returns what some screen has by a name.

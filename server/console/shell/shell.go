@@ -58,9 +58,18 @@ func New(config Config) (http.Handler, error) {
 	}
 	groups := append([]Group{Screens()}, config.Screens...)
 	c := &console{Config: config, uploads: make(Slots, maxUploads)}
+	taken := make(map[string]bool)
+	for word := range commonDone {
+		taken["notice"+word] = true
+	}
 	for _, g := range groups {
-		for i := range g.Screens {
-			c.screens = append(c.screens, &g.Screens[i])
+		if err := c.add(g, taken); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range c.screens {
+		if s.Under != "" && !taken["entry of "+s.Under] {
+			return nil, fmt.Errorf("console: the screen %q is under %q, which is not an entry of the navigation", s.Title, s.Under)
 		}
 	}
 	var err error
@@ -226,6 +235,7 @@ func OfAccount(p Page) Page {
 	})
 }
 
+// ProjectPath returns the path of a page in the project.
 func (q *Request) ProjectPath(rest string) string {
 	return q.c.Prefix + "/projects/" + strconv.FormatInt(q.At.Project.ID, 10) + rest
 }
@@ -317,6 +327,6 @@ func (c *console) serveAsset(name string) http.HandlerFunc {
 		h := w.Header()
 		h.Set("Content-Type", a.typ)
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-		Send(w, r, http.StatusOK, a.body, zipped)
+		send(w, r, http.StatusOK, a.body, zipped)
 	}
 }

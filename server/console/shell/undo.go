@@ -95,6 +95,7 @@ func (q *Request) OfferUndo(u Undo, back string) {
 	q.Layout.Undo = &undoView{action, []forms.Hidden{{Name: "undo", Value: u.String()}, {Name: "back", Value: back}}}
 }
 
+// ErrUndo is the page for what nothing takes back any more.
 var ErrUndo = Failed(http.StatusConflict, "This cannot be undone any more",
 	"Nothing was changed. It has been changed again since, or it is undone already: its history says by whom.")
 

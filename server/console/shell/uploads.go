@@ -31,6 +31,7 @@ func (s Slots) Take() bool {
 	}
 }
 
+// Free gives back what Take has taken.
 func (s Slots) Free() { <-s }
 
 // TakeUpload takes room for a form with a document, which is to be freed.

@@ -3,7 +3,6 @@ package surveys
 import (
 	"cmp"
 	"html"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -217,7 +216,5 @@ func previewSheet(q *shell.Request) error {
 	}
 	b.WriteString(" --pv-rated: " + readable(shown["rating"]) + "; }\n")
 	q.W.Header().Set("Content-Type", "text/css; charset=utf-8")
-	body := []byte(b.String())
-	shell.Send(q.W, q.Request, http.StatusOK, body, shell.Compressed(body))
-	return nil
+	return q.Send([]byte(b.String()))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
-// effect asks the Service what a change of a flag would do, which is nil for a new one.
+// Of asks the Service what a change of a flag would do, which is nil for a new one.
 func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView) (*shell.Effect, error) {
 	p, err := q.Service.PreviewFlag(q.Context(), q.By, q.Ref, patch)
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Code == "not_available" {
@@ -54,6 +54,7 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 	return v, nil
 }
 
+// GroupCaveat says what an effect does not count.
 const GroupCaveat = "Condition sets about groups are not counted: the groups of a person are known only when a program evaluates flags."
 
 // AboutGroups reports whether a condition set is about groups rather than persons.
@@ -66,7 +67,8 @@ func AboutGroups(f *flags.Filters) bool {
 	return false
 }
 
-const ExamplesShown = 12 // persons that a page lists
+// ExamplesShown is how many persons a page lists.
+const ExamplesShown = 12
 
 // effectOf says in words what a preview has found.
 func effectOf(q *shell.Request, p *management.FlagPreview, words *words.Names, since string) *shell.Effect {

@@ -224,7 +224,7 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 	}
 	names := func(facets []management.FlagFacet) (out []forms.Option) {
 		for _, f := range facets {
-			out = append(out, forms.Option{Value: f.Name, Label: f.Name + " (" + forms.Number(f.Flags) + ")", Selected: false})
+			out = append(out, forms.Option{Value: f.Name, Label: f.Name + " (" + forms.Number(f.Flags) + ")"})
 		}
 		return out
 	}
@@ -232,7 +232,7 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 	for _, o := range facets.Owners {
 		owners = append(owners, forms.Option{
 			Value: strconv.FormatInt(o.User.ID, 10),
-			Label: shell.AuthorName(o.User) + " (" + forms.Number(o.Flags) + ")", Selected: false,
+			Label: shell.AuthorName(o.User) + " (" + forms.Number(o.Flags) + ")",
 		})
 	}
 	v.Kinds = choice("Any kind", flagKinds, v.Query.Kind)

@@ -17,9 +17,10 @@ type Row struct {
 	Seen                      shell.Moment
 }
 
-const MembersShown = 20 // persons on the page of a cohort or of a feature
+// MembersShown is how many persons are on the page of a cohort or of a feature.
+const MembersShown = 20
 
-// memberRow returns how a person is listed.
+// RowOf returns how a person is listed.
 func RowOf(q *shell.Request, p *management.PersonView) Row {
 	row := Row{ID: p.ID.String(), Name: p.Name, URL: Path(q, p.ID.String()), Seen: q.Moment(p.CreatedAt)}
 	if len(p.DistinctIDs) > 0 {
@@ -28,7 +29,8 @@ func RowOf(q *shell.Request, p *management.PersonView) Row {
 	return row
 }
 
-const PersonsSuggested = 50 // persons
+// PersonsSuggested is how many persons a field suggests.
+const PersonsSuggested = 50
 
 // FlagKeys returns the keys of flags to choose from.
 func FlagKeys(q *shell.Request) (keys []string, err error) {
@@ -40,7 +42,8 @@ func FlagKeys(q *shell.Request) (keys []string, err error) {
 	return keys, err
 }
 
-const NamesOffered = 200 // properties that fields suggest
+// NamesOffered is how many properties a field suggests.
+const NamesOffered = 200
 
 // NewestPersons returns some persons to choose from, none if nothing is captured or the
 // user may not see them. Nobody counts how many there are.
@@ -52,6 +55,7 @@ func NewestPersons(q *shell.Request, limit int) ([]*management.PersonView, error
 	return found.Items, nil
 }
 
+// NamesIn returns names of properties that persons have.
 func NamesIn(persons []*management.PersonView) (list []string) {
 	for _, p := range persons {
 		for name := range forms.ReadObject(string(p.Properties)) {
@@ -64,6 +68,7 @@ func NamesIn(persons []*management.PersonView) (list []string) {
 	return list
 }
 
+// Path returns the page of a person.
 func Path(q *shell.Request, id string) string {
 	return q.ProjectPath("/persons/" + url.PathEscape(id))
 }

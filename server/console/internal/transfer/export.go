@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -27,8 +26,7 @@ func exportDefinitions(q *shell.Request) error {
 	h := q.W.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Disposition", `attachment; filename="`+name+`.json"`)
-	shell.Send(q.W, q.Request, http.StatusOK, document, shell.Compressed(document))
-	return nil
+	return q.Send(document)
 }
 
 // exportName returns the name of a project as the name of a file, which is ASCII.

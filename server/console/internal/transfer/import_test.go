@@ -87,7 +87,7 @@ func TestImport(t *testing.T) {
 	if diff := cmp.Diff(want, after); diff != "" {
 		t.Errorf("flags (-want +got)\n%s", diff)
 	}
-	s.Get(consoletest.ImportPath).Want(200, "imports of the last hour", "shop.json", "2 flags and 1 cohort imported")
+	s.Get(consoletest.ImportPath).Want(200, "Imports of the last hour", "shop.json", "2 flags and 1 cohort imported")
 	s.Sent(form, "import").Leads(run) // once more, as a browser that is asked to reload
 	again := s.Checked("shop.json", brought).Want(200, "Nothing would be imported, 3 there already, 2 left out.", "Already there (3)",
 		"Preview again")

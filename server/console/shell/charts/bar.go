@@ -35,6 +35,7 @@ func (b *Bar) Add(x, share float64, class, name string) float64 {
 	return x + share
 }
 
+// Decimal writes a place in a picture.
 func Decimal(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
 // Round keeps one decimal.

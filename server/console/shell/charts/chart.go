@@ -44,7 +44,7 @@ const (
 	chartHeight = 132 // of the highest column
 )
 
-// columnChart draws points, with at most so many labels below them.
+// Columns draws points, with at most so many labels below them.
 func Columns(words string, points []Point, labels int) Chart {
 	c := Chart{Words: words}
 	most := 1

@@ -25,8 +25,10 @@ func Pretty(raw json.RawMessage) string {
 	return b.String()
 }
 
+// An Object is the members of a JSON object.
 type Object = map[string]json.RawMessage
 
+// ReadObject reads an object. What is not one has no members.
 func ReadObject(raw string) Object {
 	var o Object
 	_ = json.Unmarshal([]byte(raw), &o) // what is none has no members
@@ -36,12 +38,14 @@ func ReadObject(raw string) Object {
 	return o
 }
 
+// ReadList reads an array. What is not one is empty.
 func ReadList(raw json.RawMessage) []json.RawMessage {
 	var l []json.RawMessage
 	_ = json.Unmarshal(raw, &l) // what is none is empty
 	return l
 }
 
+// Quoted returns a text as JSON.
 func Quoted(s string) json.RawMessage { return Must(json.Marshal(s)) }
 
 // maxDepth is how deep JSON that people type may be nested.
@@ -74,6 +78,7 @@ func ReadJSON(s, otherwise string) (o Object, err error) {
 	return o, nil
 }
 
+// JSONNull is null.
 var JSONNull = json.RawMessage("null")
 
 // NumberJSON returns a number, or as a text what is none: the Service says what is wrong

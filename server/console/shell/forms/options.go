@@ -6,6 +6,7 @@ import (
 	"slices"
 )
 
+// Selected returns options of which a value is selected. A value that is not among them is added.
 func Selected(options []Option, value string) []Option {
 	out := slices.Clone(options)
 	found := false

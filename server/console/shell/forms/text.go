@@ -60,6 +60,7 @@ func Atoi(text string) int {
 	return n
 }
 
+// FullName returns how somebody is called: by name or, without one, by address.
 func FullName(first, last, email string) string {
 	if name := strings.TrimSpace(first + " " + last); name != "" {
 		return name

@@ -15,6 +15,7 @@ const (
 	typeJSON    = "json"
 )
 
+// PropertyTypes are the types to choose from.
 var PropertyTypes = []Option{
 	{Value: TypeText, Label: "text"},
 	{Value: typeNumber, Label: "number"},

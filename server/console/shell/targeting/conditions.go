@@ -48,7 +48,7 @@ type ConditionView struct {
 	Filters                                []FilterView
 }
 
-// setConditions fills in the fields that stand for condition sets.
+// Set fills in the fields that stand for condition sets.
 func (form *Form) Set(f *flags.Filters) {
 	form.Aggregation, form.Conditions = "", nil
 	if index, ok := f.AggregationGroupTypeIndex.Index(); ok {
@@ -78,7 +78,7 @@ func conditionOf(c *flags.Condition) ConditionForm {
 	return form
 }
 
-// readConditions reads what a browser has sent.
+// ReadForm reads what a browser has sent.
 func ReadForm(v url.Values) Form {
 	form := Form{Aggregation: v.Get("aggregation")}
 	for i := 0; i < maxConditions && v.Has(conditionName(i)+".raw"); i++ {
@@ -100,7 +100,7 @@ func conditionName(i int) string { return "c" + strconv.Itoa(i) }
 
 func filterName(i, j int) string { return conditionName(i) + ".f" + strconv.Itoa(j) }
 
-// checkConditions notes what is wrong with condition sets.
+// Check notes what is wrong with condition sets.
 func (form *Form) Check() {
 	for i := range form.Conditions {
 		form.CheckShare(conditionName(i)+".share", form.Conditions[i].Share)
@@ -172,7 +172,7 @@ func Percentage(s string) float64 {
 	return x
 }
 
-// editConditions does what a button of a condition set says, which changes only the form: a verb
+// Edit does what a button of a condition set says, which changes only the form: a verb
 // and the name of a part.
 func (form *Form) Edit(verb, target string) {
 	i, j := PartOf(target)
@@ -224,7 +224,7 @@ func PartOf(name string) (i, j int) {
 	return index(first), index(second)
 }
 
-// fieldOfFilters returns the name of the field that an error about filters is about, and the
+// FieldOf returns the name of the field that an error about filters is about, and the
 // message without the place.
 func FieldOf(e *management.Error) (field, detail string) {
 	steps := e.Path
@@ -277,7 +277,7 @@ func Sentences(q *shell.Request, form *Form) ([]ConditionView, error) {
 func (v *Offered) Sets(form *Form, variants []string) (list []ConditionView) {
 	overrides := forms.Options("", "by weight")
 	for _, key := range variants {
-		overrides = append(overrides, forms.Option{Value: key, Label: key, Selected: false})
+		overrides = append(overrides, forms.Option{Value: key, Label: key})
 	}
 	for i, c := range form.Conditions {
 		id := conditionName(i)

@@ -183,6 +183,7 @@ type FilterView struct {
 	KeyError, ValueError, Error string
 }
 
+// An OptionGroup is some of the values of a field.
 type OptionGroup struct {
 	Label   string
 	Options []forms.Option
@@ -231,7 +232,7 @@ func Offers(q *shell.Request, flag, cohort int64) (v Offered, err error) {
 		id := strconv.FormatInt(c.ID, 10)
 		words.Cohorts[id] = c.Name
 		if c.ID != cohort {
-			v.cohorts = append(v.cohorts, forms.Option{Value: id, Label: c.Name, Selected: false})
+			v.cohorts = append(v.cohorts, forms.Option{Value: id, Label: c.Name})
 		}
 	}
 	others, err := q.Service.FlagNames(q.Context(), q.By, q.Ref, shell.MaxOffered)
@@ -322,7 +323,7 @@ func (v *Offered) FilterView(id string, f FilterForm, errs map[string]string) Fi
 		if len(f.Values) > 0 {
 			value = f.Values[0]
 		}
-		out.Cohorts = forms.Selected(append([]forms.Option{{Value: "", Label: "Choose a cohort", Selected: false}}, v.cohorts...), value)
+		out.Cohorts = forms.Selected(append([]forms.Option{{Value: "", Label: "Choose a cohort"}}, v.cohorts...), value)
 	case "flag":
 		out.List = "flag-values"
 	default:
