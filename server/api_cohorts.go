@@ -11,14 +11,14 @@ import (
 
 // cohortRoutes are the routes of cohorts (management.md §13.10).
 var cohortRoutes = []route{
-	projectRoute("/cohorts", methods{get: listCohorts, post: createOf((*service).CreateCohort)}),
-	projectRoute("/cohorts/uses", methods{get: read("project", (*service).CohortUses)}),
-	projectRoute("/cohorts/preview", methods{post: askIn((*service).PreviewCohort)}),
-	projectRoute("/cohorts/{id}", methods{get: readOf((*service).Cohort), patch: changeOf((*service).UpdateCohort)}),
-	projectRoute("/cohorts/{id}/members", methods{get: readOf((*service).CohortUpload), post: addMembers, stream: true}),
-	projectRoute("/cohorts/{id}/persons", methods{get: listCohortPersons}),
-	projectRoute("/cohorts/{id}/add_persons_to_static_cohort", methods{patch: onCohort((*service).AddCohortPersons)}),
-	projectRoute("/cohorts/{id}/remove_person_from_static_cohort", methods{patch: onCohort((*service).RemoveCohortPerson)}),
+	routeInProject("/cohorts", methods{get: listCohorts, post: createOf((*service).CreateCohort)}),
+	routeInProject("/cohorts/uses", methods{get: read("project", (*service).CohortUses)}),
+	routeInProject("/cohorts/preview", methods{post: askIn((*service).PreviewCohort)}),
+	routeInProject("/cohorts/{id}", methods{get: readOf((*service).Cohort), patch: changeOf((*service).UpdateCohort)}),
+	routeInProject("/cohorts/{id}/members", methods{get: readOf((*service).CohortUpload), post: addMembers, stream: true}),
+	routeInProject("/cohorts/{id}/persons", methods{get: listCohortPersons}),
+	routeInProject("/cohorts/{id}/add_persons_to_static_cohort", methods{patch: onCohort((*service).AddCohortPersons)}),
+	routeInProject("/cohorts/{id}/remove_person_from_static_cohort", methods{patch: onCohort((*service).RemoveCohortPerson)}),
 }
 
 func listCohorts(a *Request) error {

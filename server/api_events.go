@@ -9,9 +9,9 @@ import (
 
 // eventRoutes are the routes of what was captured (management.md §16).
 var eventRoutes = []route{
-	projectRoute("/events", methods{get: listEvents}),
-	projectRoute("/events/export", methods{get: exportEvents}),
-	projectRoute("/events/{id}", methods{get: readOf((*service).GetEvent)}),
+	routeInProject("/events", methods{get: listEvents}),
+	routeInProject("/events/export", methods{get: exportEvents}),
+	routeInProject("/events/{id}", methods{get: readOf((*service).GetEvent)}),
 }
 
 func (a *Request) eventQuery() management.EventQuery {

@@ -23,7 +23,7 @@ var earlyAccessRoutes = []ProjectRoute{
 // managedRoutes are the routes of what else a project serves: flags, cohorts, persons and
 // groups.
 var managedRoutes = slices.Concat([]route{
-	projectRoute("/activity_log", methods{get: ListActivity("")}),
+	routeInProject("/activity_log", methods{get: ListActivity("")}),
 }, flagRoutes, cohortRoutes, personRoutes, eventRoutes)
 
 // The functions that follow are read, change, create, remove and listPage for things

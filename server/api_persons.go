@@ -12,22 +12,22 @@ import (
 // personRoutes are the routes of what events have made: persons and groups. They
 // serve support, and persons who ask what is stored about them or want it deleted.
 var personRoutes = []route{
-	projectRoute("/persons", methods{get: listPersons}),
-	projectRoute("/persons/{id}", methods{get: readOf((*service).GetPerson), delete: deletePerson}),
-	projectRoute("/persons/{id}/events", methods{get: personEvents}),
-	projectRoute("/persons/{id}/cohorts", methods{get: readOf((*service).PersonCohorts)}),
-	projectRoute("/person_search", methods{get: searchPersons}),
-	projectRoute("/persons/{id}/update_property", methods{post: changeOf((*service).UpdatePersonProperty)}),
-	projectRoute("/persons/{id}/delete_property", methods{post: changeOf((*service).DeletePersonProperty)}),
+	routeInProject("/persons", methods{get: listPersons}),
+	routeInProject("/persons/{id}", methods{get: readOf((*service).GetPerson), delete: deletePerson}),
+	routeInProject("/persons/{id}/events", methods{get: personEvents}),
+	routeInProject("/persons/{id}/cohorts", methods{get: readOf((*service).PersonCohorts)}),
+	routeInProject("/person_search", methods{get: searchPersons}),
+	routeInProject("/persons/{id}/update_property", methods{post: changeOf((*service).UpdatePersonProperty)}),
+	routeInProject("/persons/{id}/delete_property", methods{post: changeOf((*service).DeletePersonProperty)}),
 
-	projectRoute("/event_definitions", methods{get: listDefinitions((*service).EventDefinitions)}),
-	projectRoute("/property_definitions", methods{get: listDefinitions((*service).PropertyDefinitions)}),
+	routeInProject("/event_definitions", methods{get: listDefinitions((*service).EventDefinitions)}),
+	routeInProject("/property_definitions", methods{get: listDefinitions((*service).PropertyDefinitions)}),
 
-	projectRoute("/groups_types", methods{get: read("project", (*service).GroupTypes)}),
-	projectRoute("/groups", methods{get: listGroups}),
-	projectRoute("/groups/find", methods{get: findGroup, delete: deleteGroup}),
-	projectRoute("/groups/update_property", methods{post: updateGroup}),
-	projectRoute("/groups/delete_property", methods{post: deleteGroupProperty}),
+	routeInProject("/groups_types", methods{get: read("project", (*service).GroupTypes)}),
+	routeInProject("/groups", methods{get: listGroups}),
+	routeInProject("/groups/find", methods{get: findGroup, delete: deleteGroup}),
+	routeInProject("/groups/update_property", methods{post: updateGroup}),
+	routeInProject("/groups/delete_property", methods{post: deleteGroupProperty}),
 }
 
 func listPersons(a *Request) error {

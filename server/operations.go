@@ -19,7 +19,7 @@ type ProjectRoute struct {
 }
 
 func (r *ProjectRoute) route() route {
-	return projectRoute(r.Path, methods{get: r.Get, post: r.Post, put: r.Put, patch: r.Patch, delete: r.Delete})
+	return routeInProject(r.Path, methods{get: r.Get, post: r.Post, put: r.Put, patch: r.Patch, delete: r.Delete})
 }
 
 // Principal returns who has sent the request.

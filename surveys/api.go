@@ -107,7 +107,7 @@ func (s *Service) answerCopy(r *server.Request) error {
 	})
 }
 
-func statsQuery(r *server.Request) (q StatsQuery, err error) {
+func statsQueryOf(r *server.Request) (q StatsQuery, err error) {
 	q.From, q.To = r.Param("date_from"), r.Param("date_to")
 	if q.ExcludeArchived, err = r.Asked("exclude_archived"); err != nil {
 		return q, err
@@ -120,7 +120,7 @@ func statsQuery(r *server.Request) (q StatsQuery, err error) {
 }
 
 func (s *Service) answerStats(r *server.Request) error {
-	q, err := statsQuery(r)
+	q, err := statsQueryOf(r)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Service) answerStats(r *server.Request) error {
 }
 
 func (s *Service) answerProjectStats(r *server.Request) error {
-	q, err := statsQuery(r)
+	q, err := statsQueryOf(r)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type Data struct{ tx sqlstore.Tx }
 // DataIn returns the surveys in a store that was opened with [Extension], or in the
 // transaction that its Atomic passes on.
 func DataIn(store storage.Store) (*Data, error) {
-	tx, err := sqlstore.TxOf(store, extension)
+	tx, err := sqlstore.TxOf(store, extensionName)
 	if err != nil {
 		return nil, fmt.Errorf("surveys: %w", err)
 	}

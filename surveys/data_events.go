@@ -21,8 +21,8 @@ import (
 //go:embed migrations/*/*.sql
 var migrations embed.FS
 
-// extension is the name of the Extension.
-const extension = "surveys"
+// extensionName is the name of the Extension.
+const extensionName = "surveys"
 
 // Extension returns what a store needs to keep surveys, for the Extensions of
 // [sqlstore.Options].
@@ -37,7 +37,7 @@ func Extension() sqlstore.Extension {
 		panic(err) // the folder is part of the program
 	}
 	return sqlstore.Extension{
-		Name: extension, Migrations: files, Start: readBacklog, Stored: store, Erased: erase,
+		Name: extensionName, Migrations: files, Start: readBacklog, Stored: store, Erased: erase,
 		Tables: []sqlstore.Table{
 			{Name: "survey_event", Key: "id", By: "distinct_id"},
 			{Name: "survey_response_archive", Key: "number", By: "response_uuid"},
