@@ -3,6 +3,8 @@
 // A [Service] does what the management API offers for surveys (management.md §9 to §12). It
 // lies on top of a [management.Service], which knows the users, the projects and the flags:
 //
+//	store, err := sqlite.Open(ctx, path, sqlstore.Options{Extensions: []sqlstore.Extension{surveys.Extension()}})
+//	…
 //	accounts, err := management.New(management.Config{Store: store, FlagUsers: surveys.FlagUsers{}})
 //	…
 //	service, err := surveys.New(surveys.Config{Management: accounts})
@@ -12,10 +14,15 @@
 //	})
 //
 // Each change is one transaction: the survey, its flags, and the entry of the activity log
-// are stored together, or none of them is. So a store of package management must be a
-// [Store] as well, and so must be its transactions; the stores of package sqlstore are.
-// Methods return a [*management.Error] for what is not possible, which can be shown to the
-// user.
+// are stored together, or none of them is. Methods return a [*management.Error] for what is
+// not possible, which can be shown to the user.
+//
+// # Where it registers
+//
+// No package below names this one. A program that has surveys opens its store with
+// [Extension], which keeps what events say about surveys in step with them; gives
+// [Service.Routes] to the server, [Data.Publish] to the catalog, the screens of package
+// surveys/console to the console; and lets events pass through [Service.Sink].
 //
 // # Surveys and their flags
 //
@@ -47,8 +54,8 @@
 //
 // # Responses
 //
-// Responses are counted and read from the captured events in Config.Events, by the rules of
-// management.md §10.2. The sender of an event says which survey it is about; an event about
+// Responses are counted and read from the captured events, by the rules of management.md
+// §10.2. The sender of an event says which survey it is about; an event about
 // a survey of another project does not count. Archived responses stay. Statistics leave
 // them out if that is asked for, summaries always. A summary or a headline is kept with the
 // survey until it is outdated: by a tenth more responses, or fewer responses, by other

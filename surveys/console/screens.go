@@ -1,4 +1,3 @@
-// Package console is the screens of surveys: the list, the form, the results and the answers.
 package console
 
 import (
