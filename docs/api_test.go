@@ -31,6 +31,7 @@ var libraries = map[string]string{
 	"management":        "management",
 	"server":            "server",
 	"server/otel":       "server_otel",
+	"surveys":           "surveys",
 	"vet":               "vet",
 }
 

@@ -19,7 +19,7 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 	usual := []string{operator.Exact, operator.IsSet, operator.In, operator.NotIn, operator.FlagEvaluatesTo}
 	elsewhere := []string{ // with why their files name operators
 		"internal/reference/",         // the reference evaluator is written from docs/spec alone
-		"management/survey/",          // surveys have match types of their own, and their targeting is filters
+		"surveys/",                    // surveys have match types of their own, and their targeting is filters
 		"server/console/survey_",      // the same
 		"internal/faulttest/",         // documents with faults, and what is said of them
 		"flags/internal/bench/",       // documents for benchmarks

@@ -11,6 +11,7 @@ require (
 	github.com/flagstaff-go/flagstaff/management v0.1.0
 	github.com/flagstaff-go/flagstaff/server v0.1.0
 	github.com/flagstaff-go/flagstaff/server/otel v0.1.0
+	github.com/flagstaff-go/flagstaff/surveys v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -91,5 +92,6 @@ replace (
 	github.com/flagstaff-go/flagstaff/management => ../management
 	github.com/flagstaff-go/flagstaff/server => ../server
 	github.com/flagstaff-go/flagstaff/server/otel => ../server/otel
+	github.com/flagstaff-go/flagstaff/surveys => ../surveys
 	github.com/flagstaff-go/flagstaff/vet => ../vet
 )

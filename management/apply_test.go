@@ -6,23 +6,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
-
-// surveys returns the surveys of the world.
-func (w *world) surveys() *survey.Service {
-	w.t.Helper()
-	return must(survey.New(survey.Config{Management: w.Service, Events: w.store, Now: w.clock.Now}))(w.t)
-}
 
 // applied applies a document to the project Web as Ada.
 func (w *world) applied(document string, o management.ApplyOptions) (*management.ApplyReport, error) {
@@ -167,10 +160,11 @@ func TestApplyPrune(t *testing.T) {
 		t.Errorf("base is back as %+v", f)
 	}
 
-	w = newWorld(t, withData)
+	users := make(linkedFlags)
+	w = newWorld(t, withData, func(c *management.Config) { c.FlagUsers = users })
 	must(w.applied(applyBefore, management.ApplyOptions{}))(t)
 	w.feature(w.web, `{"name":"Alpha","stage":"draft"}`)
-	must(w.surveys().Create(t.Context(), w.as(w.ada), ref(w.web), decode[survey.Patch](t, `{"name":"Poll","type":"popover","linked_flag_id":`+strconv.FormatInt(w.seeFlag("mine").ID, 10)+`}`)))(t)
+	users[w.seeFlag("mine").ID] = []management.FlagUser{{ID: uuid.New(), Name: "Poll"}}
 	before := w.state()
 	const some = `{"flags":[{"id":2,"key":"top","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":7}]}]}},{"id":3,"key":"over","active":true,"filters":{"groups":[{}]}}],
 		"cohorts":[{"id":7,"name":"Fresh","filters":{"properties":{"type":"OR","values":[{"key":"a","type":"person","value":1}]}}}]}`
@@ -194,13 +188,10 @@ func TestApplyRefuses(t *testing.T) {
 	w := newWorld(t, withData)
 	must(w.applied(applyBefore, management.ApplyOptions{}))(t)
 	w.flag(w.web, `{"key":"secret","is_remote_configuration":true,"has_encrypted_payloads":true,"filters":{"payloads":{"true":"1"}}}`)
-	must(w.surveys().Create(t.Context(), w.as(w.ada), ref(w.web), decode[survey.Patch](t, `{"name":"Poll","type":"popover","targeting_flag_filters":`+when("plan", "pro")+`}`)))(t)
-	internal := ""
-	for _, f := range must(w.store.Flags(t.Context(), w.web.ID))(t) {
-		if f.Kind != storage.FlagOrdinary {
-			internal = f.Key
-		}
-	}
+	const internal = "survey-targeting-x"
+	f := storage.NewFlag(w.web.ID, w.clock.Now())
+	f.Key, f.Kind, f.Filters = internal, storage.FlagSurveyTargeting, filtersOf(when("plan", "pro"))
+	w.ok(w.store.CreateFlag(t.Context(), f))
 	must(w.CreateCohort(t.Context(), w.as(w.ada), ref(w.web), decode[management.CohortPatch](t, `{"name":"Acme","is_static":true}`)))(t)
 	before := w.state()
 	const any = `"filters":{"groups":[{}]}`

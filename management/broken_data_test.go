@@ -101,19 +101,19 @@ func (d *brokenData) FindEvents(ctx context.Context, project int64, f storage.Ev
 
 // A brokenTypes is the Store beside a brokenData.
 type brokenTypes struct {
-	tables
+	storage.Store
 	data *brokenData
 }
 
 func (s *brokenTypes) Atomic(ctx context.Context, f func(storage.Store) error) error {
-	return s.tables.Atomic(ctx, func(store storage.Store) error { return f(&brokenTypes{store.(tables), s.data}) })
+	return s.Store.Atomic(ctx, func(store storage.Store) error { return f(&brokenTypes{store, s.data}) })
 }
 
 func (s *brokenTypes) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
 	if err := s.data.in("GroupTypes"); err != nil {
 		return nil, err
 	}
-	return s.tables.GroupTypes(ctx, project)
+	return s.Store.GroupTypes(ctx, project)
 }
 
 func (d *brokenData) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]storage.Group, int, error) {
@@ -178,7 +178,7 @@ func TestDataFailures(t *testing.T) {
 	data := new(brokenData)
 	w := newWorld(t, withData, func(c *management.Config) {
 		data.Data = c.Data
-		c.Data, c.Store = data, &brokenTypes{c.Store.(tables), data}
+		c.Data, c.Store = data, &brokenTypes{c.Store, data}
 	})
 	ctx, p, web := t.Context(), w.as(w.ada), ref(w.web)
 	w.capture(w.web, "x", "u1", `{"$set":{"plan":"pro"}}`)

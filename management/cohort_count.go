@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
-	"github.com/flagstaff-go/flagstaff/management/internal/normal"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
+	"github.com/flagstaff-go/flagstaff/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 

@@ -539,7 +539,7 @@ func TestRunCountsCohorts(t *testing.T) {
 	counted := make(chan struct{}, 1)
 	w := newWorld(t, withData, func(c *management.Config) {
 		c.Leader = c.Store.(storage.Leader)
-		c.Store = &countedStore{c.Store.(tables), counted}
+		c.Store = &countedStore{c.Store, counted}
 	})
 	w.capture(w.web, "x", "u", `{"$set":{"plan":"pro"}}`)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -562,16 +562,16 @@ func TestRunCountsCohorts(t *testing.T) {
 
 // A countedStore tells when cohorts are counted.
 type countedStore struct {
-	tables
+	storage.Store
 	counted chan struct{}
 }
 
 func (s *countedStore) Atomic(ctx context.Context, f func(storage.Store) error) error {
-	return s.tables.Atomic(ctx, func(store storage.Store) error { return f(&countedStore{store.(tables), s.counted}) })
+	return s.Store.Atomic(ctx, func(store storage.Store) error { return f(&countedStore{store, s.counted}) })
 }
 
 func (s *countedStore) SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error {
-	err := s.tables.SetCohortCount(ctx, project, id, count, at)
+	err := s.Store.SetCohortCount(ctx, project, id, count, at)
 	s.counted <- struct{}{}
 	return err
 }

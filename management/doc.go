@@ -41,7 +41,7 @@
 // projects and persons leave behind. Mail waits in memory: a process that is killed loses it, and the user who
 // waits for a message asks for another.
 //
-// Package survey lies on top of this one. It changes surveys in the units of work of a
+// Package surveys, a module of its own, lies on top of this one. It changes surveys in the units of work of a
 // Service (see [UnitOfWork]), and flags look back at it by Config.FlagUsers alone.
 //
 // # Flags

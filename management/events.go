@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management/internal/check"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/words"
-	"github.com/flagstaff-go/flagstaff/management/internal/field"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/field"
 )
 
 // maxFlagChanges is how many changes a [FlagVersion] tells at most.

@@ -219,7 +219,7 @@ func TestRuling89FlagStatus(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			called := &calledStore{}
 			w := newWorld(t, func(c *management.Config) {
-				called.tables = c.Store.(tables)
+				called.Store = c.Store
 				c.Store = called
 			})
 			id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)

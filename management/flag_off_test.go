@@ -2,7 +2,6 @@ package management_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // management.md §13.3: a flag may be made without condition sets, and is off for everybody
@@ -100,11 +98,6 @@ func TestRuling86WhatStaysRefused(t *testing.T) {
 	} {
 		_, err := w.CreateFlag(t.Context(), w.as(w.ada), ref(w.web), decode[management.FlagPatch](t, body))
 		checkFault(t, body, err, want)
-	}
-	surveys := must(survey.New(survey.Config{Management: w.Service, Now: w.clock.Now}))(t)
-	for _, filters := range []string{`{}`, `{"groups":[]}`} {
-		_, err := surveys.Create(t.Context(), w.as(w.ada), ref(w.web), decode[survey.Patch](t, fmt.Sprintf(`{"name":"S","type":"popover","targeting_flag_filters":%s}`, filters)))
-		checkFault(t, "a survey with "+filters, err, "invalid invalid_input targeting_flag_filters")
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
-	"github.com/flagstaff-go/flagstaff/management/internal/check"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/runtime"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 

@@ -14,7 +14,7 @@ type FlagUser struct {
 	Name string    `json:"name"`
 }
 
-// FlagUsers are the things of another package that flags decide about: package survey has
+// FlagUsers are the things of another package that flags decide about: package surveys has
 // the surveys. A Service asks for them when it shows flags, and before it deletes one. The
 // methods are part of the unit of work that the Service does; they must change nothing
 // outside of the unit of work.

@@ -13,7 +13,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // versions returns the history of a flag of Web as it is shown to Ada without a key.
@@ -213,15 +212,6 @@ func TestVersionsOfOtherChanges(t *testing.T) {
 	if list := w.versions("early"); len(list) != 2 || list[0].Summary != "early access: yes added" {
 		t.Errorf("early access: %+v", list)
 	}
-	surveys := must(survey.New(survey.Config{Management: w.Service, Events: w.store, Now: w.clock.Now}))(t)
-	v := must(surveys.Create(t.Context(), w.as(w.ada), ref(w.web), decode[survey.Patch](t, `{"name":"S","type":"api","questions":[{"type":"open","question":"Why?"}],"targeting_flag_filters":`+when("plan", "free")+`}`)))(t)
-	must(surveys.Update(t.Context(), w.as(w.ada), ref(w.web), v.ID.String(), decode[survey.Patch](t, `{"targeting_flag_filters":`+when("plan", "pro")+`}`)))(t)
-	id := v.TargetingFlag.ID
-	if list := w.versions(fmt.Sprint(id)); len(list) != 2 || !strings.Contains(list[0].Summary, "condition set 1, filter 1, value: free → pro") {
-		t.Errorf("survey: %+v", list)
-	}
-	_, err := w.revert(fmt.Sprint(id), `{"version":1}`)
-	checkFault(t, "RevertFlag of a survey's flag", err, "invalid invalid_input")
 }
 
 // What a version needs may have gone (management.md §13.18).

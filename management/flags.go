@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/field"
-	"github.com/flagstaff-go/flagstaff/management/internal/normal"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/internal/normal"
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/field"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/forms"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 )
 
 // A file is judged as "flagstaff check" judges it: what has an error there is left out here,

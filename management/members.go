@@ -5,8 +5,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/members"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // CheckBody refuses members that nothing knows, which could change a flag for everybody if

@@ -18,7 +18,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A method is a call of a method of Service that succeeds, by Ada.
@@ -56,16 +55,15 @@ const (
 // A callable is what a method is called with.
 type callable struct {
 	*world
-	surveys *survey.Service
-	ctx     context.Context
-	p       *management.Principal
-	acme    string // its ID
-	web     string
-	key     string // ID of a key of Ada
-	value   string // of the key
-	secret  string // of Ada's authenticator
-	token   string // to verify an address
-	id      string // of what is managed in the project
+	ctx    context.Context
+	p      *management.Principal
+	acme   string // its ID
+	web    string
+	key    string // ID of a key of Ada
+	value  string // of the key
+	secret string // of Ada's authenticator
+	token  string // to verify an address
+	id     string // of what is managed in the project
 }
 
 func methods() []method {
@@ -91,7 +89,7 @@ func methods() []method {
 		c.id = list[0].ID.String()
 	}
 	linked := func(c *callable) { c.token = must(c.NewSignInLink(c.t.Context(), c.ada.Email))(c.t) }
-	return slices.Concat(managedMethods(), surveyMethods(), capturedMethods(), []method{
+	return slices.Concat(managedMethods(), capturedMethods(), []method{
 		{
 			name: "ListUsers", scope: "user:read", kind: ofUser,
 			call: func(c *callable) error { return second(c.ListUsers(c.ctx, c.p, storage.UserFilter{}, 10, 0)) },
@@ -517,7 +515,6 @@ func (m *method) callable(t *testing.T, configure ...func(*management.Config)) *
 	c := &callable{world: w, ctx: t.Context(), acme: w.acme.ID.String(), web: strconv.FormatInt(w.web.ID, 10)}
 	issued := must(w.IssueKey(t.Context(), w.ada.Email, "first"))(t)
 	c.key, c.value = issued.ID, *issued.Value
-	c.surveys = must(survey.New(survey.Config{Management: c.Service, Events: c.store, Now: c.clock.Now}))(t)
 	if m.first != nil {
 		m.first(c)
 	}
@@ -571,16 +568,12 @@ func TestMethodsAreAll(t *testing.T) {
 	}
 	// ConfirmSession uses a code up, as VerifySecondFactor, before its own transaction. Run
 	// calls ExpireEvents.
-	for _, free := range []string{"Run", "ExpireEvents", "MailAvailable", "Import", "ImportFile", "ReleaseFiles", "Begin", "Atomic", "ConfirmSession", "surveys.Run"} {
+	for _, free := range []string{"Run", "ExpireEvents", "MailAvailable", "Import", "ImportFile", "ReleaseFiles", "Begin", "Atomic", "ConfirmSession"} {
 		listed[free] = true
 	}
-	for prefix, service := range map[string]reflect.Type{
-		"": reflect.TypeFor[*management.Service](), "surveys.": reflect.TypeFor[*survey.Service](),
-	} {
-		for method := range service.Methods() {
-			if name := prefix + method.Name; !listed[name] {
-				t.Errorf("%s is not in methods()", name)
-			}
+	for method := range reflect.TypeFor[*management.Service]().Methods() {
+		if !listed[method.Name] {
+			t.Errorf("%s is not in methods()", method.Name)
 		}
 	}
 }
@@ -746,7 +739,6 @@ func TestActivityOfMethods(t *testing.T) {
 			}
 			// What is only a step on the way, or that something was used.
 			silent := []string{"User without a current project", "StartTwoFactor", "Authenticate", "VerifySecondFactor", "DefinitionsAccess", "CountCohorts", "RenewSession"}
-			silent = append(silent, "surveys.Summarize", "surveys.Headline")
 			before.Activities = after.Activities
 			if m.sees {
 				before.Persons = after.Persons

@@ -348,27 +348,27 @@ func TestEmailSyntax(t *testing.T) {
 
 // A readCounter notes how a Store is asked for users and memberships.
 type readCounter struct {
-	tables
+	storage.Store
 	reads *[]string
 }
 
 func (s readCounter) Atomic(ctx context.Context, f func(storage.Store) error) error {
-	return s.tables.Atomic(ctx, func(store storage.Store) error { return f(readCounter{store.(tables), s.reads}) })
+	return s.Store.Atomic(ctx, func(store storage.Store) error { return f(readCounter{store, s.reads}) })
 }
 
 func (s readCounter) User(ctx context.Context, id int64) (*storage.User, error) {
 	*s.reads = append(*s.reads, "User")
-	return s.tables.User(ctx, id)
+	return s.Store.User(ctx, id)
 }
 
 func (s readCounter) UserByUUID(ctx context.Context, id uuid.UUID) (*storage.User, error) {
 	*s.reads = append(*s.reads, "UserByUUID")
-	return s.tables.UserByUUID(ctx, id)
+	return s.Store.UserByUUID(ctx, id)
 }
 
 func (s readCounter) MembershipsOf(ctx context.Context, users []int64) ([]storage.Membership, error) {
 	*s.reads = append(*s.reads, "MembershipsOf")
-	return s.tables.MembershipsOf(ctx, users)
+	return s.Store.MembershipsOf(ctx, users)
 }
 
 // A change reads the row of the user once, and memberships only for the answer and
@@ -384,7 +384,7 @@ func TestPatchReads(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var reads []string
-			w := newWorld(t, func(c *management.Config) { c.Store = readCounter{c.Store.(tables), &reads} })
+			w := newWorld(t, func(c *management.Config) { c.Store = readCounter{c.Store, &reads} })
 			var patch management.UserPatch
 			if err := json.Unmarshal([]byte(tt.body), &patch); err != nil {
 				t.Fatal(err)

@@ -252,10 +252,6 @@ func served(s *state) map[int64][]any {
 	for _, f := range s.EarlyAccess {
 		all[f.Project] = append(all[f.Project], f)
 	}
-	for _, v := range s.Surveys {
-		v.Headline, v.HeadlineSample, v.HeadlineResponses, v.Summaries = "", 0, 0, nil
-		all[v.Project] = append(all[v.Project], v)
-	}
 	return all
 }
 

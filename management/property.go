@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management/internal/check"
-	"github.com/flagstaff-go/flagstaff/management/internal/field"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/check"
+	"github.com/flagstaff-go/flagstaff/management/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 

@@ -110,7 +110,7 @@ type Config struct {
 	Leader storage.Leader
 
 	// FlagUsers are things of another package that flags decide about. A program that has
-	// surveys needs survey.FlagUsers{}. Nil: flags are used by nothing but early access
+	// surveys needs surveys.FlagUsers{}. Nil: flags are used by nothing but early access
 	// features.
 	FlagUsers FlagUsers
 

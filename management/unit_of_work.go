@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// A UnitOfWork lets a package that lies on top of this one, such as package survey, work as
+// A UnitOfWork lets a package that lies on top of this one, such as package surveys, work as
 // a Service does: it checks the access of the caller, and what the package changes is
 // committed together with the flags and the entries of the activity log that belong to the
 // change. A UnitOfWork is not safe for concurrent use.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/check"
-	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/check"
+	"github.com/flagstaff-go/flagstaff/management/field"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )

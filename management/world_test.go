@@ -25,7 +25,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A world is a Service over a store in memory, with a clock that stands still and
@@ -101,7 +100,7 @@ func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
 	}
 	c := management.Config{
 		Store: w.store, Mailer: w.outbox, AppURL: "https://flags.example.com/", SecretKeys: [][]byte{secretKey('a')},
-		FlagUsers: survey.FlagUsers{}, Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range configure {
 		f(&c)
@@ -149,7 +148,7 @@ func (w *world) another(configure func(*management.Config)) *world {
 	other := *w
 	c := management.Config{
 		Store: w.store, Mailer: w.outbox, SecretKeys: [][]byte{secretKey('a')},
-		FlagUsers: survey.FlagUsers{}, Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}
 	configure(&c)
 	other.Service = must(management.New(c))(w.t)
@@ -379,8 +378,6 @@ type state struct {
 	Sessions      []storage.Session
 	Cohorts       []storage.Cohort
 	EarlyAccess   []storage.EarlyAccessFeature
-	Surveys       []survey.Survey
-	Archived      map[uuid.UUID][]uuid.UUID // responses by survey
 	Persons       []storage.Person
 	Groups        []storage.Group
 }
@@ -443,15 +440,6 @@ func (w *world) state() *state {
 			}
 		}
 		s.EarlyAccess = append(s.EarlyAccess, must(w.store.EarlyAccessFeatures(ctx, p.ID))(w.t)...)
-		s.Surveys = append(s.Surveys, must(w.store.Surveys(ctx, p.ID))(w.t)...)
-	}
-	for _, v := range s.Surveys {
-		if list := must(w.store.ArchivedResponses(ctx, v.Project, v.ID))(w.t); len(list) > 0 {
-			if s.Archived == nil {
-				s.Archived = make(map[uuid.UUID][]uuid.UUID)
-			}
-			s.Archived[v.ID] = list
-		}
 	}
 	return s
 }
@@ -538,16 +526,23 @@ func (n *notebook) String() string {
 	return n.b.String()
 }
 
-// tables are what a transaction changes.
-type tables interface {
-	storage.Store
-	survey.Store
+// linkedFlags are the things that are linked to flags, by their IDs.
+type linkedFlags map[int64][]management.FlagUser
+
+func (l linkedFlags) Linked(context.Context, *management.UnitOfWork, int64) (map[int64][]management.FlagUser, error) {
+	return l, nil
 }
+
+func (linkedFlags) CheckUnused(context.Context, *management.UnitOfWork, *storage.Flag) error {
+	return nil
+}
+
+func (linkedFlags) Unlink(context.Context, *management.UnitOfWork, *storage.Flag) error { return nil }
 
 // An altered store does something else, or something more, in some methods, also
 // in transactions.
 type altered struct {
-	tables
+	storage.Store
 	addActivity  func(storage.Store, context.Context, ...*storage.Activity) error
 	throttle     func(storage.Store, context.Context, string, storage.Limit, time.Time) (time.Duration, error)
 	touchKey     func(storage.Store, context.Context, string, time.Time) error
@@ -557,68 +552,68 @@ type altered struct {
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(storage.Store) error) error {
-	return a.tables.Atomic(ctx, a.within(f))
+	return a.Store.Atomic(ctx, a.within(f))
 }
 
 func (a *altered) AtOnce(ctx context.Context, f func(storage.Store) error) error {
-	return a.tables.AtOnce(ctx, a.within(f))
+	return a.Store.AtOnce(ctx, a.within(f))
 }
 
 // within returns f for the store of a transaction, which is altered as well.
 func (a *altered) within(f func(storage.Store) error) func(storage.Store) error {
 	return func(s storage.Store) error {
 		inner := *a
-		inner.tables = s.(tables)
+		inner.Store = s
 		return f(&inner)
 	}
 }
 
 func (a *altered) AddActivity(ctx context.Context, entries ...*storage.Activity) error {
 	if a.addActivity != nil {
-		return a.addActivity(a.tables, ctx, entries...)
+		return a.addActivity(a.Store, ctx, entries...)
 	}
-	return a.tables.AddActivity(ctx, entries...)
+	return a.Store.AddActivity(ctx, entries...)
 }
 
 func (a *altered) Throttle(ctx context.Context, bucket string, l storage.Limit, now time.Time) (time.Duration, error) {
 	if a.throttle != nil {
-		return a.throttle(a.tables, ctx, bucket, l, now)
+		return a.throttle(a.Store, ctx, bucket, l, now)
 	}
-	return a.tables.Throttle(ctx, bucket, l, now)
+	return a.Store.Throttle(ctx, bucket, l, now)
 }
 
 func (a *altered) TouchKey(ctx context.Context, id string, at time.Time) error {
 	if a.touchKey != nil {
-		return a.touchKey(a.tables, ctx, id, at)
+		return a.touchKey(a.Store, ctx, id, at)
 	}
-	return a.tables.TouchKey(ctx, id, at)
+	return a.Store.TouchKey(ctx, id, at)
 }
 
 func (a *altered) TouchSession(ctx context.Context, v *storage.Session) error {
 	if a.touchSession != nil {
-		return a.touchSession(a.tables, ctx, v)
+		return a.touchSession(a.Store, ctx, v)
 	}
-	return a.tables.TouchSession(ctx, v)
+	return a.Store.TouchSession(ctx, v)
 }
 
 func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*storage.User, error) {
 	if a.userByUUID != nil {
-		return a.userByUUID(a.tables, ctx, id)
+		return a.userByUUID(a.Store, ctx, id)
 	}
-	return a.tables.UserByUUID(ctx, id)
+	return a.Store.UserByUUID(ctx, id)
 }
 
 func (a *altered) User(ctx context.Context, id int64) (*storage.User, error) {
 	if a.user != nil {
-		return a.user(a.tables, ctx, id)
+		return a.user(a.Store, ctx, id)
 	}
-	return a.tables.User(ctx, id)
+	return a.Store.User(ctx, id)
 }
 
 // alter is for newWorld.
 func alter(a *altered) func(*management.Config) {
 	return func(c *management.Config) {
-		a.tables = c.Store.(tables)
+		a.Store = c.Store
 		c.Store = a
 	}
 }
@@ -692,12 +687,12 @@ func sortedCopy(list []string) []string {
 
 // A calledStore is one whose flags were called at a time.
 type calledStore struct {
-	tables
+	storage.Store
 	at *time.Time
 }
 
 func (s *calledStore) Flag(ctx context.Context, project, id int64) (*storage.Flag, error) {
-	f, err := s.tables.Flag(ctx, project, id)
+	f, err := s.Store.Flag(ctx, project, id)
 	if err == nil {
 		f.LastCalled = s.at
 	}
@@ -705,7 +700,7 @@ func (s *calledStore) Flag(ctx context.Context, project, id int64) (*storage.Fla
 }
 
 func (s *calledStore) Flags(ctx context.Context, project int64) ([]storage.Flag, error) {
-	list, err := s.tables.Flags(ctx, project)
+	list, err := s.Store.Flags(ctx, project)
 	for i := range list {
 		list[i].LastCalled = s.at
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// An apiRequest is a request to the management API while it is answered. The
-// management.Service decides what is allowed; this package adds only what concerns
+// A Request is a request to the management API while it is answered. The
+// [management.Service] decides what is allowed; this package adds only what concerns
 // HTTP.
-type apiRequest struct {
+type Request struct {
 	s *Server
 	x *exchange
 	m *methods // of the path
@@ -26,22 +26,23 @@ type apiRequest struct {
 	members  members        // of document, if it is an object
 }
 
-// An operation answers one method of a path.
-type operation func(*apiRequest) error
+// An Operation answers one method of a path of the management API. An error of type
+// [*management.Error] is answered with its code.
+type Operation func(*Request) error
 
 // methods are the operations on a path of the management API. A nil operation does
 // not exist.
 type methods struct {
-	get, post, put, patch, delete operation
+	get, post, put, patch, delete Operation
 
 	open     bool      // to clients without a key
 	document bool      // a body need not be an object
 	stream   bool      // the operation reads the body itself
-	before   operation // checks what all methods have in common
+	before   Operation // checks what all methods have in common
 }
 
 // operationFor returns the operation for a method of HTTP, nil if there is none.
-func (m *methods) operationFor(method string) operation {
+func (m *methods) operationFor(method string) Operation {
 	switch method {
 	case http.MethodGet, http.MethodHead: // net/http leaves the body of the answer out
 		return m.get
@@ -75,7 +76,7 @@ func (s *Server) api(x *exchange, m *methods) error {
 	if x.r.Method == http.MethodOptions {
 		return s.apiOptions(x, m.allow())
 	}
-	a := &apiRequest{s: s, x: x, m: m}
+	a := &Request{s: s, x: x, m: m}
 	if err := a.authenticate(); err != nil {
 		return err
 	}
@@ -119,13 +120,14 @@ func (s *Server) setAPIHeaders(x *exchange) {
 	s.setAPICORS(h, x.r.Header)
 }
 
-func (a *apiRequest) service() *management.Service { return a.s.config.Management.Service }
+func (a *Request) service() *management.Service { return a.s.config.Management.Service }
 
-func (a *apiRequest) context() context.Context { return a.x.r.Context() }
+// Context returns the context of the request.
+func (a *Request) Context() context.Context { return a.x.r.Context() }
 
-// segment returns the decoded part of a path that a wildcard of its pattern
+// Segment returns the decoded part of a path that a wildcard of its pattern
 // matches.
-func (a *apiRequest) segment(name string) string { return storable(a.x.r.PathValue(name)) }
+func (a *Request) Segment(name string) string { return storable(a.x.r.PathValue(name)) }
 
 // storable returns a text that every store can look for. Databases refuse NUL and
 // broken UTF-8, which percent-encoding can produce; storable changes such a text to
@@ -134,8 +136,8 @@ func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// answer writes a value as JSON, or returns the error.
-func (a *apiRequest) answer(status int, v any, err error) error {
+// Answer writes a value as JSON, or returns the error.
+func (a *Request) Answer(status int, v any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -147,7 +149,7 @@ func (a *apiRequest) answer(status int, v any, err error) error {
 }
 
 // done answers without content, or returns the error.
-func (a *apiRequest) done(err error) error {
+func (a *Request) done(err error) error {
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func newAPILimiters(l ManagementLimit) (apiLimiters, error) {
 
 // authenticate finds the user of the request, and counts the request. On open
 // routes a client needs no key, and a wrong key counts as none.
-func (a *apiRequest) authenticate() error {
+func (a *Request) authenticate() error {
 	p, err := a.identify()
 	if errors.Is(err, management.ErrUnauthenticated) {
 		if !a.m.open && !a.presented {
@@ -85,7 +85,7 @@ func (a *apiRequest) authenticate() error {
 }
 
 // identify asks the host application first, and then looks for a key.
-func (a *apiRequest) identify() (*management.Principal, error) {
+func (a *Request) identify() (*management.Principal, error) {
 	if m := &a.s.config.Management; m.AuthFunc != nil && !(m.AuthSameOrigin && foreign(a.x.r)) {
 		p, err := m.AuthFunc(a.x.r)
 		if err != nil {
@@ -108,13 +108,13 @@ func (a *apiRequest) identify() (*management.Principal, error) {
 			return nil, err
 		}
 	}
-	return a.service().Authenticate(a.context(), key, from)
+	return a.service().Authenticate(a.Context(), key, from)
 }
 
 // sameSite returns an error if a page of another origin made a browser send the
 // request. Browsers add cookies to such a request as well, by which the host
 // application may recognise the user. They do not add keys.
-func (a *apiRequest) sameSite() error {
+func (a *Request) sameSite() error {
 	if err := a.s.origins.Check(a.x.r); err != nil {
 		return &management.Error{
 			Kind: management.ErrForbidden, Code: "permission_denied",
@@ -133,7 +133,7 @@ func foreign(r *http.Request) bool {
 
 // key returns the personal API key of a request, "" if there is none, and where it
 // was (management.md §1.1).
-func (a *apiRequest) key() (string, string, error) {
+func (a *Request) key() (string, string, error) {
 	key, ok := bearer(a.x.r.Header.Get("Authorization"))
 	switch {
 	case ok:
@@ -149,12 +149,12 @@ func (a *apiRequest) key() (string, string, error) {
 			return a.members.key, "the request body", nil
 		}
 	}
-	return a.param("personal_api_key"), "the query string", nil
+	return a.Param("personal_api_key"), "the query string", nil
 }
 
 // prove hands the Service the evidence that the request comes from the user and not
 // only from a program that has a key (management.md §1.8).
-func (a *apiRequest) prove() {
+func (a *Request) prove() {
 	if a.principal != nil {
 		a.principal.Proof = management.Proof{Password: a.members.password, Code: a.x.r.Header.Get("X-2FA-Token")}
 	}
@@ -163,7 +163,7 @@ func (a *apiRequest) prove() {
 // strangers returns the bucket that limits clients without a right key, and the
 // network of this client. Clients of a Unix socket have no address; they are not
 // limited, because all would share one bucket.
-func (a *apiRequest) strangers() (*limiter[netip.Addr], netip.Addr) {
+func (a *Request) strangers() (*limiter[netip.Addr], netip.Addr) {
 	client := a.client()
 	if !client.IsValid() {
 		return nil, client
@@ -174,7 +174,7 @@ func (a *apiRequest) strangers() (*limiter[netip.Addr], netip.Addr) {
 // client returns the network for which attempts are counted. Unlike on public
 // routes, a proxy must be listed to be believed (management.md §15.2): a client
 // that could choose its address would have any number of attempts.
-func (a *apiRequest) client() netip.Addr {
+func (a *Request) client() netip.Addr {
 	if a.s.config.TrustedProxies == nil {
 		return network(parseIP(a.x.r.RemoteAddr))
 	}

@@ -29,7 +29,7 @@ type members struct {
 var emptyBody = jsonscan.Value("{}")
 
 // readBody reads the body and checks that it is JSON. It does so once.
-func (a *apiRequest) readBody() error {
+func (a *Request) readBody() error {
 	if a.document != nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func ownName(key []byte) bool {
 }
 
 // requireObject returns an error if the body is something else.
-func (a *apiRequest) requireObject() error {
+func (a *Request) requireObject() error {
 	if a.document.Kind() == jsonscan.Object {
 		return nil
 	}
@@ -157,7 +157,7 @@ func typeName(v jsonscan.Value) string {
 }
 
 // decode decodes the body, which is an object, into a patch.
-func (a *apiRequest) decode(patch any) error {
+func (a *Request) decode(patch any) error {
 	document := []byte(a.document)
 	if a.members.foreign {
 		// They are ignored anyhow, but encoding/json would take IS_STAFF for is_staff.

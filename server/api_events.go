@@ -9,14 +9,14 @@ import (
 
 // eventRoutes are the routes of what was captured (management.md §16).
 var eventRoutes = []route{
-	projectRoute("/events", methods{get: listEvents}),
-	projectRoute("/events/export", methods{get: exportEvents}),
-	projectRoute("/events/{id}", methods{get: readOf((*service).GetEvent)}),
+	routeInProject("/events", methods{get: listEvents}),
+	routeInProject("/events/export", methods{get: exportEvents}),
+	routeInProject("/events/{id}", methods{get: readOf((*service).GetEvent)}),
 }
 
-func (a *apiRequest) eventQuery() management.EventQuery {
+func (a *Request) eventQuery() management.EventQuery {
 	return management.EventQuery{
-		Event: a.param("event"), PersonID: a.param("person_id"), DistinctID: a.param("distinct_id"), After: a.param("after"), Before: a.param("before"),
+		Event: a.Param("event"), PersonID: a.Param("person_id"), DistinctID: a.Param("distinct_id"), After: a.Param("after"), Before: a.Param("before"),
 	}
 }
 
@@ -26,9 +26,9 @@ type eventList struct {
 	Results []*management.EventView `json:"results"`
 }
 
-func listEvents(a *apiRequest) error {
-	limit, _ := a.window()
-	page, err := a.service().ListEvents(a.context(), a.principal, a.segment("project"), a.eventQuery(), a.param("cursor"), limit)
+func listEvents(a *Request) error {
+	limit, _ := a.Window()
+	page, err := a.service().ListEvents(a.Context(), a.principal, a.Segment("project"), a.eventQuery(), a.Param("cursor"), limit)
 	if err != nil {
 		return err
 	}
@@ -36,15 +36,15 @@ func listEvents(a *apiRequest) error {
 	if page.Next != "" {
 		list.Next = new(a.urlWith("limit", strconv.Itoa(limit), "cursor", page.Next))
 	}
-	return a.answer(http.StatusOK, list, nil)
+	return a.Answer(http.StatusOK, list, nil)
 }
 
 // exportEvents writes events while it reads them. The trailer X-Event-Count comes after
 // the last one, so that an export which breaks off does not look complete.
-func exportEvents(a *apiRequest) error {
-	q := management.EventExport{EventQuery: a.eventQuery(), Format: a.param("format")}
+func exportEvents(a *Request) error {
+	q := management.EventExport{EventQuery: a.eventQuery(), Format: a.Param("format")}
 	var err error
-	if q.Exposures, err = a.asked("exposures"); err != nil {
+	if q.Exposures, err = a.Asked("exposures"); err != nil {
 		return err
 	}
 	const trailer = "X-Event-Count"
@@ -57,7 +57,7 @@ func exportEvents(a *apiRequest) error {
 		h["Content-Disposition"] = []string{`attachment; filename="` + name + `"`}
 		h["Trailer"] = []string{trailer}
 	}}
-	written, err := a.service().WriteEvents(a.context(), w, a.principal, a.segment("project"), q)
+	written, err := a.service().WriteEvents(a.Context(), w, a.principal, a.Segment("project"), q)
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // The accounts of an apiServer. Ada owns the organization, Bob is a member of it,
@@ -48,7 +48,7 @@ type apiServer struct {
 	t       testing.TB
 	store   sqlstore.Storage
 	service *management.Service
-	surveys *survey.Service
+	surveys *surveys.Service
 	mail    *outbox
 	keys    int // that were made
 }
@@ -56,17 +56,20 @@ type apiServer struct {
 // An apiSetup changes how an apiServer is made.
 type apiSetup struct {
 	management func(*management.Config)
-	surveys    func(*survey.Config)
+	surveys    func(*surveys.Config)
 	server     func(*server.Config)
 }
 
+// surveyStores are empty stores that keep surveys.
+var surveyStores = sqlitetest.NewTemplate(func(testing.TB, sqlstore.Storage) {}, surveys.Extension())
+
 func newAPI(t testing.TB, setup apiSetup) *apiServer {
 	t.Helper()
-	a := &apiServer{t: t, store: sqlitetest.Open(t), mail: new(outbox)}
+	a := &apiServer{t: t, store: surveyStores.Open(t), mail: new(outbox)}
 	a.fill()
 	mc := management.Config{
 		Store: a.store, Mailer: a.mail, AppURL: "https://app.example", SecretKeys: [][]byte{make([]byte, 32)},
-		FlagUsers: survey.FlagUsers{}, Now: func() time.Time { return apiTime },
+		FlagUsers: surveys.FlagUsers{}, Now: func() time.Time { return apiTime },
 	}
 	if setup.management != nil {
 		setup.management(&mc)
@@ -75,16 +78,19 @@ func newAPI(t testing.TB, setup apiSetup) *apiServer {
 	if a.service, err = management.New(mc); err != nil {
 		t.Fatal(err)
 	}
-	sc := survey.Config{Management: a.service, Now: mc.Now}
-	sc.Events, _ = mc.Data.(survey.EventStore)
-	if setup.surveys != nil {
-		setup.surveys(&sc)
-	}
-	if a.surveys, err = survey.New(sc); err != nil {
-		t.Fatal(err)
+	var routes []server.ProjectRoute
+	if _, err := sqlstore.TxOf(mc.Store, "surveys"); err == nil { // not of a store that fails
+		sc := surveys.Config{Management: a.service, Now: mc.Now}
+		if setup.surveys != nil {
+			setup.surveys(&sc)
+		}
+		if a.surveys, err = surveys.New(sc); err != nil {
+			t.Fatal(err)
+		}
+		routes = a.surveys.Routes()
 	}
 	a.Server = newServer(t, func(c *server.Config) {
-		c.Management.Service, c.Management.Surveys = a.service, a.surveys
+		c.Management.Service, c.Management.Routes = a.service, routes
 		if setup.server != nil {
 			setup.server(c)
 		}

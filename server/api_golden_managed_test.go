@@ -12,8 +12,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
-	"github.com/flagstaff-go/flagstaff/management/summary"
-	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/surveys"
+	"github.com/flagstaff-go/flagstaff/surveys/summary"
 )
 
 const (
@@ -41,7 +41,7 @@ func newManagedSite(t *testing.T) *managedSite {
 	t.Helper()
 	a := &managedSite{apiServer: newAPI(t, apiSetup{
 		management: func(c *management.Config) { c.Data = c.Store.(sqlstore.Storage) },
-		surveys:    func(c *survey.Config) { c.Summarizer = summary.Extractive{} },
+		surveys:    func(c *surveys.Config) { c.Summarizer = summary.Extractive{} },
 		server:     allRoutes,
 	})}
 	create := func(path, body string) string {

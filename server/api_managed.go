@@ -10,92 +10,86 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// managedRoutes are the routes of what a project serves, except surveys: flags, cohorts,
-// early access features, persons and groups.
-var managedRoutes = slices.Concat([]route{
-	projectRoute("/activity_log", methods{get: listActivity("")}),
-
-	projectRoute("/early_access_feature", methods{
-		get: listOf((*service).ListEarlyAccessFeatures), post: createOf((*service).CreateEarlyAccessFeature),
-	}),
-	projectRoute("/early_access_feature/{id}", methods{
-		get: readOf((*service).EarlyAccessFeature), patch: changeOf((*service).UpdateEarlyAccessFeature), delete: removeOf((*service).DeleteEarlyAccessFeature),
-	}),
-	projectRoute("/early_access_feature/{id}/enrollments", methods{get: listEnrollments}),
-}, flagRoutes, cohortRoutes, personRoutes, eventRoutes)
-
-// serviceOf returns the Service with the methods that are operations of a route.
-func serviceOf[S any](a *apiRequest) S {
-	if s, ok := any(a.s.config.Management.Service).(S); ok {
-		return s
-	}
-	return any(a.s.config.Management.Surveys).(S)
+// earlyAccessRoutes are the routes of early access features.
+var earlyAccessRoutes = []ProjectRoute{
+	{Path: "/early_access_feature", Get: listOf((*service).ListEarlyAccessFeatures), Post: createOf((*service).CreateEarlyAccessFeature)},
+	{
+		Path: "/early_access_feature/{id}", Get: readOf((*service).EarlyAccessFeature), Patch: changeOf((*service).UpdateEarlyAccessFeature),
+		Delete: removeOf((*service).DeleteEarlyAccessFeature),
+	},
+	{Path: "/early_access_feature/{id}/enrollments", Get: listEnrollments},
 }
+
+// managedRoutes are the routes of what else a project serves: flags, cohorts, persons and
+// groups.
+var managedRoutes = slices.Concat([]route{
+	routeInProject("/activity_log", methods{get: ListActivity("")}),
+}, flagRoutes, cohortRoutes, personRoutes, eventRoutes)
 
 // The functions that follow are read, change, create, remove and listPage for things
 // that belong to the project in the path, and have an ID there.
 
-func readOf[S, T any](f func(S, context.Context, *principal, string, string) (T, error)) operation {
-	return func(a *apiRequest) error {
-		v, err := f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), a.segment("id"))
-		return a.answer(http.StatusOK, v, err)
+func readOf[T any](f func(*service, context.Context, *principal, string, string) (T, error)) Operation {
+	return func(a *Request) error {
+		v, err := f(a.service(), a.Context(), a.principal, a.Segment("project"), a.Segment("id"))
+		return a.Answer(http.StatusOK, v, err)
 	}
 }
 
-func changeOf[S, P, T any](f func(S, context.Context, *principal, string, string, P) (T, error)) operation {
-	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
-		return f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
+func changeOf[P, T any](f func(*service, context.Context, *principal, string, string, P) (T, error)) Operation {
+	return changeWith(http.StatusOK, func(a *Request, patch P) (T, error) {
+		return f(a.service(), a.Context(), a.principal, a.Segment("project"), a.Segment("id"), patch)
 	})
 }
 
-func createOf[S, P, T any](f func(S, context.Context, *principal, string, P) (T, error)) operation {
-	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
-		return f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), patch)
+func createOf[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) Operation {
+	return changeWith(http.StatusCreated, func(a *Request, patch P) (T, error) {
+		return f(a.service(), a.Context(), a.principal, a.Segment("project"), patch)
 	})
 }
 
 // askIn is createOf for a question, which stores nothing.
-func askIn[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
-	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
-		return f(a.service(), a.context(), a.principal, a.segment("project"), patch)
+func askIn[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) Operation {
+	return changeWith(http.StatusOK, func(a *Request, patch P) (T, error) {
+		return f(a.service(), a.Context(), a.principal, a.Segment("project"), patch)
 	})
 }
 
-func removeOf[S any](f func(S, context.Context, *principal, string, string) error) operation {
-	return func(a *apiRequest) error {
-		return a.done(f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), a.segment("id")))
+func removeOf(f func(*service, context.Context, *principal, string, string) error) Operation {
+	return func(a *Request) error {
+		return a.done(f(a.service(), a.Context(), a.principal, a.Segment("project"), a.Segment("id")))
 	}
 }
 
-func listOf[T any](f func(s *service, ctx context.Context, p *principal, project string, limit, offset int) (*management.Page[T], error)) operation {
-	return func(a *apiRequest) error {
-		limit, offset := a.window()
-		page, err := f(a.service(), a.context(), a.principal, a.segment("project"), limit, offset)
-		return answerPage(a, page, err)
+func listOf[T any](f func(s *service, ctx context.Context, p *principal, project string, limit, offset int) (*management.Page[T], error)) Operation {
+	return func(a *Request) error {
+		limit, offset := a.Window()
+		page, err := f(a.service(), a.Context(), a.principal, a.Segment("project"), limit, offset)
+		return AnswerPage(a, page, err)
 	}
 }
 
 // listEnrollments answers with who has enrolled in an early access feature, or with
 // opted_out=true who has chosen against it.
-func listEnrollments(a *apiRequest) error {
-	optedOut, err := a.asked("opted_out")
+func listEnrollments(a *Request) error {
+	optedOut, err := a.Asked("opted_out")
 	if err != nil {
 		return err
 	}
-	limit, offset := a.window()
-	v, err := a.service().ListEnrollments(a.context(), a.principal, a.segment("project"), a.segment("id"), optedOut, limit, offset)
-	return a.answer(http.StatusOK, v, err)
+	limit, offset := a.Window()
+	v, err := a.service().ListEnrollments(a.Context(), a.principal, a.Segment("project"), a.Segment("id"), optedOut, limit, offset)
+	return a.Answer(http.StatusOK, v, err)
 }
 
-// listActivity answers with a page of the activity log: about one thing if the path
-// names one (management.md §3.2, §11.7).
-func listActivity(scope string) operation {
-	return func(a *apiRequest) error {
+// ListActivity answers with a page of the activity log about things of a kind, or about one
+// thing if the path names its id (management.md §3.2, §11.7).
+func ListActivity(scope string) Operation {
+	return func(a *Request) error {
 		q := management.ActivityQuery{
-			Scope: scope, ItemID: a.segment("id"), User: a.param("user"), Since: a.param("since"), Until: a.param("until"),
-			Name: a.param("name"), Search: a.param("search"), Before: a.param("before"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10),
+			Scope: scope, ItemID: a.Segment("id"), User: a.Param("user"), Since: a.Param("since"), Until: a.Param("until"),
+			Name: a.Param("name"), Search: a.Param("search"), Before: a.Param("before"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10),
 		}
-		page, err := a.service().ListActivity(a.context(), a.principal, a.segment("project"), q)
+		page, err := a.service().ListActivity(a.Context(), a.principal, a.Segment("project"), q)
 		if err != nil {
 			return err
 		}
@@ -110,14 +104,14 @@ func listActivity(scope string) operation {
 		if q.Page*limit < page.Total {
 			body.Next = link(q.Page + 1)
 		}
-		return a.answer(http.StatusOK, body, nil)
+		return a.Answer(http.StatusOK, body, nil)
 	}
 }
 
 // pageNumber reads a parameter that counts from 1. Zero and what is not a number count
 // as missing.
-func (a *apiRequest) pageNumber(name string, otherwise int) int {
-	text := a.param(name)
+func (a *Request) pageNumber(name string, otherwise int) int {
+	text := a.Param(name)
 	if text == "" {
 		return otherwise
 	}

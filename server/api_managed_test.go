@@ -2,18 +2,12 @@ package server_test
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +16,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -480,82 +473,5 @@ func TestActivityLinks(t *testing.T) {
 	decode(t, resp, &v)
 	if want := "/ph" + path + "?limit=10&page=2"; v["next"] != want {
 		t.Errorf("HTTP/1.0: %v, want %s", v["next"], want)
-	}
-}
-
-// manyResponses is a storage.Data with a survey that was answered often, until it
-// fails.
-type manyResponses struct {
-	sqlstore.Storage
-	n   int
-	err error
-}
-
-func (m *manyResponses) SurveyResponses(context.Context, survey.Query) iter.Seq2[survey.Response, error] {
-	return func(yield func(survey.Response, error) bool) {
-		for range m.n {
-			if !yield(survey.Response{ID: uuid.New(), DistinctID: "user", Time: apiTime}, nil) {
-				return
-			}
-		}
-		if m.err != nil {
-			yield(survey.Response{}, m.err)
-		}
-	}
-}
-
-// TestResponsesAsCSV: a table that cannot be finished is cut off, so that no client
-// takes it for whole; an error before its first byte is answered as usual.
-func TestResponsesAsCSV(t *testing.T) {
-	data := new(manyResponses)
-	a := newAPI(t, apiSetup{management: func(c *management.Config) {
-		data.Storage = c.Store.(sqlstore.Storage)
-		c.Data = data
-	}})
-	survey := &survey.Survey{ID: uuid.New(), Project: 1, Name: "NPS", Type: "popover", Questions: json.RawMessage("[]"), Created: apiTime, Updated: apiTime}
-	if err := a.store.CreateSurvey(t.Context(), survey); err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(a)
-	defer srv.Close()
-	fetch := func(query string) (*http.Response, string, error) {
-		t.Helper()
-		r := api("GET", srv.URL+"/api/projects/1/surveys/"+survey.ID.String()+"/responses"+query, "").request()
-		r.RequestURI = ""
-		resp, err := srv.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		return resp, string(body), err
-	}
-	for n, rows := range []int{1, 1001} {
-		data.n = n * 1000
-		resp, body, err := fetch("?format=csv")
-		h := resp.Header
-		if err != nil || resp.StatusCode != 200 || strings.Count(body, "\n") != rows || h.Get("Content-Type") != "text/csv; charset=utf-8" ||
-			h.Get("Content-Disposition") != `attachment; filename="responses.csv"` || h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%d %v, %d lines, %v", resp.StatusCode, err, strings.Count(body, "\n"), h)
-		}
-	}
-	data.err = errors.New("disk full")
-	if resp, body, err := fetch("?format=csv"); err == nil || resp.StatusCode != 200 {
-		t.Errorf("cut off: %d %v, %d bytes", resp.StatusCode, err, len(body))
-	}
-	data.n = 0
-	if resp, body, err := fetch("?format=csv"); err != nil || resp.StatusCode != 500 || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("Content-Disposition") != "" {
-		t.Errorf("before it has begun: %d %v %s %v", resp.StatusCode, err, body, resp.Header)
-	}
-	data.err = nil
-	if resp, body, err := fetch("?format=xml"); err != nil || resp.StatusCode != 400 || !strings.Contains(body, `"attr":"format"`) {
-		t.Errorf("unknown format: %d %v %s", resp.StatusCode, err, body)
-	}
-	got := scrape(t, a)
-	if !strings.Contains(got, `{route="/api/projects/{project}/surveys/{id}/responses",status="200"} 3`) {
-		t.Error("not counted")
-	}
-	if i := slices.Index(strings.Split(got, "\n"), "flagstaff_http_requests_in_flight 1"); i < 0 {
-		t.Error("requests in flight")
 	}
 }

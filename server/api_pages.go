@@ -20,10 +20,10 @@ const (
 	maxOffset = math.MaxInt32 - maxPage
 )
 
-// window returns the part of a list that a query asks for. A parameter that is no
+// Window returns the part of a list that a query asks for. A parameter that is no
 // number counts as missing.
-func (a *apiRequest) window() (limit, offset int) {
-	limit, offset = numberOf(a.param("limit")), numberOf(a.param("offset"))
+func (a *Request) Window() (limit, offset int) {
+	limit, offset = numberOf(a.Param("limit")), numberOf(a.Param("offset"))
 	if limit <= 0 {
 		limit = usualPage
 	}
@@ -47,12 +47,12 @@ type listAnswer[T any] struct {
 	Results  []T     `json:"results"`
 }
 
-// answerPage answers with the page of a list that window asked for.
-func answerPage[T any](a *apiRequest, page *management.Page[T], err error) error {
+// AnswerPage answers with the page of a list that [Request.Window] asked for.
+func AnswerPage[T any](a *Request, page *management.Page[T], err error) error {
 	if err != nil {
 		return err
 	}
-	limit, offset := a.window()
+	limit, offset := a.Window()
 	list := listAnswer[T]{Count: page.Total, Results: append([]T{}, page.Items...)}
 	link := func(offset int) *string {
 		return new(a.urlWith("limit", strconv.Itoa(limit), "offset", strconv.Itoa(offset)))
@@ -63,12 +63,12 @@ func answerPage[T any](a *apiRequest, page *management.Page[T], err error) error
 	if offset > 0 {
 		list.Previous = link(max(0, offset-limit))
 	}
-	return a.answer(http.StatusOK, list, nil)
+	return a.Answer(http.StatusOK, list, nil)
 }
 
 // urlWith returns the URL of the request with other parameters, as names and values. A key in
 // the query is left out (management.md §15.2), because the client has it.
-func (a *apiRequest) urlWith(parameters ...string) string {
+func (a *Request) urlWith(parameters ...string) string {
 	query := a.x.r.URL.Query()
 	query.Del("personal_api_key")
 	for pair := range slices.Chunk(parameters, 2) {

@@ -45,12 +45,12 @@ var apiRoutes = []route{
 	apiRoute("/api/signup/{token}", methods{get: openInvitation, post: acceptInvitation, open: true}),
 
 	apiRoute("/api/projects", methods{get: listIn((*service).ListProjects), post: createIn((*service).CreateProject)}),
-	projectRoute("", methods{
+	routeInProject("", methods{
 		get: read("project", (*service).GetProject), patch: change("project", (*service).UpdateProject), delete: remove("project", (*service).DeleteProject),
 	}),
-	projectRoute("/reset_token", bothMethods(read("project", (*service).ResetToken))),
-	projectRoute("/rotate_secret_token", bothMethods(read("project", (*service).RotateSecretToken))),
-	projectRoute("/delete_secret_token_backup", bothMethods(read("project", (*service).DeleteSecretTokenBackup))),
+	routeInProject("/reset_token", bothMethods(read("project", (*service).ResetToken))),
+	routeInProject("/rotate_secret_token", bothMethods(read("project", (*service).RotateSecretToken))),
+	routeInProject("/delete_secret_token_backup", bothMethods(read("project", (*service).DeleteSecretTokenBackup))),
 }
 
 // unknownAPIRoute answers all other paths below /api.
@@ -66,9 +66,9 @@ func apiRoute(path string, m methods) route {
 	return route{path: path, failure: apiFailure, every: func(s *Server, x *exchange) error { return s.api(x, &m) }}
 }
 
-// projectRoute is a route for what belongs to one project. It has three addresses:
+// routeInProject is a route for what belongs to one project. It has three addresses:
 // the newer clients of PostHog call projects environments (management.md §1.5).
-func projectRoute(path string, m methods) route {
+func routeInProject(path string, m methods) route {
 	m.before = inItsOrganization
 	rt := apiRoute("/api/projects/{project}"+path, m)
 	rt.aliases = []string{"/api/environments/{project}" + path, "/api/organizations/{organization}/projects/{project}" + path}
@@ -76,4 +76,4 @@ func projectRoute(path string, m methods) route {
 }
 
 // bothMethods is for actions that clients send with either method.
-func bothMethods(action operation) methods { return methods{post: action, patch: action} }
+func bothMethods(action Operation) methods { return methods{post: action, patch: action} }

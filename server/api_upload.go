@@ -18,7 +18,7 @@ import (
 // an object with the list distinct_ids. The body is read during the iteration, one
 // element at a time, so that it may be much larger than other bodies. An error is
 // the last thing that it yields.
-func (a *apiRequest) uploadedIDs() (iter.Seq2[string, error], error) {
+func (a *Request) uploadedIDs() (iter.Seq2[string, error], error) {
 	r := a.x.r
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, errCompression
@@ -63,7 +63,7 @@ func uploadTooLarge(limit int64) error {
 
 // uploaded returns a body that an upload may have as a whole. It is JSON, which is for
 // the operation to see.
-func (a *apiRequest) uploaded() ([]byte, error) {
+func (a *Request) uploaded() ([]byte, error) {
 	x := a.x
 	x.body.maxBody = a.s.config.Management.MaxUpload
 	switch err := x.body.read(); {

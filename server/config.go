@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // Config configures a [Server]. Only Projects is required.
@@ -145,8 +145,10 @@ type ManagementConfig struct {
 	// Service answers the requests, and knows which keys open definitions.
 	Service *management.Service
 
-	// Surveys answers the requests about surveys. Nil: their routes do not exist.
-	Surveys *survey.Service
+	// Routes are what other packages add to the API, such as package surveys.
+	Routes []ProjectRoute
+
+	routes []route // of Routes and of early access features
 
 	// AuthFunc recognises users whom the host application has signed in. It is
 	// asked before a personal API key is looked for. Nil and no error means
@@ -220,6 +222,9 @@ func (c Config) withDefaults() Config {
 	c.MaxStreams = cmp.Or(c.MaxStreams, maxProjectStreams)
 	c.Management.MaxBody = cmp.Or(c.Management.MaxBody, 1<<20)
 	c.Management.MaxUpload = cmp.Or(c.Management.MaxUpload, 64<<20)
+	for _, r := range slices.Concat(earlyAccessRoutes, c.Management.Routes) {
+		c.Management.routes = append(c.Management.routes, r.route())
+	}
 	c.Management.AppURL = strings.TrimRight(c.Management.AppURL, "/")
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c

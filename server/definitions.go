@@ -12,17 +12,17 @@ import (
 // evaluation.md §14): the current path, the older ones, which leave cohorts out
 // unless the client asks for them, and the payloads of remote configuration.
 var definitionRoutes = []route{
-	secretRoute("/flags/definitions", (*apiRequest).definitionsWithCohorts),
-	secretRoute("/api/feature_flag/local_evaluation", (*apiRequest).localEvaluation),
-	secretRoute("/api/projects/{project}/feature_flags/local_evaluation", (*apiRequest).localEvaluation,
+	secretRoute("/flags/definitions", (*Request).definitionsWithCohorts),
+	secretRoute("/api/feature_flag/local_evaluation", (*Request).localEvaluation),
+	secretRoute("/api/projects/{project}/feature_flags/local_evaluation", (*Request).localEvaluation,
 		"/api/environments/{project}/feature_flags/local_evaluation"),
-	secretRoute("/api/projects/{project}/feature_flags/{id}/remote_config", (*apiRequest).remoteConfig,
+	secretRoute("/api/projects/{project}/feature_flags/{id}/remote_config", (*Request).remoteConfig,
 		"/api/environments/{project}/feature_flags/{id}/remote_config"),
 }
 
 // secretRoute is a route that needs a project's secret key, or a personal API key
 // with scope feature_flag:read.
-func secretRoute(path string, answer func(*apiRequest, *management.DefinitionsAccess) error, aliases ...string) route {
+func secretRoute(path string, answer func(*Request, *management.DefinitionsAccess) error, aliases ...string) route {
 	return route{
 		path: path, aliases: aliases, failure: definitionsFailure,
 		every: func(s *Server, x *exchange) error { return s.secret(x, answer) },
@@ -37,7 +37,7 @@ var (
 )
 
 // secret answers a request to a secretRoute.
-func (s *Server) secret(x *exchange, answer func(*apiRequest, *management.DefinitionsAccess) error) error {
+func (s *Server) secret(x *exchange, answer func(*Request, *management.DefinitionsAccess) error) error {
 	h := x.w.Header()
 	h["X-Content-Type-Options"] = noSniff
 	s.setAPICORS(h, x.r.Header)
@@ -49,7 +49,7 @@ func (s *Server) secret(x *exchange, answer func(*apiRequest, *management.Defini
 		h["Allow"] = []string{allowDefinitions}
 		return errMethod
 	}
-	a := &apiRequest{s: s, x: x}
+	a := &Request{s: s, x: x}
 	access, err := a.definitionsAccess()
 	if err != nil {
 		return err
@@ -61,12 +61,12 @@ func (s *Server) secret(x *exchange, answer func(*apiRequest, *management.Defini
 }
 
 // definitionsAccess finds the user and the project of a request.
-func (a *apiRequest) definitionsAccess() (*management.DefinitionsAccess, error) {
+func (a *Request) definitionsAccess() (*management.DefinitionsAccess, error) {
 	key, ok := bearer(a.x.r.Header.Get("Authorization"))
 	if !ok {
 		key = ""
 		if a.s.config.Management.AllowKeyInBody {
-			key = a.param("personal_api_key")
+			key = a.Param("personal_api_key")
 		}
 	}
 	return a.opened(key)
@@ -74,14 +74,14 @@ func (a *apiRequest) definitionsAccess() (*management.DefinitionsAccess, error) 
 
 // opened returns the project that a secret key opens. It counts attempts with wrong
 // keys.
-func (a *apiRequest) opened(key string) (*management.DefinitionsAccess, error) {
+func (a *Request) opened(key string) (*management.DefinitionsAccess, error) {
 	limiter, client := a.strangers()
 	if key != "" {
 		if err := limiter.check(client, a.x.start); err != nil {
 			return nil, err
 		}
 	}
-	access, err := a.service().DefinitionsAccess(a.context(), key, a.segment("project"), a.projectKey())
+	access, err := a.service().DefinitionsAccess(a.Context(), key, a.Segment("project"), a.projectKey())
 	if key != "" && errors.Is(err, management.ErrUnauthenticated) {
 		limiter.spend(client, a.x.start)
 	}
@@ -90,8 +90,8 @@ func (a *apiRequest) opened(key string) (*management.DefinitionsAccess, error) {
 
 // projectKey returns the API key of the project that a request is about, "" if it names
 // none.
-func (a *apiRequest) projectKey() string {
-	if key := a.param("token"); key != "" {
+func (a *Request) projectKey() string {
+	if key := a.Param("token"); key != "" {
 		return key
 	}
 	return storable(a.x.r.Header.Get("X-Posthog-Project-Api-Key"))
@@ -110,20 +110,20 @@ func fromBackend(err error) error {
 // as (evaluation.md §14), whether the definitions have changed or not.
 const definitionsCost = 10
 
-func (a *apiRequest) definitionsWithCohorts(access *management.DefinitionsAccess) error {
+func (a *Request) definitionsWithCohorts(access *management.DefinitionsAccess) error {
 	return a.definitions(access, true)
 }
 
 // localEvaluation answers with definitions by an older name. The parameter
 // send_cohorts is true without a value, too.
-func (a *apiRequest) localEvaluation(access *management.DefinitionsAccess) error {
+func (a *Request) localEvaluation(access *management.DefinitionsAccess) error {
 	cohorts, given := false, false
 	for value := range valuesOf(a.x.r.URL.RawQuery, "send_cohorts") {
 		cohorts, given = value == "", true
 	}
 	if given && !cohorts {
 		var err error
-		if cohorts, err = a.asked("send_cohorts"); err != nil {
+		if cohorts, err = a.Asked("send_cohorts"); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (a *apiRequest) localEvaluation(access *management.DefinitionsAccess) error
 }
 
 // definitions answers with the definitions of a project.
-func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts bool) error {
+func (a *Request) definitions(access *management.DefinitionsAccess, cohorts bool) error {
 	s, x := a.s, a.x
 	p, err := a.published(access.Project.APIKey)
 	if err != nil {
@@ -165,7 +165,7 @@ func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts b
 }
 
 // published returns a project with definitions.
-func (a *apiRequest) published(apiKey string) (*Project, error) {
+func (a *Request) published(apiKey string) (*Project, error) {
 	p, err := a.s.config.Projects.Project(a.x.r.Context(), apiKey)
 	switch {
 	case errors.Is(err, ErrUnknownProject): // the project was made a moment ago
@@ -180,13 +180,13 @@ func (a *apiRequest) published(apiKey string) (*Project, error) {
 
 // remoteConfig answers with the payload of a flag, which is the text of JSON
 // (wire.md §5.4). A flag without one is not found: SDKs take 404 for no payload.
-func (a *apiRequest) remoteConfig(access *management.DefinitionsAccess) error {
-	payload, err := a.service().RemoteConfig(a.context(), access, a.segment("id"))
+func (a *Request) remoteConfig(access *management.DefinitionsAccess) error {
+	payload, err := a.service().RemoteConfig(a.Context(), access, a.Segment("id"))
 	if err != nil {
 		return fromBackend(err)
 	}
 	a.x.w.Header()["Cache-Control"] = noStore
-	return a.answer(http.StatusOK, payload, nil)
+	return a.Answer(http.StatusOK, payload, nil)
 }
 
 // definitionsFailure is apiFailure on routes where not all answers have the headers

@@ -38,6 +38,14 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 
+	// Surveys register with the server and the console; a program that has flags alone
+	// compiles nothing of them.
+	for dep := range strings.FieldsSeq(list("-deps", "./...")) {
+		if strings.HasPrefix(dep, "github.com/flagstaff-go/flagstaff/surveys") {
+			t.Errorf("a package of the module imports %s", dep)
+		}
+	}
+
 	// What server itself imports of others is listed, so that a new one needs a
 	// reason.
 	reasons := map[string]string{

@@ -46,8 +46,8 @@
 //
 // The routes of the management API, below /api/, exist if there is a
 // [ManagementConfig.Service]; api_routes.go, api_managed.go, api_flags.go,
-// api_cohorts.go and api_surveys.go list them. The routes of surveys need
-// [ManagementConfig.Surveys] as well. With a Service there are also definitions:
+// and api_cohorts.go list them. Other packages add [ManagementConfig.Routes], such as package
+// surveys. With a Service there are also definitions:
 //
 //	GET       /flags/definitions
 //	GET       /api/feature_flag/local_evaluation                         an older name

@@ -10,7 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/faulttest"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // TestFaults: each field of a flag and of a survey can be wrong, and the API says which one is,
@@ -27,7 +27,7 @@ func TestFaults(t *testing.T) {
 			"original_flag", // what is not a flag has no conflict
 			"filters/groups/0/properties/0/cohort_name", // is only shown
 		}},
-		{"survey", "/api/projects/1/surveys/", faulttest.Survey, faulttest.Surveys, reflect.TypeFor[survey.Patch](), []string{
+		{"survey", "/api/projects/1/surveys/", faulttest.Survey, faulttest.Surveys, reflect.TypeFor[surveys.Patch](), []string{
 			"form_content", // belongs to editors
 			"targeting_flag_filters/groups/0/properties/0/cohort_name",
 		}},

@@ -10,7 +10,7 @@ import (
 // the path to whatever address of a server they are given, so that the address can name
 // the project.
 var manifestRoutes = []route{
-	manifestRoute("", func(s *Server, x *exchange) error { return s.secret(x, (*apiRequest).manifest) }),
+	manifestRoute("", func(s *Server, x *exchange) error { return s.secret(x, (*Request).manifest) }),
 	manifestRoute("/flags", manifestMethods(methods{post: createManifestFlag})),
 	manifestRoute("/flags/{flag}", manifestMethods(methods{put: updateManifestFlag, delete: deleteManifestFlag})),
 }
@@ -33,8 +33,8 @@ var (
 const manifestCapabilities = "X-Manifest-Capabilities"
 
 // manifest answers with the flags of a project as tools of OpenFeature know them.
-func (a *apiRequest) manifest(access *management.DefinitionsAccess) error {
-	m, err := a.service().Manifest(a.context(), access)
+func (a *Request) manifest(access *management.DefinitionsAccess) error {
+	m, err := a.service().Manifest(a.Context(), access)
 	if err != nil {
 		return fromBackend(err)
 	}
@@ -44,39 +44,39 @@ func (a *apiRequest) manifest(access *management.DefinitionsAccess) error {
 	if m.Writable {
 		h[manifestCapabilities] = changeManifest
 	}
-	return a.answer(http.StatusOK, m, nil)
+	return a.Answer(http.StatusOK, m, nil)
 }
 
-var createManifestFlag = changeWith(http.StatusCreated, func(a *apiRequest, patch management.ManifestPatch) (*management.ManifestChange, error) {
+var createManifestFlag = changeWith(http.StatusCreated, func(a *Request, patch management.ManifestPatch) (*management.ManifestChange, error) {
 	ref, err := a.manifestProject()
 	if err != nil {
 		return nil, err
 	}
-	return a.service().CreateManifestFlag(a.context(), a.principal, ref, patch)
+	return a.service().CreateManifestFlag(a.Context(), a.principal, ref, patch)
 })
 
-var updateManifestFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.ManifestPatch) (*management.ManifestChange, error) {
+var updateManifestFlag = changeWith(http.StatusOK, func(a *Request, patch management.ManifestPatch) (*management.ManifestChange, error) {
 	ref, err := a.manifestProject()
 	if err != nil {
 		return nil, err
 	}
-	return a.service().UpdateManifestFlag(a.context(), a.principal, ref, a.segment("flag"), patch)
+	return a.service().UpdateManifestFlag(a.Context(), a.principal, ref, a.Segment("flag"), patch)
 })
 
-func deleteManifestFlag(a *apiRequest) error {
+func deleteManifestFlag(a *Request) error {
 	ref, err := a.manifestProject()
 	if err != nil {
 		return err
 	}
-	v, err := a.service().DeleteManifestFlag(a.context(), a.principal, ref, a.segment("flag"))
-	return a.answer(http.StatusOK, v, err)
+	v, err := a.service().DeleteManifestFlag(a.Context(), a.principal, ref, a.Segment("flag"))
+	return a.Answer(http.StatusOK, v, err)
 }
 
 // manifestProject returns the project that a change is about: the one that the same
 // request would read.
-func (a *apiRequest) manifestProject() (string, error) {
+func (a *Request) manifestProject() (string, error) {
 	a.x.w.Header()[manifestCapabilities] = changeManifest
-	return a.service().ProjectRef(a.context(), a.principal, a.segment("project"), a.projectKey())
+	return a.service().ProjectRef(a.Context(), a.principal, a.Segment("project"), a.projectKey())
 }
 
 // manifestFailure answers for errors in the form of the Manifest Management API, of which

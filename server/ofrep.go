@@ -145,7 +145,7 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 		return nil, false, errNoAPIKey
 	}
 	if kind := keykind.Of(key); s.config.Management.Service != nil && (kind == keykind.Secret || kind == keykind.Personal) {
-		a := &apiRequest{s: s, x: x}
+		a := &Request{s: s, x: x}
 		access, err := a.opened(key)
 		if err != nil {
 			return nil, false, err

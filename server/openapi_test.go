@@ -13,9 +13,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	shape "github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/internal/openapi"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // A describedAPI is what the tests look at in the OpenAPI document.
@@ -140,11 +140,11 @@ var answerSchemas = map[string]any{
 	"PersonCohorts": management.Results[management.PersonCohort]{}, "PersonCohort": management.PersonCohort{}, "GroupType": management.GroupTypeView{}, "Group": management.GroupView{},
 	"Activity": management.ActivityView{}, "ActivityUser": management.ActivityUser{}, "ActivityDetail": management.ActivityDetail{}, "ActivityChange": management.ActivityChange{},
 
-	"Survey": survey.View{}, "SurveyFlagKey": survey.FlagKey{}, "SurveyCopies": survey.Copies{}, "SurveyCopy": survey.Copied{},
-	"SurveyStats": survey.Stats{}, "ProjectSurveyStats": survey.ProjectStats{}, "SurveyStatsByKind": survey.StatsByKind{}, "SurveyEventStats": survey.EventStats{},
-	"SurveyRates": survey.Rates{}, "QuestionStats": survey.QuestionStats{}, "DayStats": survey.DayStats{}, "QuestionLabel": survey.QuestionLabel{},
-	"SurveyResponsePage": survey.ResponsePage{}, "SurveyResponse": survey.ResponseView{}, "SurveyAnswer": survey.AnswerView{}, "SurveyResponseExtra": survey.ResponseExtra{},
-	"SurveySummary": survey.Summary{}, "SurveyHeadline": survey.Headline{},
+	"Survey": surveys.View{}, "SurveyFlagKey": surveys.FlagKey{}, "SurveyCopies": surveys.Copies{}, "SurveyCopy": surveys.Copied{},
+	"SurveyStats": surveys.Stats{}, "ProjectSurveyStats": surveys.ProjectStats{}, "SurveyStatsByKind": surveys.StatsByKind{}, "SurveyEventStats": surveys.EventStats{},
+	"SurveyRates": surveys.Rates{}, "QuestionStats": surveys.QuestionStats{}, "DayStats": surveys.DayStats{}, "QuestionLabel": surveys.QuestionLabel{},
+	"SurveyResponsePage": surveys.ResponsePage{}, "SurveyResponse": surveys.ResponseView{}, "SurveyAnswer": surveys.AnswerView{}, "SurveyResponseExtra": surveys.ResponseExtra{},
+	"SurveySummary": surveys.Summary{}, "SurveyHeadline": surveys.Headline{},
 }
 
 // TestOpenAPIAnswers: the schemas of answers have the members that are encoded, and
@@ -180,7 +180,7 @@ var bodySchemas = map[string]any{
 	"ManifestFlagCreate": management.ManifestPatch{}, "ManifestFlagPatch": management.ManifestPatch{},
 	"PropertyUpdate": management.PropertyPatch{}, "PropertyRemoval": management.PropertyRemoval{},
 	"ProjectCreate": management.ProjectPatch{}, "ProjectPatch": management.ProjectPatch{},
-	"SurveyCreate": survey.Patch{}, "SurveyPatch": survey.Patch{}, "SurveyCopyRequest": survey.CopyRequest{}, "SummaryRequest": survey.SummaryRefresh{},
+	"SurveyCreate": surveys.Patch{}, "SurveyPatch": surveys.Patch{}, "SurveyCopyRequest": surveys.CopyRequest{}, "SummaryRequest": surveys.SummaryRefresh{},
 }
 
 // TestOpenAPIBodies: the schemas of bodies have the members that are decoded. Those of
@@ -223,8 +223,8 @@ func TestOpenAPIClosed(t *testing.T) {
 		"ProjectCreate": append(namesOf(management.ProjectView{}), "organization_id"), "ProjectPatch": append(namesOf(management.ProjectView{}), "organization_id"),
 		"EarlyAccessFeatureCreate": append(namesOf(management.EarlyAccessPatch{}, management.EarlyAccessView{}), "_create_in_folder", "assignee"),
 		"EarlyAccessFeaturePatch":  append(namesOf(management.EarlyAccessPatch{}, management.EarlyAccessView{}), "_create_in_folder", "assignee"),
-		"SurveyCreate":             append(namesOf(survey.Patch{}, survey.View{}), "_create_in_folder"),
-		"SurveyPatch":              append(namesOf(survey.Patch{}, survey.View{}), "_create_in_folder"),
+		"SurveyCreate":             append(namesOf(surveys.Patch{}, surveys.View{}), "_create_in_folder"),
+		"SurveyPatch":              append(namesOf(surveys.Patch{}, surveys.View{}), "_create_in_folder"),
 		"ManifestFlagCreate":       namesOf(management.ManifestPatch{}), "ManifestFlagPatch": namesOf(management.ManifestPatch{}),
 		"RolloutRequest": namesOf(management.RolloutPatch{}), "RevertRequest": namesOf(management.RevertPatch{}), "BlastRadiusRequest": namesOf(management.BlastRadiusQuery{}),
 	} {

@@ -28,8 +28,8 @@ var signupRoute = route{path: "/signup/{token}", every: func(s *Server, x *excha
 // A page is a form and what it does.
 type page struct {
 	title string
-	form  func(*apiRequest) (string, error)             // the body of the page that asks
-	act   func(*apiRequest, url.Values) (string, error) // returns the body of the page that answers
+	form  func(*Request) (string, error)             // the body of the page that asks
+	act   func(*Request, url.Values) (string, error) // returns the body of the page that answers
 }
 
 const (
@@ -51,12 +51,12 @@ const (
 
 var verifyPage = page{
 	title: "Verify your email address",
-	form: func(*apiRequest) (string, error) {
+	form: func(*Request) (string, error) {
 		return "<form method=\"post\"><button>Yes, this is my address</button></form>\n", nil
 	},
-	act: func(a *apiRequest, _ url.Values) (string, error) {
-		_, err := a.service().VerifyEmail(a.context(), a.client(), management.EmailProof{
-			UUID: optional.Of(a.segment("user")), Token: optional.Of(a.segment("token")),
+	act: func(a *Request, _ url.Values) (string, error) {
+		_, err := a.service().VerifyEmail(a.Context(), a.client(), management.EmailProof{
+			UUID: optional.Of(a.Segment("user")), Token: optional.Of(a.Segment("token")),
 		})
 		return "<p>Thank you, the address is verified. You can close this page.</p>\n", err
 	},
@@ -64,8 +64,8 @@ var verifyPage = page{
 
 var signupPage = page{
 	title: "Accept the invitation",
-	form: func(a *apiRequest) (string, error) {
-		v, err := a.service().OpenInvitation(a.context(), a.segment("token"))
+	form: func(a *Request) (string, error) {
+		v, err := a.service().OpenInvitation(a.Context(), a.Segment("token"))
 		if err != nil {
 			return "", err
 		}
@@ -75,7 +75,7 @@ var signupPage = page{
 		}
 		return text + "<button>Accept</button></form>\n", nil
 	},
-	act: func(a *apiRequest, fields url.Values) (string, error) {
+	act: func(a *Request, fields url.Values) (string, error) {
 		var acceptance management.Acceptance
 		for name, field := range map[string]*optional.Value[string]{
 			"first_name": &acceptance.FirstName, "last_name": &acceptance.LastName, "password": &acceptance.Password,
@@ -84,26 +84,26 @@ var signupPage = page{
 				*field = optional.Of(fields.Get(name))
 			}
 		}
-		_, err := a.service().AcceptInvitation(a.context(), nil, a.segment("token"), acceptance)
+		_, err := a.service().AcceptInvitation(a.Context(), nil, a.Segment("token"), acceptance)
 		return "<p>Thank you, you are a member now. You can close this page.</p>\n", err
 	},
 }
 
 var resetPage = page{
 	title: "Choose another password",
-	form: func(a *apiRequest) (string, error) {
-		v, err := a.service().OpenLink(a.context(), storage.LinkPasswordReset, a.segment("token"))
+	form: func(a *Request) (string, error) {
+		v, err := a.service().OpenLink(a.Context(), storage.LinkPasswordReset, a.Segment("token"))
 		if err != nil {
 			return "", err
 		}
 		return "<p>The account is " + html.EscapeString(v.Email) + ".</p>\n<form method=\"post\">\n" + passwordField + "<button>Use this password</button></form>\n", nil
 	},
-	act: func(a *apiRequest, fields url.Values) (string, error) {
+	act: func(a *Request, fields url.Values) (string, error) {
 		var chosen management.ChosenPassword
 		if fields.Has("password") {
 			chosen.Password = optional.Of(fields.Get("password"))
 		}
-		err := a.service().ResetPassword(a.context(), a.segment("token"), chosen)
+		err := a.service().ResetPassword(a.Context(), a.Segment("token"), chosen)
 		return "<p>Thank you, the password is changed. You can close this page.</p>\n", err
 	},
 }
@@ -124,7 +124,7 @@ func (s *Server) page(x *exchange, p page) error {
 	h["X-Content-Type-Options"] = noSniff
 	h["Content-Security-Policy"] = pagePolicy
 	h["Referrer-Policy"] = noReferrer
-	a := &apiRequest{s: s, x: x}
+	a := &Request{s: s, x: x}
 	answer := func(status int, text string) error {
 		return x.respond(status, typeHTML, []byte(fmt.Sprintf(pageHead, p.title)+text))
 	}

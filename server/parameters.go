@@ -42,10 +42,10 @@ func parseTruth(name, value string) (bool, error) {
 	return truth, nil
 }
 
-// truth reads a parameter that is true or false. It returns nil if the query does
+// Truth reads a parameter that is true or false. It returns nil if the query does
 // not have it, or has it without a value (management.md §15.1 A20).
-func (a *apiRequest) truth(name string) (*bool, error) {
-	value := a.param(name)
+func (a *Request) Truth(name string) (*bool, error) {
+	value := a.Param(name)
 	if value == "" {
 		return nil, nil
 	}
@@ -56,21 +56,21 @@ func (a *apiRequest) truth(name string) (*bool, error) {
 	return &truth, nil
 }
 
-// asked is truth for a parameter that is false unless it is there.
-func (a *apiRequest) asked(name string) (bool, error) {
-	truth, err := a.truth(name)
+// Asked is Truth for a parameter that is false unless it is there.
+func (a *Request) Asked(name string) (bool, error) {
+	truth, err := a.Truth(name)
 	return truth != nil && *truth, err
 }
 
-// param returns the last value of a parameter of the query, which is the one that
+// Param returns the last value of a parameter of the query, which is the one that
 // counts in PostHog.
-func (a *apiRequest) param(name string) string {
+func (a *Request) Param(name string) string {
 	return storable(lastOf(a.x.r.URL.RawQuery, name))
 }
 
-// listParam reads a parameter that is a list: with commas, repeated, or with brackets
+// ParamList reads a parameter that is a list: with commas, repeated, or with brackets
 // behind its name. Empty elements do not count.
-func (a *apiRequest) listParam(name string) []string {
+func (a *Request) ParamList(name string) []string {
 	var list []string
 	for _, spelling := range [...]string{name, name + "[]"} {
 		for value := range valuesOf(a.x.r.URL.RawQuery, spelling) {

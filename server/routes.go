@@ -105,9 +105,7 @@ func (c Config) routes() (list []*route) {
 	if c.Management.Service != nil {
 		add(apiRoutes...)
 		add(managedRoutes...)
-		if c.Management.Surveys != nil {
-			add(surveyRoutes...)
-		}
+		add(c.Management.routes...)
 		add(definitionRoutes...)
 		add(manifestRoutes...)
 		list = append(list, &signupRoute)

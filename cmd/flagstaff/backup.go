@@ -218,7 +218,7 @@ func (p *program) restore(ctx context.Context, store, from string, given *storeF
 // checkCopy opens a copy as the server does, and makes sure that the keys can read its
 // secrets.
 func checkCopy(ctx context.Context, path string, keys [][]byte, withoutKeys bool) (err error) {
-	store, err := sqlite.Open(ctx, path, sqlstore.Options{MustExist: true})
+	store, err := database.Open(ctx, path, sqlstore.Options{MustExist: true})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ require (
 	github.com/flagstaff-go/flagstaff/flags/openfeature v0.1.0
 	github.com/flagstaff-go/flagstaff/management v0.1.0
 	github.com/flagstaff-go/flagstaff/server v0.1.0
+	github.com/flagstaff-go/flagstaff/surveys v0.1.0
 	github.com/flagstaff-go/flagstaff/vet v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0

@@ -24,7 +24,7 @@
 // # Accounts and transactions
 //
 // The store has users with their keys and settings, organizations, projects with
-// their flags, cohorts, early access features and surveys, and the activity log.
+// their flags, cohorts and early access features, and the activity log.
 // All changes of these take turns, both single changes and the transactions of
 // Atomic; on PostgreSQL by another advisory lock than events. So no data that a transaction has read
 // changes before the transaction ends. A call that fails within a transaction
@@ -63,18 +63,12 @@
 // in whatever way. The file must not be deleted meanwhile. A database in memory
 // has only one process.
 //
-// # Surveys
+// # Extensions
 //
-// The content of survey events is stored a second time, in the transaction that
-// stores the events, so that it can be counted: a row of table survey_event for
-// each event, and an entry in survey_chunk for each event that counts. Entries
-// belong to persons as these are now, after merges. To count a million entries
-// takes about as long as SELECT count(*) of as many rows; to count a part of
-// the time takes less, as long as events arrive roughly in order. Persons are
-// told apart by 61 bits of a hash.
-//
-// A store of a release without these tables is searched for survey events once,
-// when it is opened. A million other events take about a second.
+// Another package can keep tables of its own in a store, such as package surveys: an
+// [Extension] has their migrations, with a version of their own, and takes part in the
+// transactions that store events and delete them. The tables of surveys themselves are older
+// than that, so that each store has them, empty if nothing uses them.
 //
 // # Events
 //

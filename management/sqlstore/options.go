@@ -19,6 +19,11 @@ type Options struct {
 	CacheEntries int
 	CacheBytes   int64
 
+	// Extensions keep tables of their own in the store. They must be the same each time
+	// that it is opened: what is stored while an extension is missing, the extension does
+	// not see later.
+	Extensions []Extension
+
 	// MustExist makes Open fail with [ErrNoStore] if there is no store yet. By
 	// default Open makes one.
 	MustExist bool

@@ -6,7 +6,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A Storage is all that a server needs of a store. It is safe for concurrent use.
@@ -19,9 +18,6 @@ type Storage interface {
 	storage.Usage
 	storage.ProjectPurger
 	storage.Sealed
-	survey.Store
-	survey.EventStore
-	survey.EventWriter
 
 	// Events iterates over the events of a project in the order of their times;
 	// events of the same time come in the order in which they were stored. An

@@ -16,7 +16,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -29,14 +28,21 @@ type Store interface {
 	FlagDefinitions(ctx context.Context, project int64) ([]storage.Flag, error)
 	Cohorts(ctx context.Context, project int64) ([]storage.Cohort, error)
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
-	Surveys(ctx context.Context, project int64) ([]survey.Survey, error)
 	EarlyAccessFeatures(ctx context.Context, project int64) ([]storage.EarlyAccessFeature, error)
 }
+
+// A Publisher adds to what clients can fetch of a project. It is called when something of
+// the project has changed, with the keys of its flags by their IDs.
+type Publisher func(ctx context.Context, project *storage.Project, keys map[int64]string, out *server.Publication) error
 
 // Config configures a [Catalog]. Store and Registry are required.
 type Config struct {
 	Store    Store
 	Registry *server.Registry
+
+	// Publishers are what other packages publish, such as package surveys. Early access
+	// features are always published.
+	Publishers []Publisher
 
 	// Compile configures the compilation. Its time zone is replaced by the time
 	// zone of the project, and its Previous by the Snapshot that is served.

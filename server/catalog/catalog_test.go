@@ -21,9 +21,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // A store can be made to fail.
@@ -58,19 +58,27 @@ type world struct {
 	*catalog.Catalog
 	t        *testing.T
 	store    *store
+	asked    *surveys.Data
 	registry server.Registry
 	project  *storage.Project
 }
 
+// stores are empty stores that keep surveys.
+var stores = sqlitetest.NewTemplate(func(testing.TB, sqlstore.Storage) {}, surveys.Extension())
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, store: &store{Storage: sqlitetest.Open(t), watched: make(chan struct{})}}
+	w := &world{t: t, store: &store{Storage: stores.Open(t), watched: make(chan struct{})}}
+	asked, err := surveys.DataIn(w.store.Storage)
+	w.ok(err)
+	w.asked = asked
 	o := storage.NewOrganization("Acme")
 	w.ok(w.store.CreateOrganization(t.Context(), o))
 	w.project = storage.NewProject(o, "Web")
 	w.ok(w.store.CreateProject(t.Context(), w.project))
-	var err error
-	w.Catalog, err = catalog.New(catalog.Config{Store: w.store, Registry: &w.registry, Interval: 10 * time.Millisecond})
+	w.Catalog, err = catalog.New(catalog.Config{
+		Store: w.store, Registry: &w.registry, Publishers: []catalog.Publisher{asked.Publish}, Interval: 10 * time.Millisecond,
+	})
 	w.ok(err)
 	w.ok(w.Refresh(t.Context()))
 	return w
@@ -305,11 +313,11 @@ func (w *world) get(path string) string {
 func TestPublished(t *testing.T) {
 	w := newWorld(t)
 	linked := w.put(nil, "linked", everyone)
-	survey := &survey.Survey{
+	survey := &surveys.Survey{
 		ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Description: "internal note", Type: "popover",
 		Created: time.Now(), LinkedFlag: &linked.ID,
 	}
-	w.ok(w.store.CreateSurvey(t.Context(), survey))
+	w.ok(w.asked.CreateSurvey(t.Context(), survey))
 	feature := &storage.EarlyAccessFeature{ID: w.project.UUID, Project: w.project.ID, Flag: linked.ID, Name: "Beta", Stage: "beta"}
 	w.ok(w.store.CreateEarlyAccessFeature(t.Context(), feature))
 	w.ok(w.Refresh(t.Context()))
@@ -328,7 +336,7 @@ func TestPublished(t *testing.T) {
 		}
 	}
 	survey.Archived = true
-	w.ok(w.store.UpdateSurvey(t.Context(), survey))
+	w.ok(w.asked.UpdateSurvey(t.Context(), survey))
 	w.ok(w.Refresh(t.Context()))
 	if got := w.get("/api/surveys/?token=" + w.project.APIKey); got != `{"surveys":[],"survey_config":null}` {
 		t.Errorf("surveys = %s, want none: the only one is archived", got)
@@ -338,7 +346,7 @@ func TestPublished(t *testing.T) {
 // A project can opt out of surveys: its clients get none (management.md §8.6).
 func TestRuling59SurveysOptIn(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.store.CreateSurvey(t.Context(), &survey.Survey{ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Type: "popover", Created: time.Now()}))
+	w.ok(w.asked.CreateSurvey(t.Context(), &surveys.Survey{ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Type: "popover", Created: time.Now()}))
 	for _, tt := range []struct {
 		opt  *bool
 		want bool

@@ -7,7 +7,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -24,7 +23,7 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 	if err := c.compile(ctx, p, definitions); err != nil {
 		return err
 	}
-	publication, err := publicationOf(p, stored)
+	publication, err := c.publicationOf(ctx, p, stored)
 	if err != nil {
 		return err
 	}
@@ -39,11 +38,9 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 
 // stored has everything that the store has for a project.
 type stored struct {
-	flags       []storage.Flag
-	cohorts     []storage.Cohort
-	groupTypes  map[int]string
-	surveys     []survey.Survey
-	earlyAccess []storage.EarlyAccessFeature
+	flags      []storage.Flag
+	cohorts    []storage.Cohort
+	groupTypes map[int]string
 }
 
 func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
@@ -56,13 +53,7 @@ func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
 	if out.cohorts, err = store.Cohorts(ctx, project); err != nil {
 		return nil, err
 	}
-	if out.groupTypes, err = store.GroupTypes(ctx, project); err != nil {
-		return nil, err
-	}
-	if out.surveys, err = store.Surveys(ctx, project); err != nil {
-		return nil, err
-	}
-	out.earlyAccess, err = store.EarlyAccessFeatures(ctx, project)
+	out.groupTypes, err = store.GroupTypes(ctx, project)
 	return out, err
 }
 
@@ -105,7 +96,7 @@ func (c *Catalog) options(p *project) flags.CompileOptions {
 
 // publicationOf returns the documents that clients can fetch, without the
 // definitions.
-func publicationOf(p *project, s *stored) (server.Publication, error) {
+func (c *Catalog) publicationOf(ctx context.Context, p *project, s *stored) (server.Publication, error) {
 	keys := make(map[int64]string, len(s.flags))
 	hidden := make(map[int64]bool)
 	for i := range s.flags {
@@ -116,26 +107,26 @@ func publicationOf(p *project, s *stored) (server.Publication, error) {
 		}
 	}
 	out := server.Publication{
-		Project: p.record.ID, APIKey: p.record.APIKey, SurveyConfig: p.record.SurveyConfig,
+		Project: p.record.ID, APIKey: p.record.APIKey,
 		Hide: func(f *flags.Flag) bool { return hidden[f.ID] },
 	}
-	for i := range s.surveys {
-		if s.surveys[i].Archived || p.record.SurveysOptIn != nil && !*p.record.SurveysOptIn {
-			continue
-		}
-		survey, err := survey.Public(&s.surveys[i], keys)
-		if err != nil {
+	for _, publish := range append([]Publisher{c.publishEarlyAccess}, c.c.Publishers...) {
+		if err := publish(ctx, &p.record, keys, &out); err != nil {
 			return out, err
 		}
-		out.Surveys = append(out.Surveys, survey)
-	}
-	for i := range s.earlyAccess {
-		f := &s.earlyAccess[i]
-		feature, err := f.Public(keys[f.Flag])
-		if err != nil {
-			return out, err
-		}
-		out.EarlyAccess = append(out.EarlyAccess, server.EarlyAccessFeature{Stage: f.Stage, JSON: feature})
 	}
 	return out, nil
+}
+
+// publishEarlyAccess is the Publisher of early access features.
+func (c *Catalog) publishEarlyAccess(ctx context.Context, project *storage.Project, keys map[int64]string, out *server.Publication) error {
+	list, err := c.c.Store.EarlyAccessFeatures(ctx, project.ID)
+	for i := range list {
+		var feature []byte
+		if feature, err = list[i].Public(keys[list[i].Flag]); err != nil {
+			break
+		}
+		out.EarlyAccess = append(out.EarlyAccess, server.EarlyAccessFeature{Stage: list[i].Stage, JSON: feature})
+	}
+	return err
 }

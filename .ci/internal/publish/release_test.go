@@ -89,7 +89,7 @@ func TestPrepare(t *testing.T) {
 	}
 	tags := strings.Fields(gitIn(t, dir, "tag", "--points-at", "HEAD"))
 	want := []string{
-		"capture/jetstream/" + version, "cmd/flagstaff/" + version, "cmd/" + version, "flags/openfeature/" + version, "flags/otel/" + version, "management/" + version, "server/otel/" + version, "server/" + version, version, "vet/" + version,
+		"capture/jetstream/" + version, "cmd/flagstaff/" + version, "cmd/" + version, "flags/openfeature/" + version, "flags/otel/" + version, "management/" + version, "server/otel/" + version, "server/" + version, "surveys/" + version, version, "vet/" + version,
 	}
 	if diff := cmp.Diff(want, tags); diff != "" {
 		t.Errorf("tags: -want +got\n%s", diff)

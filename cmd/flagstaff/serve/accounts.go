@@ -18,14 +18,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // services are behind the management API.
 type services struct {
 	accounts *management.Service
-	surveys  *survey.Service
+	surveys  *surveys.Service
 }
 
 // services returns the services behind the management API.
@@ -38,7 +38,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 		Retain: s.retain.duration(), SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
 		DeleteStrict: s.deleteUsers.value == "strict", DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
-		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Snapshot: projects.Snapshot, Log: log,
+		FlagUsers: surveys.FlagUsers{}, OnChange: projects.Changed, Snapshot: projects.Snapshot, Log: log,
 	}
 	switch s.mutations.value {
 	case "stepup":
@@ -50,11 +50,11 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 	if err != nil {
 		return nil, err
 	}
-	surveys, err := survey.New(survey.Config{Management: accounts, Events: store, Leader: store, Log: log})
+	asked, err := surveys.New(surveys.Config{Management: accounts, Leader: store, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	return &services{accounts, surveys}, nil
+	return &services{accounts, asked}, nil
 }
 
 // run does what the services do besides requests, until ctx ends.

@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
-	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // managedOperations are the operations on what a project has, at all of its
@@ -313,8 +313,8 @@ var collections = map[string]collection{
 		return e.UUID.String()
 	}},
 	"surveys": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
-		patch := survey.Patch{Name: optional.Of(name), Type: optional.Of("popover")}
-		return makeIn(t, s.surveyService, a, patch, (*survey.Service).Create).ID.String()
+		patch := surveys.Patch{Name: optional.Of(name), Type: optional.Of("popover")}
+		return makeIn(t, s.surveyService, a, patch, (*surveys.Service).Create).ID.String()
 	}},
 }
 

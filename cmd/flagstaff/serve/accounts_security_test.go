@@ -16,7 +16,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -589,6 +588,7 @@ func proxiesAreListed(t *testing.T, s *site) {
 // A trap is a store that panics when it is asked for one key.
 type trap struct {
 	sqlstore.Storage
+	sqlstore.Tx
 	hash string
 }
 
@@ -601,7 +601,8 @@ func (s *trap) KeyByHash(ctx context.Context, hash string) (*storage.PersonalKey
 
 func panicsAreSurvived(t *testing.T, _ *site) {
 	key := storage.NewPersonalKey()
-	store := &trap{sqlitetest.Open(t), storage.HashKey(key)}
+	store := &trap{Storage: stores.Open(t), hash: storage.HashKey(key)}
+	store.Tx, _ = sqlstore.TxOf(store.Storage, "surveys")
 	addProjects(t, store)
 	s := deploy(t, &system{store: store.Storage, given: store}).start(t)
 	id := uuid.NewString()

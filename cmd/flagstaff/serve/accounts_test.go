@@ -31,7 +31,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // The tests of these files ask the program for what management.md says about
@@ -113,7 +113,7 @@ func TestAccounts(t *testing.T) {
 type deployment struct {
 	*system
 	service       *management.Service // makes accounts without HTTP
-	surveyService *survey.Service
+	surveyService *surveys.Service
 	keyFile       string // with the keys that encrypt
 	watch         *watch
 }
@@ -122,11 +122,11 @@ type deployment struct {
 // its secrets.
 func deploy(t *testing.T, s *system) *deployment {
 	t.Helper()
-	service, err := management.New(management.Config{Store: s.store, FlagUsers: survey.FlagUsers{}})
+	service, err := management.New(management.Config{Store: s.store, FlagUsers: surveys.FlagUsers{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	surveys, err := survey.New(survey.Config{Management: service})
+	surveys, err := surveys.New(surveys.Config{Management: service})
 	if err != nil {
 		t.Fatal(err)
 	}

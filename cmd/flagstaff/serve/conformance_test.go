@@ -31,7 +31,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // The tests of these files are the checklist of wire.md §9 as far as it is about
@@ -132,18 +132,23 @@ var kinds = []kind{{"memory", openMemory}, {"SQLite", openSQLiteFile}, {"Postgre
 // brokenStore is a store in memory that fails when it is told to.
 type brokenStore struct {
 	sqlstore.Storage
+	sqlstore.Tx
 	broken atomic.Bool
 }
 
-func (s *brokenStore) WriteEvents(ctx context.Context, events []capture.Event, surveys []survey.Event) error {
+func (s *brokenStore) Write(ctx context.Context, events []capture.Event) error {
 	if s.broken.Load() {
 		return fmt.Errorf("%w: spoiled by a test", capture.ErrUnavailable)
 	}
-	return s.Storage.WriteEvents(ctx, events, surveys)
+	return s.Storage.Write(ctx, events)
 }
 
+// stores are empty stores in memory, with surveys as those of the program.
+var stores = sqlitetest.NewTemplate(func(testing.TB, sqlstore.Storage) {}, surveys.Extension())
+
 func openMemory(t *testing.T) *system {
-	store := &brokenStore{Storage: sqlitetest.Open(t)}
+	store := &brokenStore{Storage: stores.Open(t)}
+	store.Tx, _ = sqlstore.TxOf(store.Storage, "surveys")
 	addProjects(t, store)
 	return &system{
 		store: store, given: store, args: []string{"-demo"},
@@ -155,7 +160,7 @@ func openMemory(t *testing.T) *system {
 }
 
 // uncached is for the second connection, with which tests look into the store.
-var uncached = sqlstore.Options{MaxStale: -1}
+var uncached = sqlstore.Options{MaxStale: -1, Extensions: []sqlstore.Extension{surveys.Extension()}}
 
 func openSQLiteFile(t *testing.T) *system {
 	path := filepath.Join(t.TempDir(), "conformance.db")

@@ -16,9 +16,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/console"
+	"github.com/flagstaff-go/flagstaff/server/console/shell"
+	"github.com/flagstaff-go/flagstaff/surveys"
+	surveyscreens "github.com/flagstaff-go/flagstaff/surveys/console"
 )
 
 // consolePrefix is where the web console is.
@@ -27,10 +29,11 @@ const consolePrefix = "/console"
 // withConsole returns a server with the web console, and the server by itself. Pages of
 // the same origin use the management API with the sessions of the console. A browser that
 // opens / is sent to the console.
-func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (handler http.Handler, api *server.Server, err error) {
+func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *surveys.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (handler http.Handler, api *server.Server, err error) {
 	c := console.Config{
-		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Retain: s.retain.duration(), Log: config.Log,
+		Service: accounts, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Retain: s.retain.duration(), Log: config.Log,
 		OnRequest: config.OnRequest,
+		Screens:   []shell.Group{surveyscreens.Screens(surveys)},
 		ClientIP:  func(r *http.Request) netip.Addr { return api.ClientIP(r) },
 	}
 	pages, err := console.New(c)

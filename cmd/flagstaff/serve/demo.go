@@ -16,7 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
-	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 var (
@@ -66,7 +66,7 @@ func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services
 	if err := nameDemoCohorts(ctx, services.accounts, principal, fmt.Sprint(p.ID)); err != nil {
 		return err
 	}
-	var patch survey.Patch
+	var patch surveys.Patch
 	if err := json.Unmarshal(demoSurvey, &patch); err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func nameDemoCohorts(ctx context.Context, accounts *management.Service, by *mana
 type demoWriter struct {
 	events *capture.Client
 	flags  *flags.Snapshot
-	survey *survey.View
+	survey *surveys.View
 	now    time.Time
 	err    error // the first one
 }
 
 // addDemoEvents writes the events of the demo, which make its persons and companies.
-func addDemoEvents(ctx context.Context, sink capture.Sink, project int64, v *survey.View, now time.Time) error {
+func addDemoEvents(ctx context.Context, sink capture.Sink, project int64, v *surveys.View, now time.Time) error {
 	d, err := flags.Decode(bytes.NewReader(demoFlags))
 	if err != nil {
 		return err

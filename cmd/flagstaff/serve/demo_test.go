@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // demoCommand is a command that the demo prints, with the lines that belong to it.
@@ -120,7 +120,7 @@ func TestDemoEvents(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	write := func() []capture.Event {
 		s := new(demoSink)
-		if err := addDemoEvents(t.Context(), s, 1, &survey.View{Name: "A survey"}, now); err != nil {
+		if err := addDemoEvents(t.Context(), s, 1, &surveys.View{Name: "A survey"}, now); err != nil {
 			t.Fatal(err)
 		}
 		return s.events

@@ -26,6 +26,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // Main is the standalone server as a program, without the process around it. Its
@@ -140,7 +141,11 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	var registry server.Registry
-	projects, err := catalog.New(catalog.Config{Store: store, Registry: &registry, Log: log})
+	asked, err := surveys.DataIn(store)
+	if err != nil {
+		return err
+	}
+	projects, err := catalog.New(catalog.Config{Store: store, Registry: &registry, Publishers: []catalog.Publisher{asked.Publish}, Log: log})
 	if err != nil {
 		return err
 	}
@@ -227,7 +232,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		Capture: server.CaptureConfig{Collector: collector, Quota: eventQuota, MaxEvent: int(s.maxEvent)},
 		Management: server.ManagementConfig{
 			Service:        services.accounts,
-			Surveys:        services.surveys,
+			Routes:         services.surveys.Routes(),
 			AllowKeyInBody: s.allowKeyInBody,
 			Origins:        s.managementOrigin,
 			AppURL:         s.appURL,

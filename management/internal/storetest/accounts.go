@@ -17,7 +17,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // same compares what was stored with what comes back: times in UTC, and
@@ -180,9 +179,6 @@ func (s *suite) furnish(t *testing.T, u *storage.User, o *storage.Organization, 
 	must(t, s.CreateFlag(ctx, &flag))
 	must(t, s.CreateCohort(ctx, &storage.Cohort{Project: p.ID, Name: name, CreatedBy: &u.ID, Created: s.now}))
 	must(t, s.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: flag.ID, Name: name, Created: s.now}))
-	must(t, s.CreateSurvey(ctx, &survey.Survey{
-		ID: uuid.New(), Project: p.ID, Name: name, LinkedFlag: &flag.ID, CreatedBy: &u.ID, Created: s.now, Updated: s.now,
-	}))
 }
 
 // A world is all that a store has about some users, and about organizations.
@@ -205,7 +201,6 @@ type world struct {
 	Flags       []storage.Flag
 	Cohorts     []storage.Cohort
 	EarlyAccess []storage.EarlyAccessFeature
-	Surveys     []survey.Survey
 	ActiveUsers int
 	Members     map[uuid.UUID]int
 	FlagTotals  map[int64]int
@@ -274,12 +269,11 @@ func (w *world) look(ctx context.Context, s storage.Store, project int64) error 
 	flags, err1 := s.Flags(ctx, project)
 	cohorts, err2 := s.Cohorts(ctx, project)
 	earlyAccess, err3 := s.EarlyAccessFeatures(ctx, project)
-	surveys, err4 := s.(survey.Store).Surveys(ctx, project)
-	_, total, err5 := s.FindFlags(ctx, project, storage.FlagFilter{}, 1, 0)
+	_, total, err4 := s.FindFlags(ctx, project, storage.FlagFilter{}, 1, 0)
 	w.Flags, w.Cohorts = append(w.Flags, flags...), append(w.Cohorts, cohorts...)
-	w.EarlyAccess, w.Surveys = append(w.EarlyAccess, earlyAccess...), append(w.Surveys, surveys...)
+	w.EarlyAccess = append(w.EarlyAccess, earlyAccess...)
 	w.FlagTotals[project] = total
-	return errors.Join(err1, err2, err3, err4, err5)
+	return errors.Join(err1, err2, err3, err4)
 }
 
 // forget removes what a project has.
@@ -287,6 +281,5 @@ func (w *world) forget(project int64) {
 	w.Flags = keep(w.Flags, func(f storage.Flag) bool { return f.Project != project })
 	w.Cohorts = keep(w.Cohorts, func(c storage.Cohort) bool { return c.Project != project })
 	w.EarlyAccess = keep(w.EarlyAccess, func(f storage.EarlyAccessFeature) bool { return f.Project != project })
-	w.Surveys = keep(w.Surveys, func(v survey.Survey) bool { return v.Project != project })
 	delete(w.FlagTotals, project)
 }

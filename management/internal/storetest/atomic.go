@@ -15,7 +15,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A town is what the tests of transactions change: two organizations with a
@@ -49,7 +48,6 @@ func (c *town) overview(t *testing.T, store storage.Store) world {
 
 // overturn changes, adds and deletes something of every kind.
 func (c *town) overturn(ctx context.Context, store storage.Store) error {
-	surveys := store.(survey.Store)
 	var all error
 	do := func(err error) { all = errors.Join(all, err) }
 	now := c.s.now.Add(time.Hour)
@@ -82,18 +80,15 @@ func (c *town) overturn(ctx context.Context, store storage.Store) error {
 	do(store.SetScene(ctx, storage.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
 	do(store.SetScene(ctx, storage.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
 	do(store.AddActivity(ctx, &storage.Activity{ID: c.inside, User: &c.bob.ID, Activity: "updated", Created: now}))
-	flag, cohort, asked, feature := c.before.Flags[0], c.before.Cohorts[0], c.before.Surveys[0], c.before.EarlyAccess[0]
-	flag.Archived, cohort.Static, asked.Archived, feature.Stage = true, true, true, "beta"
+	flag, cohort, feature := c.before.Flags[0], c.before.Cohorts[0], c.before.EarlyAccess[0]
+	flag.Archived, cohort.Static, feature.Stage = true, true, "beta"
 	do(store.UpdateFlag(ctx, &flag))
 	do(store.UpdateCohort(ctx, &cohort))
-	do(surveys.UpdateSurvey(ctx, &asked))
 	do(store.UpdateEarlyAccessFeature(ctx, &feature))
 	fresh := storage.Flag{Project: c.p.ID, Key: "inside", Created: now, Updated: now}
 	do(store.CreateFlag(ctx, &fresh))
 	do(store.CreateCohort(ctx, &storage.Cohort{Project: c.p.ID, Created: now}))
-	do(surveys.CreateSurvey(ctx, &survey.Survey{ID: c.inside, Project: c.p.ID, LinkedFlag: &fresh.ID, Created: now, Updated: now}))
 	do(store.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: c.inside, Project: c.p.ID, Flag: fresh.ID, Created: now}))
-	do(surveys.DeleteSurvey(ctx, c.q.ID, c.before.Surveys[1].ID))
 	do(store.DeleteFlag(ctx, c.q.ID, c.before.Flags[1].ID))
 	do(store.DeleteUser(ctx, c.bob.ID))
 	return all
@@ -114,7 +109,7 @@ func testAtomic(t *testing.T, s *suite) {
 	})
 	must(t, err)
 	if len(inside.Users) != 1 || inside.Users[0].FirstName != "Ann" || len(inside.Organizations) != 3 || len(inside.Activities) != 3 ||
-		len(inside.Flags) != 2 || len(inside.Cohorts) != 3 || len(inside.Surveys) != 2 || len(inside.EarlyAccess) != 2 || inside.ActiveUsers != 1 {
+		len(inside.Flags) != 2 || len(inside.Cohorts) != 3 || len(inside.EarlyAccess) != 2 || inside.ActiveUsers != 1 {
 		t.Errorf("the transaction saw of itself\n%+v", inside)
 	}
 	for _, store := range []sqlstore.Storage{s.Storage, other, s.another(t)} {
@@ -265,8 +260,6 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 			{"CreateFlag", store.CreateFlag(ctx, &flag), storage.ErrConflict},
 			{"UpdateFlag", store.UpdateFlag(ctx, &flag), storage.ErrNotFound},
 			{"UpdateEarlyAccessFeature", store.UpdateEarlyAccessFeature(ctx, &feature), storage.ErrNotFound},
-			{"CreateSurvey", store.(survey.Store).CreateSurvey(ctx, &c.before.Surveys[0]), storage.ErrConflict},
-			{"DeleteSurvey", store.(survey.Store).DeleteSurvey(ctx, c.p.ID, uuid.New()), storage.ErrNotFound},
 			{"CreateCohort", store.CreateCohort(ctx, &storage.Cohort{Project: 99, Created: s.now}), storage.ErrNotFound},
 		} {
 			if !errors.Is(tt.err, tt.want) {

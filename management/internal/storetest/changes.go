@@ -14,7 +14,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // soon is how long the tests wait for what must happen.
@@ -31,7 +30,6 @@ func testVersions(t *testing.T, s *suite) {
 		flag     *storage.Flag
 		cohort   = &storage.Cohort{Created: s.now}
 		feature  = &storage.EarlyAccessFeature{ID: uuid.New(), Created: s.now}
-		asked    = &survey.Survey{ID: uuid.New(), Created: s.now, Updated: s.now}
 	)
 	const themselves, of, none = 0, 1, -1 // projects themselves, those of p, and nothing
 	grows := func(version int64, name string, f func() error) {
@@ -70,14 +68,12 @@ func testVersions(t *testing.T, s *suite) {
 	grows(themselves, "UpdateProject", func() error { return s.UpdateProject(ctx, p) })
 	grows(of, "CreateFlag", func() error { flag = s.flag(t, p, "beta"); return nil })
 	grows(of, "UpdateFlag", func() error { return s.UpdateFlag(ctx, flag) })
-	cohort.Project, feature.Project, asked.Project = p.ID, p.ID, p.ID
+	cohort.Project, feature.Project = p.ID, p.ID
 	feature.Flag = flag.ID
 	grows(of, "CreateCohort", func() error { return s.CreateCohort(ctx, cohort) })
 	grows(of, "UpdateCohort", func() error { return s.UpdateCohort(ctx, cohort) })
 	grows(of, "CreateEarlyAccessFeature", func() error { return s.CreateEarlyAccessFeature(ctx, feature) })
 	grows(of, "UpdateEarlyAccessFeature", func() error { return s.UpdateEarlyAccessFeature(ctx, feature) })
-	grows(of, "CreateSurvey", func() error { return s.CreateSurvey(ctx, asked) })
-	grows(of, "UpdateSurvey", func() error { return s.UpdateSurvey(ctx, asked) })
 	e := s.event("page", "u", `{}`)
 	e.Project = p.ID
 	grows(none, "an event", func() error { s.write(t, e); return nil })
@@ -90,7 +86,6 @@ func testVersions(t *testing.T, s *suite) {
 	grows(none, "DeleteUser", func() error { return s.DeleteUser(ctx, u.ID) })
 	grows(none, "what fails", func() error {
 		wantError(t, "CreateFlag", storage.ErrConflict, s.CreateFlag(ctx, &storage.Flag{Project: p.ID, Key: "beta", Created: s.now, Updated: s.now}))
-		wantError(t, "UpdateSurvey", storage.ErrNotFound, s.UpdateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: p.ID, Name: "x", Created: s.now, Updated: s.now}))
 		wantError(t, "DeleteFlag", storage.ErrNotFound, s.DeleteFlag(ctx, p.ID, 99))
 		wantError(t, "DeleteProject", storage.ErrNotFound, s.DeleteProject(ctx, 99))
 		wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
@@ -107,7 +102,6 @@ func testVersions(t *testing.T, s *suite) {
 		})
 	})
 	grows(of, "DeleteEarlyAccessFeature", func() error { return s.DeleteEarlyAccessFeature(ctx, p.ID, feature.ID) })
-	grows(of, "DeleteSurvey", func() error { return s.DeleteSurvey(ctx, p.ID, asked.ID) })
 	grows(of, "DeleteFlag", func() error { return s.DeleteFlag(ctx, p.ID, flag.ID) })
 	grows(themselves, "DeleteProject", func() error { return s.DeleteProject(ctx, p.ID) })
 	grows(themselves, "DeleteOrganization", func() error { return s.DeleteOrganization(ctx, other.ID) })

@@ -58,9 +58,6 @@ var alone = []part{
 	{"when flags were called", testLastCalled},
 	{"cohort records", testCohortRecords},
 	{"early access features", testEarlyAccess},
-	{"surveys", testSurveys},
-	{"lists of surveys", testSurveyLists},
-	{"scheduled surveys", testScheduledSurveys},
 	{"activity", testActivity},
 	{"persons", testPersons},
 	{"merges take everything along", testMerges},
@@ -81,12 +78,6 @@ var alone = []part{
 	{"persons of cohorts", testCohortPersons},
 	{"all persons", testAllPersons},
 	{"counts of cohorts", testCohortCounts},
-	{"surveys (management.md §10.2)", testSurveyRules},
-	{"what is asked of surveys", testSurveyQueries},
-	{"responses of surveys", testSurveyResponses},
-	{"archived responses", testArchivedResponses},
-	{"surveys of deleted projects", testPurgedSurveys},
-	{"surveys of deleted persons", testSurveysOfDeletedPersons},
 }
 
 // shared has what a store promises to several callers, processes and transactions,
@@ -115,8 +106,6 @@ var shared = []part{
 	{"groups change by hand and by events", testGroupUpdates},
 	{"usage of flags", testFlagUsage},
 	{"bounds of the usage of flags", testFlagUsageBounds},
-	{"concurrent responses", testConcurrentSurveys},
-	{"surveys at random", testSurveyHistories},
 	{"usage", testUsage},
 	{"cancellation", testCancellation},
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 func testUsers(t *testing.T, s *suite) {
@@ -234,9 +233,8 @@ func checkNobodys(t *testing.T, w *world, name string) {
 	})
 	w.Cohorts = keep(w.Cohorts, func(c storage.Cohort) bool { return stays(c.Name, c.CreatedBy) })
 	w.EarlyAccess = keep(w.EarlyAccess, func(f storage.EarlyAccessFeature) bool { return stays(f.Name) })
-	w.Surveys = keep(w.Surveys, func(v survey.Survey) bool { return stays(v.Name, v.CreatedBy) })
-	if n != 4 {
-		t.Errorf("%d things of %s are left, want 4", n, name)
+	if n != 3 {
+		t.Errorf("%d things of %s are left, want 3", n, name)
 	}
 }
 

@@ -46,10 +46,10 @@ func Open(ctx context.Context, dsn string, o sqlstore.Options) (sqlstore.Storage
 
 // Inspect looks at the store in a database, in transactions that can only read. It returns
 // [sqlstore.ErrNoStore] if there is no store, and [sqlstore.ErrNewer] if a newer release has
-// changed it.
+// changed it. The extensions are those with which Open would be called.
 //
 // Errors do not quote the connection string, which may have a password.
-func Inspect(ctx context.Context, dsn string) (*sqlstore.State, error) {
+func Inspect(ctx context.Context, dsn string, extensions ...sqlstore.Extension) (*sqlstore.State, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Inspect(ctx context.Context, dsn string) (*sqlstore.State, error) {
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(1)
-	state, err := sqldb.Inspect(ctx, pool, sqldb.Dialect{Postgres: true, Fault: fault})
+	state, err := sqldb.Inspect(ctx, pool, sqldb.Dialect{Postgres: true, Fault: fault}, extensions...)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: look at %s: %w", config.Database, err)
 	}

@@ -72,8 +72,9 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (sqlstore.Storag
 
 // Inspect looks at the store in a file, and changes nothing: it makes no file, and no server
 // that uses the store notices. It returns [sqlstore.ErrNoStore] if there is no store, and
-// [sqlstore.ErrNewer] if a newer release has changed it.
-func Inspect(ctx context.Context, path string) (*sqlstore.State, error) {
+// [sqlstore.ErrNewer] if a newer release has changed it. The extensions are those with which Open
+// would be called.
+func Inspect(ctx context.Context, path string, extensions ...sqlstore.Extension) (*sqlstore.State, error) {
 	if path == "" || path == Memory {
 		return nil, errors.New("sqlite: look at a store: want the name of a file")
 	}
@@ -89,7 +90,7 @@ func Inspect(ctx context.Context, path string) (*sqlstore.State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: look at %s: %w", path, err)
 	}
-	state, err := sqldb.Inspect(ctx, pool, sqldb.Dialect{Fault: fault})
+	state, err := sqldb.Inspect(ctx, pool, sqldb.Dialect{Fault: fault}, extensions...)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: look at %s: %w", path, err)
 	}

@@ -11,13 +11,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // Default is the store if nothing names one.
 const Default = "flagstaff.db"
 
-// Open opens a store. [Check] has accepted its name.
+// Open opens a store with its surveys. [Check] has accepted its name.
 func Open(ctx context.Context, store string, o sqlstore.Options) (sqlstore.Storage, error) {
+	o.Extensions = []sqlstore.Extension{surveys.Extension()}
 	if IsPostgres(store) {
 		return postgres.Open(ctx, store, o)
 	}
@@ -28,9 +30,9 @@ func Open(ctx context.Context, store string, o sqlstore.Options) (sqlstore.Stora
 // in memory.
 func Inspect(ctx context.Context, store string) (*sqlstore.State, error) {
 	if IsPostgres(store) {
-		return postgres.Inspect(ctx, store)
+		return postgres.Inspect(ctx, store, surveys.Extension())
 	}
-	return sqlite.Inspect(ctx, store)
+	return sqlite.Inspect(ctx, store, surveys.Extension())
 }
 
 // IsPostgres reports whether a store is in PostgreSQL.

@@ -84,18 +84,22 @@ func newDB(reading, writing *sql.DB, d Dialect, o sqlstore.Options) *DB {
 // Inspect looks at a database through a connection pool, which need not be able to write, and
 // closes it. It returns [sqlstore.ErrNoStore] if there is no store, and [sqlstore.ErrNewer]
 // if a newer release has changed it.
-func Inspect(ctx context.Context, pool *sql.DB, d Dialect) (_ *sqlstore.State, err error) {
-	db := newDB(pool, pool, d, sqlstore.Options{MustExist: true})
+func Inspect(ctx context.Context, pool *sql.DB, d Dialect, extensions ...sqlstore.Extension) (_ *sqlstore.State, err error) {
+	db := newDB(pool, pool, d, sqlstore.Options{MustExist: true, Extensions: extensions})
 	defer func() { err = errors.Join(err, db.Close()) }()
 	provider, version, err := db.migrations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var pending []string
-	for _, source := range provider.ListSources() {
-		if source.Version > version {
-			name := path.Base(source.Path)
-			pending = append(pending, strings.TrimSuffix(name, path.Ext(name)))
+	pending := pendingOf(provider, version)
+	for i := range extensions {
+		e := &extensions[i]
+		provider, version, err := db.extensionMigrations(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range pendingOf(provider, version) {
+			pending = append(pending, e.Name+"/"+name)
 		}
 	}
 	state := &sqlstore.State{Version: version, Pending: pending}
@@ -109,6 +113,17 @@ func Inspect(ctx context.Context, pool *sql.DB, d Dialect) (_ *sqlstore.State, e
 	return state, nil
 }
 
+// pendingOf returns the names of the migrations that come after a version.
+func pendingOf(provider *goose.Provider, version int64) (names []string) {
+	for _, source := range provider.ListSources() {
+		if source.Version > version {
+			name := path.Base(source.Path)
+			names = append(names, strings.TrimSuffix(name, path.Ext(name)))
+		}
+	}
+	return names
+}
+
 // New returns a DB over two connection pools of one database, and migrates its
 // schema. One pool only reads, the other one may write, and both enforce
 // foreign keys. The DB closes the pools, also if New fails.
@@ -120,8 +135,8 @@ func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Op
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("sqlstore: bring the schema up to date: %w", err), db.Close())
 	}
-	if err := db.fillSurveyEvents(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlstore: bring survey events up to date: %w", err), db.Close())
+	if err := db.startExtensions(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
@@ -143,13 +158,22 @@ func (db *DB) migrate(ctx context.Context) error {
 	return err
 }
 
-// migrations returns all migrations, and the version of the schema as it is. It changes
-// nothing.
+// migrations returns all migrations of the store itself, and the version of the schema as it
+// is. It changes nothing.
 func (db *DB) migrations(ctx context.Context) (_ *goose.Provider, version int64, err error) {
-	dialect, folder := goose.DialectSQLite3, "schema/sqlite"
-	var options []goose.ProviderOption
+	provider, version, err := db.migrationsIn(ctx, schema, "schema/", goose.DefaultTablename, goose.WithGoMigrations(goMigrations(&db.d)...))
+	if err == nil && version == 0 && db.o.MustExist {
+		err = sqlstore.ErrNoStore
+	}
+	return provider, version, err
+}
+
+// migrationsIn returns the migrations in the folders sqlite and postgres below a prefix, and
+// the version that a table keeps of them.
+func (db *DB) migrationsIn(ctx context.Context, files fs.FS, prefix, table string, options ...goose.ProviderOption) (_ *goose.Provider, version int64, err error) {
+	dialect, folder := goose.DialectSQLite3, "sqlite"
 	if db.d.Postgres {
-		dialect, folder = goose.DialectPostgres, "schema/postgres"
+		dialect, folder = goose.DialectPostgres, "postgres"
 		// Several processes may start on one database at once. All but the
 		// first check each second, for up to five minutes, whether the schema
 		// is ready.
@@ -159,41 +183,40 @@ func (db *DB) migrations(ctx context.Context) (_ *goose.Provider, version int64,
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	files, err := fs.Sub(schema, folder)
+	if files, err = fs.Sub(files, prefix+folder); err != nil {
+		return nil, 0, err
+	}
+	provider, err := goose.NewProvider(dialect, db.writing, files, append(options, goose.WithTableName(table))...)
 	if err != nil {
 		return nil, 0, err
 	}
-	options = append(options, goose.WithGoMigrations(goMigrations(&db.d)...))
-	provider, err := goose.NewProvider(dialect, db.writing, files, options...)
-	if err != nil {
-		return nil, 0, err
-	}
-	version, err = db.schemaVersion(ctx)
+	version, err = db.schemaVersion(ctx, table)
 	if err != nil {
 		return nil, 0, err
 	}
 	sources := provider.ListSources()
-	switch newest := sources[len(sources)-1].Version; {
-	case version > newest:
-		return nil, 0, fmt.Errorf("%w: it has version %d, and this program knows versions up to %d; use the release that has changed it, or a newer one", sqlstore.ErrNewer, version, newest)
-	case version == 0 && db.o.MustExist:
-		return nil, 0, sqlstore.ErrNoStore
+	if newest := sources[len(sources)-1].Version; version > newest {
+		subject := table
+		if table == goose.DefaultTablename {
+			subject = "it"
+		}
+		return nil, 0, fmt.Errorf("%w: %s has version %d, and this program knows versions up to %d; use the release that has changed it, or a newer one", sqlstore.ErrNewer, subject, version, newest)
 	}
 	return provider, version, nil
 }
 
-// schemaVersion returns the version of the schema, 0 if there is none. goose would
-// make its table of versions to tell.
-func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
-	exists := "SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'"
+// schemaVersion returns the version that a table keeps, 0 if there is none. goose would
+// make the table to tell.
+func (db *DB) schemaVersion(ctx context.Context, table string) (version int64, err error) {
+	exists := "SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'"
 	if db.d.Postgres {
-		exists = "SELECT count(to_regclass('goose_db_version'))"
+		exists = "SELECT count(to_regclass('" + table + "'))"
 	}
 	var tables int
 	if err := db.writing.QueryRowContext(ctx, exists).Scan(&tables); err != nil || tables == 0 {
 		return 0, err
 	}
-	err = db.writing.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	err = db.writing.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+table).Scan(&version)
 	return version, err
 }
 

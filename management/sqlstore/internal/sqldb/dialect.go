@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -87,17 +88,7 @@ func (d *Dialect) id(id uuid.UUID) any {
 // A moment scans a time.
 type moment struct{ *time.Time }
 
-func (m moment) Scan(v any) error {
-	switch v := v.(type) {
-	case int64:
-		*m.Time = time.UnixMicro(v).UTC()
-	case time.Time:
-		*m.Time = v.UTC()
-	default:
-		return fmt.Errorf("sqlstore: a time is stored as %T", v)
-	}
-	return nil
-}
+func (m moment) Scan(v any) error { return sqlstore.Moment(m).Scan(v) }
 
 // fail translates an error of the database into the errors of the packages
 // whose interfaces DB implements.

@@ -7,13 +7,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -126,45 +122,23 @@ func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (delete
 			return err
 		}
 		some := "event WHERE project_id = ? AND " + day + " < " + param + " ORDER BY " + day + " LIMIT ?"
-		query := "DELETE FROM event WHERE id IN (SELECT id FROM " + some + ") RETURNING name, distinct_id"
+		query := "DELETE FROM event WHERE id IN (SELECT id FROM " + some + ") RETURNING distinct_id"
 		if t.pg != nil {
-			query = "DELETE FROM event WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + ")) RETURNING name, distinct_id"
+			query = "DELETE FROM event WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + ")) RETURNING distinct_id"
 		}
-		var respondents slice[string]
-		n, err := t.run(ctx, query, []any{project, db.d.time(kept), maxExpired}, eachPair(func(name, distinctID string) {
-			if strings.HasPrefix(name, "survey ") {
-				respondents = append(respondents, distinctID)
-			}
-		}))
+		var distinctIDs []string
+		n, err := t.run(ctx, query, []any{project, db.d.time(kept), maxExpired}, appendTo(&distinctIDs))
 		if err != nil {
 			return err
 		}
 		deleted = int(n)
-		if err := t.expireSurveyEvents(ctx, project, respondents, kept); err != nil {
+		slices.Sort(distinctIDs)
+		if err := t.extendErased(ctx, project, slices.Compact(distinctIDs), kept); err != nil {
 			return err
 		}
 		return t.afterEvents(ctx)
 	})
 	return deleted, err
-}
-
-// expireSurveyEvents deletes what old events of distinct IDs have said about surveys.
-func (t *tx) expireSurveyEvents(ctx context.Context, project int64, distinctIDs slice[string], kept time.Time) error {
-	var rows []surveyRow
-	err := t.in(ctx, "SELECT "+surveyColumns+" FROM survey_event WHERE project_id = ? AND ts < ? AND distinct_id IN (?)", []any{project, t.db.d.time(kept)},
-		distinctIDs, scanSurveyRow(&rows))
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	who, err := t.respondents(ctx, rows, func(persons.DistinctID) (uuid.UUID, bool) { return uuid.Nil, false })
-	if err != nil {
-		return err
-	}
-	c := newChunks(t)
-	if err := c.take(ctx, rows, who); err != nil {
-		return err
-	}
-	return t.dropSurveyRows(ctx, c, rows)
 }
 
 // dropEmptyBlocks deletes blocks that have lost all of their events.

@@ -1,7 +1,6 @@
 package sqldb
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -17,31 +16,24 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // Write implements [capture.Sink]. If some of the events cannot be stored, the
 // others are stored, in several transactions.
 func (db *DB) Write(ctx context.Context, events []capture.Event) error {
-	return db.WriteEvents(ctx, events, survey.Events(events))
-}
-
-// WriteEvents implements [survey.EventWriter].
-func (db *DB) WriteEvents(ctx context.Context, events []capture.Event, surveys []survey.Event) error {
 	ctx, end := db.begin(ctx, sqlstore.WriteEvents)
-	err := db.writePart(ctx, events, surveyRows(events, surveys), 0)
+	err := db.writePart(ctx, events, 0)
 	end(err)
 	return err
 }
 
-// writePart stores a part of the events, with the survey rows of this part. The
-// index of the part's first event among all events is first; survey rows and
-// errors have indexes among all events.
-func (db *DB) writePart(ctx context.Context, events []capture.Event, surveys []surveyRow, first int) error {
+// writePart stores a part of the events. The index of the part's first event among all events
+// is first; errors have indexes among all events.
+func (db *DB) writePart(ctx context.Context, events []capture.Event, first int) error {
 	if len(events) == 0 {
 		return nil
 	}
-	err := db.write(ctx, events, surveys, first)
+	err := db.write(ctx, events)
 	if err == nil || db.d.Fault(err) != BadData {
 		return db.fail(err)
 	}
@@ -50,15 +42,11 @@ func (db *DB) writePart(ctx context.Context, events []capture.Event, surveys []s
 	}
 	// Halve the part until the faulty events are alone.
 	half := len(events) / 2
-	cut, _ := slices.BinarySearchFunc(surveys, first+half, func(r surveyRow, event int) int { return cmp.Compare(r.event, event) })
-	return errors.Join(
-		db.writePart(ctx, events[:half], surveys[:cut], first),
-		db.writePart(ctx, events[half:], surveys[cut:], first+half),
-	)
+	return errors.Join(db.writePart(ctx, events[:half], first), db.writePart(ctx, events[half:], first+half))
 }
 
 // write stores a part of the events and applies it, in one transaction.
-func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surveyRow, first int) error {
+func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	u, used := persons.NewUnit(events), false // prepared outside of the transaction, for the first try
 	hashes := make([]int64, len(events))
 	for i := range events {
@@ -111,7 +99,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 		if counted, err = t.addFlagUsage(ctx, countCalls(events, reported, fresh)); err != nil {
 			return err
 		}
-		if err := t.addSurveyEvents(ctx, freshRows(surveys, fresh, first), u.PersonOf); err != nil {
+		if err := t.extendStored(ctx, events, fresh); err != nil {
 			return err
 		}
 		return t.markIngested(ctx, events)

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -11,9 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
-	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // Schema has the migrations, in schema/sqlite and schema/postgres.
@@ -35,11 +32,6 @@ func (db *DB) Queries() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.Sorted(maps.Keys(db.queries))
-}
-
-// ReadLong runs a query that may take long until its first row.
-func (db *DB) ReadLong(ctx context.Context, query string) error {
-	return db.read(asLongQuery(ctx), query, nil, func(*sql.Rows) error { return nil })
 }
 
 // NewListener returns a DB that can only Watch, and listens with the given
@@ -129,78 +121,6 @@ func (t *ProjectMutexes) Known() int {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
 	return len(t.m.projects)
-}
-
-// MostEntries is the largest number of entries in a chunk, and BacklogPart the
-// number of events in a part of the backlog.
-const (
-	MostEntries = maxEntries
-	BacklogPart = backlogPart
-)
-
-// A SurveyEntry is an entry of a chunk.
-type SurveyEntry struct {
-	Survey uuid.UUID
-	Who    uint64
-	Kind   survey.EventKind
-	Event  uint64
-	At     int64
-	Summed bool // the chunk has the right times and number of responses
-}
-
-// SurveyEntries returns the entries of a chunk.
-func SurveyEntries(survey uuid.UUID, first, last, responses int64, entries []byte) []SurveyEntry {
-	c := chunk{entries: entries}
-	f, l, n := c.extent()
-	var list []SurveyEntry
-	for b := entries; len(b) > 0; b = b[entrySize:] {
-		e := entryAt(b)
-		list = append(list, SurveyEntry{survey, uint64(e.who), e.kind, uint64(e.event), e.at, f == first && l == last && n == responses})
-	}
-	return list
-}
-
-func HashPerson(id uuid.UUID) uint64 { return uint64(hashPerson(id)) }
-func HashEvent(id uuid.UUID) uint64  { return uint64(hashEvent(id)) }
-func HashNobody(project int64, distinctID string) uint64 {
-	return uint64(hashNobody(persons.DistinctID{Project: project, ID: distinctID}))
-}
-
-// ForgetPerson deletes the survey data of a person.
-func (db *DB) ForgetPerson(ctx context.Context, project int64, person uuid.UUID, distinctIDs []string, events bool) error {
-	return db.atomic(ctx, func(t *tx) error {
-		if err := t.lock(ctx, project); err != nil {
-			return err
-		}
-		if err := t.forgetSurveyPerson(ctx, project, person, distinctIDs, events); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, "DELETE FROM person_distinct_id WHERE person_id = ?", db.d.id(person)); err != nil {
-			return err
-		}
-		_, err := t.exec(ctx, "DELETE FROM person WHERE id = ?", db.d.id(person))
-		return err
-	})
-}
-
-// ForgetArchivedResponses deletes what remains when a survey is deleted.
-func (db *DB) ForgetArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) error {
-	return db.exclusive(ctx, func(t *tx) error { return t.forgetArchivedResponses(ctx, project, survey) })
-}
-
-// Respondents is a set of respondents with their actions.
-type Respondents struct{ r *respondents }
-
-func NewRespondents() Respondents          { return Respondents{newRespondents()} }
-func (r Respondents) Note(who, has uint64) { r.r.note(hash(who), hash(has)) }
-func (r Respondents) All() map[uint64]uint64 {
-	all := make(map[uint64]uint64)
-	for _, slot := range r.r.slots {
-		if slot != 0 {
-			all[uint64(slot&^noHash)] = uint64(slot & noHash)
-		}
-	}
-	return all
 }
 
 // Unpack reads the counts of a blob of version 19 of the schema.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -41,12 +42,11 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 	var distinctIDs []string
 	_, err = t.run(ctx, "DELETE FROM person_distinct_id WHERE person_id = ? RETURNING distinct_id", []any{key}, appendTo(&distinctIDs))
 	if err == nil && events {
-		err = t.eraseEvents(ctx, project, distinctIDs)
+		if err = t.eraseEvents(ctx, project, distinctIDs); err == nil {
+			err = t.extendErased(ctx, project, distinctIDs, time.Time{})
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return distinctIDs, t.forgetSurveyPerson(ctx, project, id, distinctIDs, events)
+	return distinctIDs, err
 }
 
 // eraseEvents makes PurgeEvents delete the events of distinct IDs that are

@@ -98,9 +98,6 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 // apply writes the changes that a Unit has made.
 func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error {
 	d := &t.db.d
-	if err := t.moveSurveyEvents(ctx, c); err != nil {
-		return err
-	}
 	for _, m := range c.Merges {
 		from, into := d.id(m.From), d.id(m.Into)
 		for _, s := range []struct {

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,9 +19,6 @@ type leftover struct{ table, key, order, postgresOrder string }
 
 var leftovers = []leftover{
 	{"event", "id", "ts / 86400000000", "(ts AT TIME ZONE 'UTC')::date"},
-	{"survey_event", "id", "distinct_id", "distinct_id"},
-	{"survey_chunk", "id", "survey_id", "survey_id"},
-	{"survey_response_archive", "number", "response_uuid", "response_uuid"},
 	{"cohort_member", "project_id, cohort_id, person_id", "cohort_id", "cohort_id"},
 	{"feature_flag_version", "project_id, flag_id, version", "flag_id", "flag_id"},
 	{"flag_call", "project_id, flag_key, day, value, sdk", "flag_key", "flag_key"},
@@ -59,7 +57,13 @@ func (db *DB) purge(ctx context.Context, project int64) (more bool, err error) {
 	steps := []func(*tx) (int64, error){
 		func(t *tx) (int64, error) { return t.purgePersons(ctx, project) },
 	}
-	for _, l := range leftovers {
+	all := slices.Clone(leftovers)
+	for _, e := range db.o.Extensions {
+		for _, t := range e.Tables {
+			all = append(all, leftover{t.Name, t.Key, t.By, t.By})
+		}
+	}
+	for _, l := range all {
 		steps = append(steps, func(t *tx) (int64, error) { return t.purgeRows(ctx, project, l) })
 	}
 	for _, step := range steps {

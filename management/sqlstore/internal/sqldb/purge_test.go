@@ -12,7 +12,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // TestPurgeInParts deletes a project with more events and persons than are
@@ -53,7 +52,6 @@ func TestPurgeInParts(t *testing.T) {
 			if err := errors.Join(
 				db.CreateCohort(ctx, &storage.Cohort{Project: project, Created: now}),
 				db.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: project, Flag: flag.ID, Created: now}),
-				db.CreateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: project, LinkedFlag: &flag.ID, Created: now, Updated: now}),
 			); err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +86,7 @@ func TestPurgeInParts(t *testing.T) {
 		want := map[string]int{
 			"event": 6, "person": 5, "person_distinct_id": 5, "group_type": 1, "group_entry": 1,
 			"hash_key_override": 1, "cohort_member": 2, "deleted_project": 0,
-			"feature_flag": 1, "feature_flag_version": 1, "cohort": 1, "early_access_feature": 1, "survey": 1,
+			"feature_flag": 1, "feature_flag_version": 1, "cohort": 1, "early_access_feature": 1,
 			"project_version": 2, // includes the version of the list of projects
 		}
 		for table, n := range want {

@@ -12,7 +12,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // TestQueryPlans checks that queries about accounts and managed data use
@@ -100,18 +99,10 @@ func askManaged(t *testing.T, db *sqldb.DB) {
 	if err := db.CreateFlag(ctx, &storage.Flag{Project: project, Key: "beta", Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: project, Created: now, Updated: now}); err != nil {
-		t.Fatal(err)
-	}
 	no := new(false)
 	for _, f := range []storage.FlagFilter{{}, {Active: no}, {Archived: no}, {Active: no, Archived: no}, {Key: "Beta", Active: no, Archived: no}} {
 		if _, total, err := db.FindFlags(ctx, project, f, 100, 0); total != 1 || err != nil {
 			t.Fatalf("FindFlags: %d, %v; want 1, nil", total, err)
-		}
-	}
-	for _, f := range []survey.Filter{{}, {Archived: no}, {Archived: no, IDs: []uuid.UUID{uuid.New()}, Search: "x"}} {
-		if _, _, err := db.FindSurveys(ctx, project, f, 100, 0); err != nil {
-			t.Fatal(err)
 		}
 	}
 	ignore := func(any, error) {}
@@ -123,8 +114,5 @@ func askManaged(t *testing.T, db *sqldb.DB) {
 	ignore(db.Cohorts(ctx, project))
 	ignore(db.EarlyAccessFeature(ctx, project, uuid.New()))
 	ignore(db.EarlyAccessFeatures(ctx, project))
-	ignore(db.Survey(ctx, project, uuid.New()))
-	ignore(db.Surveys(ctx, project))
-	ignore(db.ScheduledSurveys(ctx))
 	ignore(db.Versions(ctx))
 }

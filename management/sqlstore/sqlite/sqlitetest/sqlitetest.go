@@ -27,8 +27,9 @@ var empty = NewTemplate(func(testing.TB, sqlstore.Storage) {})
 
 // A Template is a store that is filled once and copied for each test.
 type Template struct {
-	fill func(testing.TB, sqlstore.Storage)
-	uri  string // of the database that is copied; "" before there is one
+	fill       func(testing.TB, sqlstore.Storage)
+	extensions []sqlstore.Extension
+	uri        string // of the database that is copied; "" before there is one
 
 	// kept keeps the database. It is a connection of the driver rather than a pool
 	// of package database/sql, whose goroutines would belong to the bubble of the
@@ -38,9 +39,9 @@ type Template struct {
 
 // NewTemplate returns a Template that the first test to use it fills by fill. The
 // rows of the database are copied, and nothing that a store keeps besides, such as
-// caches.
-func NewTemplate(fill func(testing.TB, sqlstore.Storage)) *Template {
-	return &Template{fill: fill}
+// caches. The stores have extensions.
+func NewTemplate(fill func(testing.TB, sqlstore.Storage), extensions ...sqlstore.Extension) *Template {
+	return &Template{fill: fill, extensions: extensions}
 }
 
 // Open returns a copy of the template, which is closed when the test ends.
@@ -51,7 +52,7 @@ func (t *Template) Open(tb testing.TB) sqlstore.Storage {
 	if t.uri == "" {
 		t.make(tb)
 	}
-	return openWith(tb, func(c connection) error {
+	return t.openWith(tb, func(c connection) error {
 		restore, err := c.NewRestore(t.uri)
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ func (t *Template) Open(tb testing.TB) sqlstore.Storage {
 func (t *Template) make(tb testing.TB) {
 	tb.Helper()
 	var filled connection
-	db := openWith(tb, func(c connection) error {
+	db := t.openWith(tb, func(c connection) error {
 		filled = c
 		return nil
 	})
@@ -103,11 +104,11 @@ var (
 // it, while it is still without a schema, is passed to f. If a program opens
 // another store in memory at the same moment, f may be called for that one: so a
 // template with rows is not for tests that run beside others.
-func openWith(tb testing.TB, f func(connection) error) sqlstore.Storage {
+func (t *Template) openWith(tb testing.TB, f func(connection) error) sqlstore.Storage {
 	tb.Helper()
 	created.Store(&f)
 	defer created.Store(nil)
-	db, err := flagstaff.Open(tb.Context(), flagstaff.Memory, sqlstore.Options{})
+	db, err := flagstaff.Open(tb.Context(), flagstaff.Memory, sqlstore.Options{Extensions: t.extensions})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,74 @@
+package flags
+
+import (
+	"net/http"
+
+	"github.com/flagstaff-go/flagstaff/server/console/shell"
+)
+
+var connectScreen = shell.Screen{
+	Title: "Connect a program", Under: "Flags",
+	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/connect": connect},
+}
+
+// A connectView is how programs are connected with a project, and what has come of them.
+type connectView struct {
+	shell.Layout
+	connection
+	Flags string // the list of flags
+}
+
+// A connection is what the page about connecting and an empty list of flags have in common.
+type connection struct {
+	Snippets []snippet
+	Watched  bool         // whether programs ask for flags is known
+	Asked    shell.Moment // when one last did; empty if none has
+	Event    bool         // an event has come
+	Waits    bool         // for what has not come yet
+}
+
+func connectionOf(q *shell.Request) connection {
+	v := connection{Snippets: snippets(q), Watched: q.Config.Status != nil, Event: q.At.Project.IngestedEvent}
+	if v.Watched {
+		if at := q.Config.Status(q.Context(), q.At.Project.ID).Asked; !at.IsZero() {
+			v.Asked = q.Moment(at)
+		}
+	}
+	v.Waits = !v.Event || v.Watched && v.Asked.Words == ""
+	return v
+}
+
+func connect(q *shell.Request) error {
+	return q.Render(http.StatusOK, "connect", &connectView{connection: connectionOf(q), Flags: q.ProjectPath("/flags")})
+}
+
+// A snippet is the lines that connect a program with the server.
+type snippet struct{ Name, Code string }
+
+// snippets returns how programs ask for flags of the project, in several languages. The
+// project's API key is public.
+func snippets(q *shell.Request) []snippet {
+	url, key := q.Origin(), q.At.Project.APIKey
+	return []snippet{
+		{"Go", `client, err := flagstaff.Open(ctx, flagstaff.Config{
+	URL:        "` + url + `",
+	ProjectKey: "` + key + `",
+	SecretKey:  secret,
+})
+ada := client.For(&flags.Request{DistinctID: "ada"})
+if ada.Bool("my-flag", false) { … }`},
+		{"JavaScript", `posthog.init("` + key + `",
+  { api_host: "` + url + `" })
+posthog.onFeatureFlags(() => {
+  if (posthog.isFeatureEnabled("my-flag")) { … }
+})`},
+		{"Python", `posthog = Posthog("` + key + `",
+    host="` + url + `")
+if posthog.feature_enabled("my-flag", "ada"):
+    …`},
+		{"curl", `curl '` + url + `/flags?v=2' \
+  -H 'Content-Type: application/json' \
+  -d '{"api_key": "` + key + `",
+       "distinct_id": "ada"}'`},
+	}
+}

@@ -1,0 +1,27 @@
+package flags
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/flagstaff-go/flagstaff/internal/words"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
+)
+
+// FormBody reads a form and returns the filters that it stands for; ok is false if the form
+// has errors. verb and target are a button that is pressed before.
+func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
+	form := readFlagForm(v)
+	form.edit(verb, target)
+	page := &flagView{flagForm: form, Offered: targeting.Offered{Words: words.NewNames()}}
+	page.fields()
+	patch, ok := form.patch(nil)
+	if !ok {
+		return nil, false
+	}
+	return forms.Must(json.Marshal(patch.Filters.Value)), true
+}
+
+// StateWords is what the console says of the state of a flag.
+var StateWords = stateWords

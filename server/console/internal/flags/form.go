@@ -1,0 +1,394 @@
+package flags
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
+)
+
+// maxVariants is how many variants a form may have. The Service has limits of its own, for what
+// can be saved.
+const maxVariants = 500
+
+// A flagForm is a flag as a person edits it: texts as they were typed, right or wrong.
+// What the form has no field for is in Base and in the Raw of its parts, and comes through
+// unchanged.
+type flagForm struct {
+	Version  int // of the flag for which the form was made
+	Reviewed int // the version for which the person has seen who changes; 0: none
+
+	Key, Name                                              string
+	Active                                                 bool // of a new flag
+	Tags, Contexts, ContextMatch, Runtime, Bucketing, Hash string
+	Continuity, Remote, Encrypted, EarlyExit               bool
+	HoldoutID, HoldoutShare                                string
+	Payload                                                string // of a flag without variants
+	Base                                                   string // the JSON of all filters
+	Variants                                               []variantForm
+
+	AsJSON bool   // the filters are edited as JSON
+	JSON   string // as typed
+
+	targeting.Form
+}
+
+// A variantForm is a variant with its payload.
+type variantForm struct {
+	Raw, Key, Label, Share, Payload string
+}
+
+// newFlagForm returns the form of a new flag.
+func newFlagForm() *flagForm {
+	return &flagForm{
+		Version: noVersion, Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any", Base: `{"groups":[]}`,
+		Form: targeting.Form{Conditions: []targeting.ConditionForm{{Raw: targeting.NewPart, Share: "100"}}},
+	}
+}
+
+// choices are what the fields of a flag offer.
+func (v *flagView) choices() {
+	v.Runtimes = forms.Selected(forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
+	v.Bucketings = forms.Selected(forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
+	v.Hashes = forms.Selected(forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
+	v.Matches = forms.Selected(forms.Options("any", "one of them", "all", "all of them"), v.ContextMatch)
+}
+
+// formOf returns the form of a flag.
+func formOf(f *management.FlagView) *flagForm {
+	form := &flagForm{
+		Version: f.Version, Key: f.Key, Name: f.Name, Active: f.Active,
+		Tags: strings.Join(f.Tags, ", "), Contexts: strings.Join(f.Contexts, ", "), ContextMatch: f.ContextMatch,
+		Runtime: f.Runtime, Bucketing: f.Bucketing, Hash: f.BucketingHash, Continuity: f.Continuity, Remote: f.RemoteConfig,
+		Encrypted: f.EncryptedPayloads,
+	}
+	form.setFilters(&f.Filters)
+	return form
+}
+
+// setFilters fills in the fields that stand for filters.
+func (form *flagForm) setFilters(f *flags.Filters) {
+	form.Base = string(forms.Must(json.Marshal(f)))
+	form.Set(f)
+	form.EarlyExit = f.EarlyExit != nil && *f.EarlyExit
+	form.HoldoutID, form.HoldoutShare = "", ""
+	if f.Holdout != nil {
+		form.HoldoutID, form.HoldoutShare = strconv.FormatInt(f.Holdout.ID, 10), forms.Exact(f.Holdout.ExclusionPercentage)
+	}
+	form.Payload, _ = f.Payload("true")
+	form.Variants = nil
+	if f.Multivariate == nil {
+		return
+	}
+	for _, v := range f.Multivariate.Variants {
+		payload, _ := f.Payload(v.Key)
+		label := ""
+		if v.Name != nil {
+			label = *v.Name
+		}
+		form.Variants = append(form.Variants, variantForm{
+			string(forms.Must(json.Marshal(v))), v.Key, label, forms.Exact(v.RolloutPercentage), payload,
+		})
+	}
+}
+
+// readFlagForm reads what a browser has sent.
+func readFlagForm(v url.Values) *flagForm {
+	number := func(name string) int { return forms.Atoi(v.Get(name)) }
+	yes := func(name string) bool { return v.Get(name) != "" }
+	form := &flagForm{
+		Version: number("version"), Reviewed: number("reviewed"), Key: strings.TrimSpace(v.Get("key")), Name: forms.Lines(v.Get("name")),
+		Active: yes("active"),
+		Tags:   v.Get("tags"), Contexts: v.Get("contexts"), ContextMatch: v.Get("context_match"), Runtime: v.Get("runtime"),
+		Bucketing: v.Get("bucketing"),
+		Hash:      v.Get("hash"), Continuity: yes("continuity"), Remote: yes("remote"), Encrypted: yes("encrypted"),
+		EarlyExit: yes("early_exit"),
+		HoldoutID: strings.TrimSpace(v.Get("holdout_id")), HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
+		Payload: forms.Lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: forms.Lines(v.Get("json")),
+		Form: targeting.ReadForm(v),
+	}
+	for i := 0; i < maxVariants && v.Has(variantName(i)+".raw"); i++ {
+		name := variantName(i)
+		form.Variants = append(form.Variants, variantForm{
+			v.Get(name + ".raw"), strings.TrimSpace(v.Get(name + ".key")), v.Get(name + ".label"),
+			strings.TrimSpace(v.Get(name + ".share")), forms.Lines(v.Get(name + ".payload")),
+		})
+	}
+	return form
+}
+
+// refuse notes what the Service says against the form.
+func (form *flagForm) refuse(e *management.Error) {
+	field, detail := fieldOf(e, form.AsJSON)
+	if field == "json" {
+		detail = e.Text()
+	}
+	form.Fail(field, "%s", detail)
+}
+
+// fieldOf returns the name of the field that an error is about, and the message without
+// the place.
+func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
+	fields := map[string]string{
+		"key": "key", "name": "name", "tags": "tags", "evaluation_contexts": "contexts", "evaluation_contexts_match_mode": "context_match",
+		"evaluation_runtime": "runtime", "bucketing_identifier": "bucketing", "bucketing_hash": "hash",
+		"ensure_experience_continuity": "continuity",
+		"is_remote_configuration":      "remote", "has_encrypted_payloads": "encrypted", "active": "active",
+	}
+	if e.Attr != "filters" {
+		return fields[e.Attr], e.Text()
+	}
+	if asJSON {
+		return "json", e.Text()
+	}
+	return targeting.FieldOf(e)
+}
+
+// Advanced reports whether something is wrong with a field that is opened on demand.
+func (form *flagForm) Advanced() bool {
+	for _, field := range []string{
+		"runtime", "contexts", "hash", "bucketing", "continuity", "remote", "encrypted", "holdout_share", "holdout_id", "context_match",
+	} {
+		if form.Error(field) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// replacing returns the change of filters that makes them others: members that are not sent
+// stay, so that it has null for what is taken away.
+func replacing(before *flags.Filters, after flags.Filters) flags.Filters {
+	gone := make(forms.Object)
+	for name := range forms.ReadObject(string(forms.Must(json.Marshal(before)))) {
+		if !after.Has(name) {
+			gone[name] = forms.JSONNull
+		}
+	}
+	return after.Merge(&flags.Filters{Extra: forms.Must(json.Marshal(gone))})
+}
+
+// patch returns the change of a flag that the form stands for, or a new flag for nil.
+// Errors of the form are in Errors, and then ok is false.
+func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, ok bool) {
+	form.check()
+	if len(form.Errors) > 0 {
+		return p, false
+	}
+	filters := form.filters()
+	if f != nil {
+		filters = replacing(&f.Filters, filters)
+	}
+	nullable := func(s string) optional.Value[string] {
+		return optional.Value[string]{Set: true, Null: s == "", Value: s}
+	}
+	p.FlagPatch = management.FlagPatch{
+		Key: optional.Of(form.Key), Name: optional.Of(form.Name), Filters: optional.Of(filters),
+		Tags:         optional.Of(json.RawMessage(forms.Must(json.Marshal(forms.Names(form.Tags))))),
+		Contexts:     optional.Of(json.RawMessage(forms.Must(json.Marshal(forms.Names(form.Contexts))))),
+		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime), Bucketing: nullable(form.Bucketing),
+		BucketingHash: nullable(form.Hash),
+		Continuity:    optional.Of(form.Continuity), RemoteConfig: optional.Of(form.Remote), EncryptedPayloads: optional.Of(form.Encrypted),
+	}
+	if f == nil {
+		p.Active = optional.Of(form.Active)
+	} else {
+		p.Version = optional.Of(form.Version)
+	}
+	return p, true
+}
+
+// check notes what is wrong with texts that have to be JSON or numbers.
+func (form *flagForm) check() {
+	if form.AsJSON {
+		if _, err := forms.ReadJSON(form.JSON, notFilters); err != nil {
+			form.Fail("json", "%v", err)
+		}
+		return
+	}
+	payload := func(field, s string) {
+		if s == "" || form.Encrypted {
+			return
+		}
+		if err := forms.CheckJSON(s); err != nil {
+			form.Fail(field, "%v", err)
+		}
+	}
+	form.Check()
+	total := 0.0
+	for i := range form.Variants {
+		v := &form.Variants[i]
+		if v.Key == "" {
+			form.Fail(variantName(i)+".key", "A variant needs a key.")
+		}
+		form.CheckShare(variantName(i)+".share", v.Share)
+		n, _ := strconv.ParseFloat(v.Share, 64)
+		total += n
+		payload(variantName(i)+".payload", v.Payload)
+	}
+	if len(form.Variants) > 0 && len(form.Errors) == 0 && (total < 99.999 || total > 100.001) {
+		form.Fail("variants", "The weights of the variants must sum to 100%%, not %s.", forms.Percent(total))
+	}
+	if len(form.Variants) == 0 {
+		payload("payload", form.Payload)
+	}
+	if form.HoldoutID != "" || form.HoldoutShare != "" {
+		form.CheckShare("holdout_share", form.HoldoutShare)
+		if !forms.IsNumber(form.HoldoutID) {
+			form.Fail("holdout_id", "Must be a number, not %q.", forms.Shorten(form.HoldoutID, 40))
+		}
+	}
+}
+
+const notFilters = `filters are an object, such as {"groups": []}`
+
+// filters returns the filters that the form, which was checked, stands for.
+func (form *flagForm) filters() (f flags.Filters) {
+	if form.AsJSON {
+		_ = json.Unmarshal([]byte(form.JSON), &f)
+		return f
+	}
+	_ = json.Unmarshal([]byte(cmp.Or(form.Base, targeting.NewPart)), &f) // what is not one of ours has nothing
+	f.Groups = form.Groups()
+	if by := targeting.AggregationOf(form.Aggregation); by != flags.Inherited ||
+		f.AggregationGroupTypeIndex != flags.ByPerson { // as null says, too
+		f.AggregationGroupTypeIndex = by
+	}
+	if form.EarlyExit || f.EarlyExit != nil {
+		f.EarlyExit = &form.EarlyExit
+	}
+	if form.HoldoutID == "" {
+		f.Holdout = nil
+	} else {
+		h := flags.Holdout{}
+		if f.Holdout != nil {
+			h = *f.Holdout
+		}
+		h.ID, _ = strconv.ParseInt(form.HoldoutID, 10, 64)
+		h.ExclusionPercentage = targeting.Percentage(form.HoldoutShare)
+		f.Holdout = &h
+	}
+	form.setVariants(&f)
+	return f
+}
+
+// setVariants replaces variants and payloads.
+func (form *flagForm) setVariants(f *flags.Filters) {
+	before := *f
+	f.Payloads = nil
+	if before.Payloads != nil {
+		f.Payloads = make(map[string]json.RawMessage)
+	}
+	payload := func(key, typed, was string) {
+		switch old, ok := before.Payload(was); {
+		case typed == "":
+		case ok && old == typed:
+			f.Payloads[key] = before.Payloads[was]
+		default:
+			f.SetPayload(key, typed)
+		}
+	}
+	if len(form.Variants) == 0 {
+		f.Multivariate = nil
+		payload("true", form.Payload, "true")
+		return
+	}
+	m := flags.Multivariate{}
+	if before.Multivariate != nil {
+		m = *before.Multivariate
+	}
+	m.Variants = make([]flags.Variant, len(form.Variants))
+	for i := range form.Variants {
+		v := form.Variants[i]
+		var w flags.Variant
+		if v.Raw != targeting.NewPart {
+			_ = json.Unmarshal([]byte(v.Raw), &w)
+		}
+		payload(v.Key, v.Payload, w.Key)
+		w.Key, w.RolloutPercentage = v.Key, targeting.Percentage(v.Share)
+		if v.Label != "" || w.Name != nil {
+			w.Name = &v.Label
+		}
+		m.Variants[i] = w
+	}
+	f.Multivariate = &m
+}
+
+func variantName(i int) string { return "v" + strconv.Itoa(i) }
+
+// edit does what a button of the form says, which changes only the form: a verb and the
+// name of a part.
+func (form *flagForm) edit(verb, target string) {
+	switch i, _ := targeting.PartOf(target); verb {
+	case "remove":
+		if strings.HasPrefix(target, "v") && i >= 0 && i < len(form.Variants) {
+			form.Variants = slices.Delete(form.Variants, i, i+1)
+		} else {
+			form.Edit(verb, target)
+		}
+	case "add-variant":
+		form.addVariant()
+	case "even":
+		form.evenShares()
+	case "to-json":
+		if form.check(); len(form.Errors) == 0 {
+			form.JSON, form.AsJSON = forms.Pretty(forms.Must(json.Marshal(form.filters()))), true
+		}
+	case "to-form":
+		if _, err := forms.ReadJSON(form.JSON, notFilters); err != nil {
+			form.Fail("json", "%v", err)
+			return
+		}
+		form.AsJSON = true
+		f := form.filters()
+		form.AsJSON = false
+		form.setFilters(&f)
+	default:
+		form.Edit(verb, target)
+	}
+}
+
+// addVariant adds a variant with a share that makes 100. The first one comes with
+// another, since one alone is none.
+func (form *flagForm) addVariant() {
+	if len(form.Variants) == 0 {
+		form.Variants = []variantForm{
+			{Raw: targeting.NewPart, Key: "control", Share: "50", Payload: ""}, {
+				Raw: targeting.NewPart, Key: "test", Share: "50",
+				Payload: form.Payload,
+			},
+		}
+		return
+	}
+	left := 100.0
+	for _, v := range form.Variants {
+		n, _ := strconv.ParseFloat(v.Share, 64) // what is not a number has no share
+		left -= n
+	}
+	form.Variants = append(form.Variants, variantForm{Raw: targeting.NewPart, Share: forms.Exact(max(left, 0))})
+}
+
+// evenShares gives all variants the same share, in hundredths of a percent; the first ones
+// get what is left.
+func (form *flagForm) evenShares() {
+	n := len(form.Variants)
+	if n == 0 {
+		return
+	}
+	each, rest := 10_000/n, 10_000%n
+	for i := range form.Variants {
+		share := each
+		if i < rest {
+			share++
+		}
+		form.Variants[i].Share = forms.Exact(float64(share) / 100)
+	}
+}

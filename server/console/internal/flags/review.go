@@ -1,0 +1,152 @@
+package flags
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/internal/words"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
+	"github.com/flagstaff-go/flagstaff/server/console/shell"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
+)
+
+// A reviewView is the page that says who changes, before a change is saved.
+type reviewView struct {
+	shell.Layout
+	Key     string
+	New     bool
+	Action  string
+	Hidden  []forms.Hidden // the form
+	Version int
+	shell.Effect
+}
+
+// review shows who changes by a form. With ifAsked it saves the form if nobody does.
+func review(q *shell.Request, f *management.FlagView, form *flagForm, ifAsked bool) error {
+	patch, ok := form.patch(f)
+	if !ok {
+		return showForm(q, http.StatusUnprocessableEntity, f, form, "")
+	}
+	if f != nil {
+		patch.ID = optional.Of(f.ID)
+		if err := withOriginal(q, &patch.FlagPatch, f, form); err != nil {
+			return refused(q, err, f, form)
+		}
+	}
+	effect, err := formEffect(q, patch, f, form)
+	if err != nil {
+		return refused(q, err, f, form)
+	}
+	if f != nil && !ifAsked && len(effect.Changes) == 0 && effect.Known {
+		return showForm(q, http.StatusOK, f, form, "Nothing has changed yet.")
+	}
+	if !effect.Asks && ifAsked {
+		return save(q, f, form)
+	}
+	q.Layout.Title = "Review changes"
+	return q.Render(http.StatusOK, "flag_review", &reviewView{
+		Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: forms.HiddenFields(q.PostForm), Version: form.Version, Effect: *effect,
+	})
+}
+
+// A flagPreviewView is what a form that is being edited would do, and the sentences about its
+// conditions (management.md §17.3).
+type flagPreviewView struct {
+	Effect *shell.Effect // nil: it cannot be told yet
+	Sets   []targeting.ConditionView
+}
+
+// previewForm answers with what a form would do that is being edited.
+func previewForm(q *shell.Request, f *management.FlagView, form *flagForm) error {
+	if f == nil && form.Key == "" {
+		form.Key = "a-flag-without-a-key-yet"
+	}
+	sets, err := targeting.Sentences(q, &form.Form)
+	if err != nil {
+		return err
+	}
+	v := &flagPreviewView{Sets: sets}
+	if patch, ok := form.patch(f); ok {
+		if f != nil {
+			patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}
+		}
+		effect, err := formEffect(q, patch, f, form)
+		if err != nil && !shell.IsRefusal(err) {
+			return err
+		}
+		if err == nil {
+			v.Effect = effect
+		}
+	}
+	return q.RenderPart(http.StatusOK, "flag_review", "preview", v)
+}
+
+// formEffect asks the Service what a form would do. A flag that is off does nothing: then
+// it is what the flag would do if it was switched on.
+func formEffect(q *shell.Request, patch management.PreviewPatch, f *management.FlagView, form *flagForm) (*shell.Effect, error) {
+	if f == nil && form.Active || f != nil && (f.Active || f.Deleted || f.Archived) {
+		return effects.Of(q, patch, f)
+	}
+	patch.Active = optional.Of(true)
+	v, err := effects.Of(q, patch, f)
+	if e, ok := errors.AsType[*management.Error](err); ok && f != nil && errors.Is(e, management.ErrInvalid) { // it cannot be on
+		patch.Active = optional.Of(false)
+		v, err = effects.Of(q, patch, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Asks = false
+	v.Changes = slices.DeleteFunc(v.Changes, func(c shell.Change) bool { return c.Place == words.Place("active") })
+	if v.Known {
+		v.Summary = "The flag is off for everyone. Switched on: " + v.Summary
+	}
+	return v, nil
+}
+
+// A conflictView is the page for somebody who has edited an older version of a flag.
+type conflictView struct {
+	shell.Layout
+	Key, Action string
+	Flag        string // where it is as it is now
+	Hidden      []forms.Hidden
+	Version     int // as it is now
+	Theirs      []versionView
+	Mine        shell.Effect
+	MineErr     string
+}
+
+// conflict shows what others have changed since a form was made, and what saving the form
+// would change now.
+func conflict(q *shell.Request, f *management.FlagView, form *flagForm) error {
+	versions, err := q.Service.FlagVersions(q.Context(), q.By, q.Ref, strconv.FormatInt(f.ID, 10),
+		max(1, min(f.Version-form.Version, shell.PageSize)), 0)
+	if err != nil {
+		return keepFlag(q, err, form)
+	}
+	q.Layout.Title = "Somebody else changed " + f.Key
+	v := &conflictView{
+		Key: f.Key, Action: q.URL.Path, Flag: flagPath(q, f.ID), Version: f.Version, Hidden: forms.HiddenFields(q.PostForm, "version"),
+	}
+	if v.Theirs, err = versionViews(q, versions.Items); err != nil {
+		return keepFlag(q, err, form)
+	}
+	form.Version = f.Version
+	if patch, ok := form.patch(f); ok {
+		patch.ID = optional.Of(f.ID)
+		effect, err := effects.Of(q, patch, f)
+		if e, refused := errors.AsType[*management.Error](err); refused {
+			v.MineErr = e.Text()
+		} else if err != nil {
+			return keepFlag(q, err, form)
+		} else {
+			v.Mine = *effect
+		}
+	}
+	return q.Render(http.StatusConflict, "flag_conflict", v)
+}

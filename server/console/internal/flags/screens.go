@@ -1,0 +1,20 @@
+package flags
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/flagstaff-go/flagstaff/server/console/shell"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Screens returns the screens of the package.
+func Screens() shell.Group {
+	return shell.Group{
+		Screens:   []shell.Screen{listScreen, flagScreen, historyScreen, switchScreen, connectScreen},
+		Templates: []fs.FS{templates, targeting.Templates},
+	}
+}

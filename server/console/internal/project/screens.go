@@ -1,0 +1,19 @@
+package project
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/flagstaff-go/flagstaff/server/console/shell"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Screens returns the screens of the package.
+func Screens() shell.Group {
+	return shell.Group{
+		Screens:   []shell.Screen{projectsScreen, settingsScreen, membersScreen, auditLogScreen, problemsScreen},
+		Templates: []fs.FS{templates},
+	}
+}

@@ -1,0 +1,503 @@
+package transfer
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
+	"github.com/flagstaff-go/flagstaff/server/console/shell"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
+)
+
+func (h *handlers) importScreen() shell.Screen {
+	return shell.Screen{
+		Title: "Import and export", Under: "Flags",
+		Scope: shell.InProject, Pages: map[string]shell.Page{
+			"GET /projects/{project}/import":  h.importPage,
+			"POST /projects/{project}/import": h.postImport,
+		},
+	}
+}
+
+const (
+	// maxImportTime is how long an import may take from its first byte, which is longer
+	// than other requests.
+	maxImportTime = 10 * time.Minute
+
+	importListed = 200 // flags, cohorts, … that a report lists of each
+)
+
+// importView is the page for documents that are imported and exported.
+type importView struct {
+	shell.Layout
+	Action, ExportAction string
+	Text                 string       // that was pasted
+	Kept                 keptDocument // that was sent before
+	FileError, TextError string
+	Error                string // about neither of them
+	Largest              string
+	Runs                 []importRow
+}
+
+// A keptDocument travels from page to page in a hidden field, so that it is uploaded once
+// and the server does not have to keep it.
+type keptDocument struct {
+	Name   string // of the file
+	Size   string // in words
+	Packed string // "": there is none
+}
+
+// An importRow is an import in the list of the latest.
+type importRow struct {
+	Name, URL, State, By string
+	At                   shell.Moment
+}
+
+// importCheckView is what an import would do.
+type importCheckView struct {
+	shell.Layout
+	Action, ImportURL string
+	Kept              keptDocument
+	RunID             string // that the import will have
+	RunURL            string // the page that will say how far it is
+	Label             string // of the button; "": nothing would be made
+	importReport
+}
+
+// An importReport is what an import has done, or would do.
+type importReport struct {
+	Summary, Proof string
+	Who            string // changes, before the import
+	Mark           string // of its undo; "": there is nothing to take back
+	Sections       []importSection
+}
+
+// An importSection is a part of a report.
+type importSection struct {
+	Title, Hint string
+	Reasons     []management.NotImported // in place of Items
+	Items       []importItem
+	More        string // what is not listed
+	Closed      bool
+}
+
+type importItem struct {
+	Text, URL, Note string
+	Code            bool
+}
+
+// An importForm is what a browser sends.
+type importForm struct {
+	verb, run, name string
+	text            string // that was pasted
+	document        []byte
+	kept            string // the document in the form of keptDocument
+}
+
+func (h *handlers) importPage(q *shell.Request) error {
+	return h.showImport(q, http.StatusOK, &importForm{}, "")
+}
+
+// showImport shows the form with what was sent.
+func (h *handlers) showImport(q *shell.Request, status int, form *importForm, refusal string) error {
+	q.Notice()
+	v := &importView{
+		Action: q.ProjectPath("/import"), ExportAction: q.ProjectPath("/export"),
+		Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
+	}
+	switch {
+	case status == http.StatusServiceUnavailable:
+		v.Error = refusal
+	case form.text != "":
+		v.TextError = refusal
+	default:
+		v.FileError = refusal
+	}
+	if form.text == "" {
+		v.Kept = form.keep()
+	}
+	for _, run := range h.imports.of(q.At.Project.ID, q.Config.Now()) {
+		row := importRow{Name: run.name, URL: importPath(q, run.id), By: run.by, At: q.Moment(run.started), State: "under way"}
+		switch {
+		case run.undone:
+			row.State = "undone"
+		case run.failure != "":
+			row.State = "nothing was imported"
+		case run.report != nil:
+			row.State = run.report.Summary
+		}
+		v.Runs = append(v.Runs, row)
+	}
+	return q.Render(status, "import", v)
+}
+
+func importPath(q *shell.Request, run string) string { return q.ProjectPath("/import/" + run) }
+
+// postImport checks a document, or imports it.
+func (h *handlers) postImport(q *shell.Request) error {
+	deadlines := http.NewResponseController(q.W)
+	until := time.Now().Add(maxImportTime)
+	// A connection that has no deadlines needs none to be moved.
+	_ = deadlines.SetReadDeadline(until)
+	_ = deadlines.SetWriteDeadline(until)
+	free, err := q.TakeUpload()
+	if err != nil {
+		return err
+	}
+	defer free()
+	form, err := readImport(q)
+	switch {
+	case errors.Is(err, shell.ErrLargeForm):
+		return h.showImport(q, http.StatusRequestEntityTooLarge, form, fmt.Sprintf("The document is larger than %d MiB.",
+			flags.MaxDocument>>20))
+	case err != nil:
+		return err
+	case len(bytes.TrimSpace(form.document)) == 0:
+		return h.showImport(q, http.StatusUnprocessableEntity, form, "Choose a file, or paste a document.")
+	}
+	if form.verb == "import" {
+		return h.runImport(q, form)
+	}
+	if !h.imports.documents.Take() {
+		return h.importBusy(q, form)
+	}
+	defer h.imports.documents.Free()
+	ctx, cancel := context.WithDeadline(q.Context(), until)
+	defer cancel()
+	report, preview, err := q.Service.PreviewImport(ctx, q.By, q.Ref, form.document)
+	if err != nil {
+		return h.importRefused(q, err, form)
+	}
+	id := newRunID()
+	q.Layout.Title = "Import preview"
+	v := &importCheckView{
+		Action: q.ProjectPath("/import"), ImportURL: q.ProjectPath("/import"), Kept: form.keep(), RunID: id, RunURL: importPath(q, id),
+		importReport: reportOf(q, report, preview),
+	}
+	if made := madeWords(report); made != "" {
+		v.Label = "Import " + made
+	}
+	return q.Render(http.StatusOK, "import_check", v)
+}
+
+// runImport imports a document. The import goes on if the browser leaves: the page of the
+// run says how far it is, and what has become of it.
+func (h *handlers) runImport(q *shell.Request, form *importForm) error {
+	if !validRunID(form.run) {
+		return shell.ErrForm
+	}
+	if h.imports.find(q.At.Project.ID, form.run, q.Config.Now()) != nil { // the form was sent twice
+		return q.Redirect(importPath(q, form.run))
+	}
+	if !h.imports.documents.Take() {
+		return h.importBusy(q, form)
+	}
+	defer h.imports.documents.Free()
+	run, fresh := h.imports.start(importRun{
+		id: form.run, project: q.At.Project.ID, name: form.name, by: shell.NameOf(q.By.User), started: q.Config.Now(),
+	})
+	if !fresh {
+		return q.Redirect(importPath(q, form.run))
+	}
+	if err := h.importInto(q, run, form.document); err != nil {
+		return h.importRefused(q, err, form)
+	}
+	return q.Redirect(importPath(q, form.run))
+}
+
+// importInto imports a document, and notes how far that is and what becomes of it.
+func (h *handlers) importInto(q *shell.Request, run runID, document []byte) error {
+	failure := "The program has failed."
+	var done *importReport
+	note := func(what func(*importRun)) { h.imports.with(run, q.Config.Now(), what) }
+	defer note(func(run *importRun) { run.report, run.failure, run.ended = done, failure, q.Config.Now() }) // also after a panic
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), maxImportTime)
+	defer cancel()
+	report, err := q.Service.ImportDefinitions(ctx, q.By, q.Ref, document, management.ImportOptions{
+		Progress: func(what string, done, total int) {
+			note(func(run *importRun) { run.what, run.done, run.total = what, done, total })
+		},
+	})
+	if err != nil {
+		failure = shell.FailureOf(err).Title + "."
+		if e, ok := errors.AsType[*management.Error](err); ok {
+			failure = e.Text()
+		}
+		return err
+	}
+	view := reportOf(q, report, nil)
+	if len(report.FlagIDs)+len(report.CohortIDs) > 0 {
+		view.Mark = idText(report.FlagIDs) + " " + idText(report.CohortIDs)
+	}
+	done, failure = &view, ""
+	return nil
+}
+
+// importRefused shows the form again with the reason why a document is not imported.
+func (h *handlers) importRefused(q *shell.Request, err error, form *importForm) error {
+	e, ok := errors.AsType[*management.Error](err)
+	switch {
+	case ok && (errors.Is(e, management.ErrInvalid) || errors.Is(e, management.ErrConflict)):
+		reason := e.Text()
+		if e.Attr != "" {
+			reason = "The member " + e.Attr + ": " + reason
+		}
+		return h.showImport(q, http.StatusUnprocessableEntity, form, reason)
+	case shell.FailureOf(err).Status != http.StatusServiceUnavailable:
+		return err
+	}
+	q.LogFailure("a document was not imported", err)
+	return h.showImport(q, http.StatusServiceUnavailable, form,
+		"The store does not answer, so nothing was imported. The document is still here: try again in a while.")
+}
+
+func (h *handlers) importBusy(q *shell.Request, form *importForm) error {
+	q.W.Header().Set("Retry-After", "10")
+	return h.showImport(q, http.StatusServiceUnavailable, form,
+		"The server has enough to do with other documents. This one is still here: try again in a moment.")
+}
+
+// readImport reads the form. It returns what it has read together with an error.
+func readImport(q *shell.Request) (*importForm, error) {
+	form := &importForm{}
+	r, err := q.MultipartReader()
+	if err != nil {
+		return form, shell.ErrForm
+	}
+	for {
+		part, err := r.NextPart()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = form.read(part)
+		}
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return form, shell.ErrLargeForm
+		}
+		if err != nil {
+			return form, shell.ErrForm
+		}
+	}
+	switch { // the newest document counts
+	case len(form.document) > 0:
+		form.text, form.kept = "", ""
+	case strings.TrimSpace(form.text) != "":
+		form.name, form.document, form.kept = "pasted document", []byte(form.text), ""
+	case form.kept != "":
+		if form.document, err = unpack(form.kept); err != nil {
+			return form, shell.ErrForm
+		}
+	}
+	if len(form.document) > flags.MaxDocument {
+		form.document = nil
+		return form, shell.ErrLargeForm
+	}
+	return form, nil
+}
+
+// read reads one field.
+func (f *importForm) read(part *multipart.Part) error {
+	body, err := io.ReadAll(part)
+	if err != nil {
+		return err
+	}
+	switch part.FormName() {
+	case "do":
+		f.verb = string(body)
+	case "run":
+		f.run = string(body)
+	case "text":
+		f.text = string(body)
+	case "kept":
+		f.kept = string(body)
+	case "name":
+		if f.name == "" {
+			f.name = fileName(string(body))
+		}
+	case "file":
+		if len(body) > 0 {
+			f.document, f.name = body, fileName(part.FileName())
+		}
+	}
+	return nil
+}
+
+// maxFileName is how much of the name of a file is shown.
+const maxFileName = 100 // characters
+
+func fileName(name string) string {
+	name = strings.ToValidUTF8(strings.TrimSpace(name), "")
+	if r := []rune(name); len(r) > maxFileName {
+		name = string(r[:maxFileName]) + "…"
+	}
+	if name == "" {
+		return "document"
+	}
+	return name
+}
+
+// keep returns the document for a hidden field.
+func (f *importForm) keep() keptDocument {
+	if len(f.document) == 0 {
+		return keptDocument{}
+	}
+	if f.kept == "" {
+		f.kept = base64.RawURLEncoding.EncodeToString(shell.Compressed(f.document))
+	}
+	return keptDocument{Name: f.name, Size: sizeWords(len(f.document)), Packed: f.kept}
+}
+
+// unpack reads what keep has made. It reads no more than a document may have.
+func unpack(packed string) ([]byte, error) {
+	z, err := gzip.NewReader(base64.NewDecoder(base64.RawURLEncoding, strings.NewReader(packed)))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, flags.MaxDocument+1))
+}
+
+// sizeWords writes a number of bytes.
+func sizeWords(n int) string {
+	switch {
+	case n < 1000:
+		return forms.Count(n, "byte", "bytes")
+	case n < 1_000_000:
+		return forms.Number((n+500)/1000) + " kB"
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// madeWords says what an import makes, "" for nothing.
+func madeWords(r *management.ImportReport) string {
+	var parts []string
+	if n := len(r.Flags); n > 0 {
+		parts = append(parts, forms.Count(n, "flag", "flags"))
+	}
+	if n := len(r.Cohorts); n > 0 {
+		parts = append(parts, forms.Count(n, "cohort", "cohorts"))
+	}
+	return forms.Joined(parts)
+}
+
+// importReport says in words what an import has done or, if there is a preview, would do.
+func reportOf(q *shell.Request, r *management.ImportReport, preview *management.FlagPreview) importReport {
+	done := preview == nil
+	would := func(did, would string) string {
+		if done {
+			return did
+		}
+		return would
+	}
+	v := importReport{Summary: cmp.Or(madeWords(r), "Nothing") + would(" imported", " would be imported")}
+	if n := len(r.Unchanged); n > 0 {
+		v.Summary += ", " + forms.Number(n) + " there already"
+	}
+	if n := len(r.Left); n > 0 {
+		v.Summary += ", " + forms.Number(n) + " left out"
+	}
+	v.Summary += "."
+	if r.Parity > 0 {
+		v.Proof = "Each new flag was tried for " + forms.Count(r.Parity, "random person", "random persons") +
+			": here it has the same value as in the document."
+	}
+	if n := len(r.Left); n > 0 {
+		s := importSection{
+			Title:   would("Left out", "Would be left out"),
+			Hint:    "Change the document, or the project, and import the same document again: what is there already stays as it is.",
+			Reasons: r.Left[:min(n, importListed)],
+		}
+		s.cut(n)
+		v.Sections = append(v.Sections, s)
+	}
+	v.add(importSection{Title: "To know"}, r.Notes, plainItem)
+	gets := make(map[string]string)
+	if preview != nil && len(r.Active) > 0 {
+		v.Who = importedFor(q, preview)
+		for _, f := range preview.OtherFlags {
+			gets[f.Key] = "for " + forms.Count(f.Changed, "person", "persons")
+		}
+	}
+	v.add(importSection{
+		Title: would("On from the beginning", "Would be on from the beginning"),
+		Hint: would("Programs that evaluate these flags get them now, as their condition sets say.",
+			"Flags that are off change nothing. Programs that evaluate these get them at once, as their condition sets say."),
+	}, r.Active, func(key string) importItem {
+		item := importItem{Text: key, Code: true, Note: gets[key]}
+		if v.Who != "" && item.Note == "" {
+			item.Note = "for none of them"
+		}
+		return item
+	})
+	v.add(importSection{Title: would("New flags", "Flags to create")}, r.Flags, func(key string) importItem {
+		item := importItem{Text: key, Code: true}
+		if done {
+			item.URL = q.ProjectPath("/flags/" + key)
+		}
+		return item
+	})
+	v.add(importSection{Title: would("New cohorts", "Cohorts to create")}, r.Cohorts, plainItem)
+	var empty []string
+	for _, c := range r.StaticCohorts {
+		if c.Made {
+			empty = append(empty, c.Name)
+		}
+	}
+	v.add(importSection{
+		Title: "Static cohorts without members",
+		Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” " +
+			"copy them from the other server.",
+	}, empty, plainItem)
+	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged,
+		plainItem)
+	return v
+}
+
+// importedFor says who would get the new flags that are on.
+func importedFor(q *shell.Request, p *management.FlagPreview) string {
+	if p.Subjects == 0 {
+		return "No persons have been seen yet, so the impact of the new flags is not known."
+	}
+	words := "Of the " + forms.Number(p.Subjects) + " persons who were seen last" + effects.Since(q, p.Since) + ", "
+	switch p.Changed {
+	case 0:
+		return words + "no person would get one of the new flags."
+	case 1:
+		return words + "1 would get one of the new flags or more."
+	}
+	return words + forms.Number(p.Changed) + " would get one of the new flags or more."
+}
+
+func plainItem(name string) importItem { return importItem{Text: name} }
+
+// add adds a section if something is in it.
+func (v *importReport) add(s importSection, names []string, item func(string) importItem) {
+	if len(names) == 0 {
+		return
+	}
+	for _, name := range names[:min(len(names), importListed)] {
+		s.Items = append(s.Items, item(name))
+	}
+	s.cut(len(names))
+	v.Sections = append(v.Sections, s)
+}
+
+// cut notes how many things there are, and how many are not listed.
+func (s *importSection) cut(n int) {
+	s.Title += " (" + forms.Number(n) + ")"
+	if n > importListed {
+		s.More = "and " + forms.Number(n-importListed) + " more"
+	}
+}

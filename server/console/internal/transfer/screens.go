@@ -1,0 +1,24 @@
+// Package transfer is the screens with which definitions are imported and exported.
+package transfer
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/flagstaff-go/flagstaff/server/console/shell"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// handlers answer for the imports of a console.
+type handlers struct{ imports *imports }
+
+// Screens returns the screens of the package.
+func Screens() shell.Group {
+	h := &handlers{newImports()}
+	return shell.Group{
+		Screens:   []shell.Screen{exportScreen, h.importScreen(), h.runScreen()},
+		Templates: []fs.FS{templates},
+	}
+}

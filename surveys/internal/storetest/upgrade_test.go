@@ -1,0 +1,128 @@
+package storetest_test
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management/storage"
+	"github.com/flagstaff-go/flagstaff/surveys"
+	"github.com/flagstaff-go/flagstaff/surveys/internal/reference"
+)
+
+func (d *database) raw(t *testing.T) *sql.DB {
+	t.Helper()
+	driver := "sqlite"
+	if d.postgres {
+		driver = "pgx"
+	}
+	raw, err := sql.Open(driver, d.url)
+	must(t, err)
+	t.Cleanup(func() { must(t, raw.Close()) })
+	return raw
+}
+
+// TestBacklog: what was stored while the store kept no surveys counts when it does.
+func TestBacklog(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		id := numbered(1)
+		q := surveys.Query{Project: 1, Surveys: []uuid.UUID{id}}
+		without := d.open(t)
+		var events []capture.Event
+		for i := range 2500 {
+			name := []string{"survey shown", "survey sent", "survey sent", "survey dismissed", "survey abandoned", "page", "$identify"}[i%7]
+			events = append(events, without.surveyEvent(id, surveyStep{name, fmt.Sprint("u", i%40), i % 1000, fmt.Sprintf(
+				`"$anon_distinct_id":"u%d","$survey_submission_id":"%d","$survey_partially_completed":%v,"$survey_response_%d":"%d"`,
+				i*7%40, i%900, i%2 == 0, i%3, i), 0}))
+		}
+		without.write(t, events...)
+		oracle := new(reference.Surveys)
+		oracle.Write(events)
+		for range 2 { // and only once
+			wantSame(t, "what is stored", d.open(t, surveys.Extension()), oracle, q)
+		}
+	})
+}
+
+// TestOldStore opens a store that release 0.1 has written, with chunks of the events that count.
+func TestOldStore(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, id := t.Context(), numbered(1)
+		q := surveys.Query{Project: 1, Surveys: []uuid.UUID{id}}
+		s := d.open(t, surveys.Extension())
+		p := s.project(t, s.organization(t, "acme"))
+		kept := s.newSurvey(t, p.ID)
+		var events []capture.Event
+		for i := range 30 {
+			events = append(events, s.surveyEvent(id, surveyStep{"survey sent", "u", i, fmt.Sprintf(`"$survey_submission_id":"%d","$survey_response":"%d"`, i%20, i), byte(i + 1)}))
+		}
+		s.write(t, events...)
+		want(t, "ArchiveResponse", true)(s.ArchiveResponse(ctx, p.ID, id, numbered(30), s.now))
+		must(t, s.Close())
+
+		// As it was: without the migrations that are newer.
+		raw := d.raw(t)
+		blob := "blob"
+		if d.postgres {
+			blob = "bytea"
+		}
+		for _, statement := range []string{
+			"DROP TABLE surveys_db_version", "DROP INDEX survey_event_counted", "DROP INDEX survey_event_uncounted",
+			"DELETE FROM goose_db_version WHERE version_id = 21", "ALTER TABLE survey_event ADD COLUMN chunk_id bigint",
+			"CREATE TABLE survey_chunk (id bigint PRIMARY KEY, project_id bigint NOT NULL, survey_id text NOT NULL, first_at bigint NOT NULL, " +
+				"last_at bigint NOT NULL, responses bigint NOT NULL, entries " + blob + " NOT NULL)",
+			"INSERT INTO survey_chunk VALUES (1, 1, 'x', 1, 1, 30, '')", "UPDATE survey_event SET chunk_id = 1",
+		} {
+			if _, err := raw.ExecContext(ctx, statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+
+		again := d.open(t, surveys.Extension())
+		oracle := new(reference.Surveys)
+		oracle.Write(events)
+		oracle.Archive(1, id, numbered(30))
+		q.ExcludeArchived = true
+		wantSame(t, "what is stored", again, oracle, q)
+		want(t, "Surveys", 1)(len(mustList(again.Surveys(ctx, p.ID))), nil)
+		if _, err := again.Survey(ctx, p.ID, kept); err != nil {
+			t.Errorf("Survey: %v", err)
+		}
+	})
+}
+
+func mustList[T any](list []T, err error) []T {
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+// TestExpiredEvents: what old events have said goes with them.
+func TestExpiredEvents(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		s := d.open(t, surveys.Extension())
+		id, old := numbered(1), -9*24*3600
+		q := surveys.Query{Project: 1, Surveys: []uuid.UUID{id}}
+		for _, step := range []surveyStep{
+			{"survey shown", "u0", old, "", 1},
+			{"survey sent", "u1", old, `"$survey_submission_id":"a","$survey_response_q":"x"`, 2},
+			{"survey sent", "u1", 0, `"$survey_submission_id":"b","$survey_response_q":"y"`, 3},
+			{"survey sent", "u2", old, `"$survey_submission_id":"c","$survey_response_q":"old"`, 4},
+			{"survey dismissed", "u2", 1, `"$survey_submission_id":"c","$survey_partially_completed":true,"$survey_response_r":"new"`, 5},
+		} {
+			s.write(t, s.surveyEvent(id, step))
+		}
+		wantTally(t, "before", s, q, `shown 1 by 1, dismissed 0 by 0, sent 3 by 2, both 0; 3 by u1 {"q":"y"}; 4 by u2 {"q":"old","r":"new"}; 2 by u1 {"q":"x"}`)
+		for more := true; more; {
+			var err error
+			_, more, err = s.ExpireEvents(t.Context(), storage.EventExpiry{Before: s.now.Add(-5 * 24 * time.Hour)})
+			must(t, err)
+		}
+		wantTally(t, "after", s, q, `shown 0 by 0, dismissed 0 by 0, sent 2 by 2, both 0; 5 by u2 {"r":"new"}; 3 by u1 {"q":"y"}`)
+	})
+}
