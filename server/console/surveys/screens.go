@@ -13,9 +13,6 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// handlers answer for the surveys of a Service.
-type handlers struct{ surveys *survey.Service }
-
 // Screens returns the screens of surveys, for the Config of a console on the same Service.
 func Screens(surveys *survey.Service) shell.Group {
 	h := &handlers{surveys}

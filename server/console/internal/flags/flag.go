@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
@@ -84,9 +85,6 @@ type variantView struct {
 	ID, Hue, Error, KeyError, ShareError, PayloadError string
 	Rows                                               int // lines of the payload
 }
-
-// noVersion is the version of a flag that does not exist yet.
-const noVersion = -1
 
 func newFlag(q *shell.Request) error {
 	return showForm(q, http.StatusOK, nil, newFlagForm(), "")
@@ -314,4 +312,84 @@ func flagPlace(field string) string {
 		return "description"
 	}
 	return words.Place(field)
+}
+
+// A flagState says whether a flag is of use, and when programs have asked for it last. Both
+// come from stateOf, so that they never contradict each other.
+type flagState struct {
+	State     string // in words
+	Stale     bool
+	Evaluated shell.Moment // when a program has reported a value last; without words: never
+}
+
+func stateOf(q *shell.Request, f *management.FlagView) flagState {
+	state, stale := stateWords(f, q.Config.Now())
+	return flagState{state, stale, q.MomentOf(f.LastCalledAt)}
+}
+
+// stateWords says whether a flag is of use, and whether it is stale. A flag that is off,
+// archived or the same for everybody may well be asked for: then its state says so.
+func stateWords(f *management.FlagView, now time.Time) (state string, stale bool) {
+	used := f.LastCalledAt != nil && now.Sub(*f.LastCalledAt) < recently
+	asked := used && f.LastCalledAt.After(f.UpdatedAt)
+	switch {
+	case f.Deleted:
+		state = "Deleted"
+	case f.Archived:
+		state = "Archived, and off"
+	case !f.Active:
+		state = "Off"
+	case f.StaleReason != nil:
+		state, stale = *f.StaleReason, true
+	case used:
+		return "On, and in use", false
+	case f.LastCalledAt == nil:
+		return "On, but no program has reported a value of it yet", false
+	default:
+		return "On, but no program has reported a value of it lately", false
+	}
+	if asked {
+		state += ". Programs still ask for it"
+	}
+	return state, stale
+}
+
+// recently is within which time a report says that programs ask for a flag.
+const recently = 7 * 24 * time.Hour
+
+// problems returns the warnings and errors about the flags of the project, by key.
+func problems(q *shell.Request) map[string][]string {
+	out := make(map[string][]string)
+	for _, p := range q.Config.Problems(q.At.Project.ID) {
+		if p.Severity != flags.SeverityNote && p.DefinitionError != nil && p.Flag != "" {
+			out[p.Flag] = append(out[p.Flag], problemWords(p))
+		}
+	}
+	return out
+}
+
+func problemWords(p flags.Problem) string {
+	text := p.Severity.String() + ": "
+	if p.Err != nil {
+		text += p.Err.Error()
+	}
+	if p.Path != "" {
+		text += " (" + words.Place(p.Path) + ")"
+	}
+	if p.Hint != "" {
+		text += ". " + p.Hint
+	}
+	return text
+}
+
+func flagPath(q *shell.Request, id int64) string {
+	return q.ProjectPath("/flags/" + strconv.FormatInt(id, 10))
+}
+
+// choices are what the fields of a flag offer.
+func (v *flagView) choices() {
+	v.Runtimes = forms.Selected(forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
+	v.Bucketings = forms.Selected(forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
+	v.Hashes = forms.Selected(forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
+	v.Matches = forms.Selected(forms.Options("any", "one of them", "all", "all of them"), v.ContextMatch)
 }
