@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
@@ -22,7 +22,7 @@ type Layout struct {
 	Project, Organization, Home string
 	Nav                         []NavItem
 	Done                        string    // what was just done, in words
-	Undo                        *undoView // takes it back; nil: nothing does
+	Undo                        *UndoView // takes it back; nil: nothing does
 	Posted                      bool      // the page answers a form, which is not saved if it is still here
 	ProjectURL                  string    // which the addresses in the project begin with
 
@@ -56,18 +56,26 @@ type Screen struct {
 
 // A Thing is a kind of things that the audit log has entries about.
 type Thing struct {
-	Scope     string                                               // of its entries
-	One, Many string                                               // its names
-	Path      func(q *Request, id string) string                   // where one is shown, "" for nowhere
-	Place     func(field string) string                            // says a field in words; nil: by its name
-	Value     func(names *words.Names, field, value string) string // says a value; nil: as JSON is read
-	Whole     map[string]WholeField                                // fields that are said as a whole, and not member by member
-	Erased    bool                                                 // nothing is left of one that was deleted
-	Hides     bool                                                 // what the log does not have of a value is secret
+	Scope     string                                        // of its entries
+	One, Many string                                        // its names
+	Path      func(q *Request, id string) string            // where one is shown, "" for nowhere
+	Place     func(field string) string                     // says a field in words; nil: by its name
+	Value     func(names Names, field, value string) string // says a value; nil: as JSON is read
+	Whole     map[string]WholeField                         // fields that are said as a whole, and not member by member
+	Erased    bool                                          // nothing is left of one that was deleted
+	Hides     bool                                          // what the log does not have of a value is secret
+}
+
+// Names say values of fields, criteria of cohorts and filters in words, with the names of what
+// those refer to by numbers.
+type Names interface {
+	Value(field, value string) string
+	Cohort(criteria json.RawMessage) string
+	Audience(f *flags.Filters) string
 }
 
 // A WholeField says how a field has changed.
-type WholeField func(names *words.Names, before, after json.RawMessage) Change
+type WholeField func(names Names, before, after json.RawMessage) Change
 
 // A Page answers one route.
 type Page func(*Request) error
@@ -162,8 +170,8 @@ func (u Undo) String() string {
 	return url.Values{"what": {u.What}, "item": {u.Item}, "mark": {u.Mark}}.Encode()
 }
 
-// An undoView is the button of a notice.
-type undoView struct {
+// An UndoView is the button of a notice.
+type UndoView struct {
 	Action string
 	Hidden []forms.Hidden
 }

@@ -73,7 +73,7 @@ func (q *Request) OfferUndo(u Undo, back string) {
 	if q.Ref != "" {
 		action = q.ProjectPath("/undo")
 	}
-	q.Layout.Undo = &undoView{action, []forms.Hidden{{Name: "undo", Value: u.String()}, {Name: "back", Value: back}}}
+	q.Layout.Undo = &UndoView{action, []forms.Hidden{{Name: "undo", Value: u.String()}, {Name: "back", Value: back}}}
 }
 
 // ErrUndo is the page for what nothing takes back any more.

@@ -52,7 +52,7 @@ var flagScreen = shell.Screen{
 	Undo: map[string]shell.Undoer{"FeatureFlag": undoFlag},
 	Thing: &shell.Thing{
 		Scope: "FeatureFlag", One: "flag", Many: "Flags", Path: shell.Below("/flags/"),
-		Place: flagPlace, Value: (*words.Names).Value, Hides: true,
+		Place: flagPlace, Value: shell.Names.Value, Hides: true,
 	},
 }
 
@@ -73,9 +73,10 @@ type flagView struct {
 	Enrolled bool   // the early access feature of the flag enrols people
 	Notice   string // what has gone wrong with the whole form
 
-	Sets                                                []targeting.ConditionView
-	Parts                                               []variantView
-	Runtimes, Bucketings, Hashes, Matches, Aggregations []forms.Option
+	Sets  []targeting.ConditionView
+	Parts []variantView
+	choices
+	Aggregations []forms.Option
 	targeting.Offered
 }
 
@@ -223,7 +224,7 @@ func showForm(q *shell.Request, status int, f *management.FlagView, form *flagFo
 		return keepFlag(q, err, form)
 	}
 	if f != nil {
-		if err := facts(q, v, f, v.Words); err != nil {
+		if err := facts(q, v, f, v.Names()); err != nil {
 			return err
 		}
 	}
@@ -232,9 +233,9 @@ func showForm(q *shell.Request, status int, f *management.FlagView, form *flagFo
 }
 
 // facts fills in what is known of a flag that exists.
-func facts(q *shell.Request, v *flagView, f *management.FlagView, words *words.Names) error {
+func facts(q *shell.Request, v *flagView, f *management.FlagView, names shell.Names) error {
 	v.Flag, v.flagState = f, stateOf(q, f)
-	v.Reach, v.Shares = words.Audience(&f.Filters), variantBar(&f.Filters)
+	v.Reach, v.Shares = names.Audience(&f.Filters), variantBar(&f.Filters)
 	v.Problems = problems(q)[f.Key]
 	v.Enrolled = f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment
 	var err error
@@ -244,7 +245,7 @@ func facts(q *shell.Request, v *flagView, f *management.FlagView, words *words.N
 
 // fields fills in what the fields of the form show and offer.
 func (v *flagView) fields() {
-	v.choices()
+	v.choices = v.offer()
 	v.Aggregations = forms.Selected(append(forms.Options("", "Persons"), v.GroupTypes...), v.Aggregation)
 	var variants []string // nil: there are none
 	if len(v.Variants) > 0 {
@@ -384,12 +385,4 @@ func problemWords(p flags.Problem) string {
 
 func flagPath(q *shell.Request, id int64) string {
 	return q.ProjectPath("/flags/" + strconv.FormatInt(id, 10))
-}
-
-// choices are what the fields of a flag offer.
-func (v *flagView) choices() {
-	v.Runtimes = forms.Selected(forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
-	v.Bucketings = forms.Selected(forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
-	v.Hashes = forms.Selected(forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
-	v.Matches = forms.Selected(forms.Options("any", "one of them", "all", "all of them"), v.ContextMatch)
 }

@@ -57,6 +57,17 @@ func newFlagForm() *flagForm {
 	}
 }
 
+// choices are what the fields of a flag offer.
+type choices struct{ Runtimes, Bucketings, Hashes, Matches []forms.Option }
+
+func (form *flagForm) offer() (v choices) {
+	v.Runtimes = forms.Selected(forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only"), form.Runtime)
+	v.Bucketings = forms.Selected(forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID"), form.Bucketing)
+	v.Hashes = forms.Selected(forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), form.Hash)
+	v.Matches = forms.Selected(forms.Options("any", "one of them", "all", "all of them"), form.ContextMatch)
+	return v
+}
+
 // formOf returns the form of a flag.
 func formOf(f *management.FlagView) *flagForm {
 	form := &flagForm{
