@@ -13,7 +13,7 @@ import (
 // every page that lists changes (management.md §17.2).
 func (q *Request) ChangesIn(names Names, scope string, list []management.FlagChange) []Change {
 	var out []Change
-	place, value := q.c.thingOf(scope).Place, q.c.thingOf(scope).Value
+	place, value := q.Thing(scope).Place, q.Thing(scope).Value
 	if place == nil {
 		place = PlainPlace
 	}

@@ -40,7 +40,7 @@ var actionWords = map[string]string{"created": "set", "changed": "changed", "del
 
 // auditChanges says in words what an entry has changed.
 func (q *Request) auditChanges(names Names, a *management.ActivityView, changes []management.FlagChange) []Change {
-	thing, action := q.c.thingOf(a.Scope), make(map[string]string)
+	thing, action := q.Thing(a.Scope), make(map[string]string)
 	var out []Change
 	for _, c := range a.Detail.Changes {
 		action[c.Field] = c.Action
@@ -61,7 +61,7 @@ func (q *Request) auditChanges(names Names, a *management.ActivityView, changes 
 }
 
 func (q *Request) auditEntry(a *management.ActivityView) Entry {
-	thing := q.c.thingOf(a.Scope)
+	thing := q.Thing(a.Scope)
 	e := Entry{Who: a.User.FirstName, What: a.Activity, Kind: thing.One, Thing: a.Detail.Name, At: q.Moment(a.CreatedAt)}
 	switch {
 	case a.User.System:

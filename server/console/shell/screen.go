@@ -100,9 +100,9 @@ type Group struct {
 	Templates []fs.FS // their pages, and what several of them have in partials
 }
 
-// thingOf returns the kind of things with a scope, a plain one if no screen has it.
-func (c *console) thingOf(scope string) *Thing {
-	for _, s := range c.screens {
+// Thing returns the kind of things with a scope, a plain one if no screen has it.
+func (q *Request) Thing(scope string) *Thing {
+	for _, s := range q.c.screens {
 		if s.Thing != nil && s.Thing.Scope == scope {
 			return s.Thing
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,8 +39,11 @@ func (h *handlers) surveyScreen() shell.Screen {
 			"survey-copied":     "This is the copy. It is a draft.",
 			"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
 		},
-		Undo:  map[string]shell.Undoer{"Survey": shell.UndoEntry(append(slices.Clone(surveyMembers), "archived"), h.undoSurvey)},
-		Thing: &shell.Thing{Scope: "Survey", One: "survey", Many: "Surveys", Path: h.surveyLink, Place: surveyPlace, Erased: true},
+		Undo: map[string]shell.Undoer{"Survey": shell.UndoEntry(append(slices.Clone(surveyMembers), "archived"), h.undoSurvey)},
+		Thing: &shell.Thing{
+			Scope: "Survey", One: "survey", Many: "Surveys", Path: shell.Below("/surveys/"), Place: surveyPlace,
+			Erased: true,
+		},
 	}
 }
 
@@ -646,11 +648,4 @@ func (h *handlers) undoSurvey(q *shell.Request, e *management.ActivityView, befo
 		_, err = h.surveys.Update(q.Context(), q.By, q.Ref, e.ItemID, patch)
 	}
 	return "", e.ItemID, err
-}
-
-func (h *handlers) surveyLink(q *shell.Request, id string) string {
-	if h.surveys == nil {
-		return ""
-	}
-	return q.ProjectPath("/surveys/" + url.PathEscape(id))
 }

@@ -69,6 +69,7 @@ type flagView struct {
 	Reach    string
 	Shares   charts.Bar
 	Usage    *flagUsageView
+	Users    []flagUser
 	Problems []string
 	Enrolled bool   // the early access feature of the flag enrols people
 	Notice   string // what has gone wrong with the whole form
@@ -238,9 +239,23 @@ func facts(q *shell.Request, v *flagView, f *management.FlagView, names shell.Na
 	v.Reach, v.Shares = names.Audience(&f.Filters), variantBar(&f.Filters)
 	v.Problems = problems(q)[f.Key]
 	v.Enrolled = f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment
+	for _, u := range f.Surveys {
+		v.Users = append(v.Users, userOf(q, "Survey", u))
+	}
+	for _, u := range f.Features {
+		v.Users = append(v.Users, userOf(q, "EarlyAccessFeature", u))
+	}
 	var err error
 	v.Usage, err = usage(q, f, &f.Filters)
 	return err
+}
+
+// A flagUser is something that the flag decides about, as the screens of such things name it.
+type flagUser struct{ Kind, Name, URL string }
+
+func userOf(q *shell.Request, scope string, u management.FlagUser) flagUser {
+	thing := q.Thing(scope)
+	return flagUser{thing.One, u.Name, thing.Path(q, u.ID.String())}
 }
 
 // fields fills in what the fields of the form show and offer.
