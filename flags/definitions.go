@@ -84,8 +84,8 @@ type Filters struct {
 	// such filters fails.
 	fault *DefinitionError
 
-	// source is the JSON of filters that DecodeFilters could not understand, of
-	// which the fields have only a part.
+	// source is the JSON of filters that could not be understood, of which the fields have
+	// only a part.
 	source []byte
 }
 

@@ -570,3 +570,17 @@ func FuzzDecodeFilters(f *testing.F) {
 		checkModel(t, nil, []byte(`{"flags":[{"id":1,"key":`+string(name)+`,"active":true,"filters":`+string(raw)+`}],"cohorts":[{"id":7,"filters":`+string(raw)+`}]}`))
 	})
 }
+
+// TestEncodeBrokenFilters: what a document has of filters that cannot be understood is
+// written as it was read.
+func TestEncodeBrokenFilters(t *testing.T) {
+	for _, filters := range []string{`{"groups": 7, "x":1}`, `{"groups":[{},{"properties":[{"key":"a","type": 7}]}]}`} {
+		d, err := flags.Decode(strings.NewReader(`{"flags":[{"id":1,"key":"k","active":true,"filters":` + filters + `}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := d.Flags[0].Filters.Encode(); err != nil || string(b) != filters {
+			t.Errorf("%s is written as %s, %v", filters, b, err)
+		}
+	}
+}
