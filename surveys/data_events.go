@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,10 +78,8 @@ func store(ctx context.Context, tx sqlstore.Tx, events []capture.Event) error {
 	}
 	for part := range slices.Chunk(rows, rowsAtOnce) {
 		row := "(" + marks(len(part[0])) + ")"
-		statement := "INSERT INTO survey_event (project_id, survey_id, uuid, kind, distinct_id, ts, submission_key, counts_as, answers, extra) VALUES " + row
-		for range part[1:] {
-			statement += ", " + row
-		}
+		statement := "INSERT INTO survey_event (project_id, survey_id, uuid, kind, distinct_id, ts, submission_key, counts_as, answers, extra) VALUES " +
+			row + strings.Repeat(", "+row, len(part)-1)
 		if _, err := tx.Exec(ctx, statement, slices.Concat(part...)...); err != nil {
 			return wrap("store survey events", err)
 		}

@@ -64,7 +64,8 @@ type Tx interface {
 	// Postgres reports whether the database is PostgreSQL. Otherwise it is SQLite.
 	Postgres() bool
 
-	// Query calls scan for each row of a statement.
+	// Query calls scan for each row of a statement, which may only read outside of
+	// transactions.
 	Query(ctx context.Context, statement string, args []any, scan func(*sql.Rows) error) error
 
 	// Exec runs a statement and returns the number of rows that it has changed.
