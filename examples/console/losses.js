@@ -105,9 +105,9 @@ export async function losses(t, server, states) {
 	}
 	await suffer()
 
-	const folder = new URL('../../server/console/templates/', import.meta.url)
+	const folder = new URL('../../server/console/', import.meta.url)
 	const missing = []
-	for (const name of [...await fs.readdir(folder), ...(await fs.readdir(new URL('partials/', folder))).map((n) => `partials/${n}`)]) {
+	for (const name of await fs.readdir(folder, { recursive: true })) {
 		if (!name.endsWith('.html')) continue
 		for (const [, verb] of (await fs.readFile(new URL(name, folder), 'utf8')).matchAll(/<button[^>]* name="do" value="([a-z-]+)/g)) {
 			if (!verbs.has(verb)) missing.push(`${name}: ${verb}`)

@@ -9,7 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
-	"github.com/flagstaff-go/flagstaff/server/console/shell"
+	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
 // A program mounts the console below a path, beside all else that it serves.
@@ -25,7 +25,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	pages, err := shell.New(shell.Config{Service: service, Prefix: "/console", URL: "https://flags.example.com"})
+	pages, err := console.New(console.Config{Service: service, Prefix: "/console", URL: "https://flags.example.com"})
 	if err != nil {
 		fmt.Println(err)
 		return

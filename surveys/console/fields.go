@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -330,4 +331,121 @@ func dateJSON(typed string) json.RawMessage {
 		}
 	}
 	return forms.Quoted(typed)
+}
+
+// neverNull are the members that are empty texts when they are empty.
+var neverNull = []string{"name", "description", "base_language"}
+
+func jsonList(list []forms.Object) json.RawMessage {
+	if list == nil {
+		list = []forms.Object{}
+	}
+	return forms.Must(json.Marshal(list))
+}
+
+// A formField stands for one member of a survey or of a question.
+type formField struct {
+	Name, Label, Hint string
+	Kind              string // text, area, number, truth, choice, color, date, names or lines
+	Unit              string
+	List              string // of suggestions
+	Rows              int
+	Options           []forms.Option
+	Default           string // of a choice, while the member is not there
+	Refresh           bool   // other fields depend on it
+	More              bool   // it is opened on demand
+	Path              []string
+	On                func(forms.Object) bool // whether the field is shown; nil: always
+
+	get func(json.RawMessage) string
+	set func(was json.RawMessage, typed string) json.RawMessage
+}
+
+// value returns what a field shows.
+func (f *formField) value(o forms.Object) string {
+	raw := memberAt(o, f.Path)
+	switch {
+	case f.get != nil:
+		return f.get(raw)
+	case f.Kind == "truth":
+		if string(raw) == "true" {
+			return "yes"
+		}
+		return ""
+	case f.Kind == "date":
+		return dateText(raw)
+	case f.Kind == "lines":
+		return strings.Join(forms.Texts(raw), "\n")
+	case f.Kind == "names":
+		return strings.Join(forms.Texts(raw), ", ")
+	case f.Kind == "choice" && forms.Text(raw) == "":
+		return f.Default
+	}
+	return forms.Text(raw)
+}
+
+// put stores what was typed, unless that is what the field has shown.
+func (f *formField) put(o forms.Object, typed string) {
+	if typed == f.value(o) {
+		return
+	}
+	was := memberAt(o, f.Path)
+	var raw json.RawMessage
+	switch {
+	case f.set != nil:
+		raw = f.set(was, typed)
+	case f.Kind == "truth":
+		raw = json.RawMessage(strconv.FormatBool(typed != ""))
+	case typed == "" && !slices.Contains(neverNull, f.Name):
+	case f.Kind == "number":
+		raw = forms.NumberJSON(typed)
+	case f.Kind == "date":
+		raw = dateJSON(typed)
+	case f.Kind == "lines":
+		raw = forms.Must(json.Marshal(forms.LineNames(typed)))
+	case f.Kind == "names":
+		raw = forms.Must(json.Marshal(forms.Names(typed)))
+	default:
+		raw = forms.Quoted(typed)
+	}
+	setMember(o, f.Path, raw)
+}
+
+func memberAt(o forms.Object, path []string) json.RawMessage {
+	for _, name := range path[:len(path)-1] {
+		o = forms.ReadObject(string(o[name]))
+	}
+	return o[path[len(path)-1]]
+}
+
+// setMember sets a member of an object, or of an object in it. Nil takes the member away;
+// of the survey itself it makes null, which is how the API empties a field.
+func setMember(o forms.Object, path []string, raw json.RawMessage) {
+	name := path[0]
+	if len(path) > 1 {
+		inner := forms.ReadObject(string(o[name]))
+		setMember(inner, path[1:], raw)
+		o[name] = forms.Must(json.Marshal(inner))
+		return
+	}
+	if raw == nil {
+		delete(o, name)
+		return
+	}
+	o[name] = raw
+}
+
+// foldFields puts what was typed into an object. Only fields that the page has shown count:
+// a box that is not there is not the same as one that is not ticked.
+func foldFields(fields []formField, prefix string, o forms.Object, v url.Values) {
+	for i := range fields {
+		f, name := &fields[i], prefix+fields[i].Name
+		if f.Kind == "truth" && slices.Contains(v["shown"], name) || v.Has(name) {
+			typed := forms.Lines(v.Get(name))
+			if f.Kind != "area" {
+				typed = strings.TrimSpace(typed)
+			}
+			f.put(o, typed)
+		}
+	}
 }

@@ -12,9 +12,6 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// handlers answer for the surveys of a Service.
-type handlers struct{ surveys *surveys.Service }
-
 // Screens returns the screens of surveys, for the Config of a console on the same Service.
 func Screens(surveys *surveys.Service) shell.Group {
 	h := &handlers{surveys}

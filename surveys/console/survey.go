@@ -6,14 +6,12 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
@@ -41,8 +39,11 @@ func (h *handlers) surveyScreen() shell.Screen {
 			"survey-copied":     "This is the copy. It is a draft.",
 			"survey-deleted":    "The survey was deleted. Its responses stay in the events.",
 		},
-		Undo:  map[string]shell.Undoer{"Survey": shell.UndoEntry(append(slices.Clone(surveyMembers), "archived"), h.undoSurvey)},
-		Thing: &shell.Thing{Scope: "Survey", One: "survey", Many: "Surveys", Path: h.surveyLink, Place: surveyPlace, Erased: true},
+		Undo: map[string]shell.Undoer{"Survey": shell.UndoEntry(append(slices.Clone(surveyMembers), "archived"), h.undoSurvey)},
+		Thing: &shell.Thing{
+			Scope: "Survey", One: "survey", Many: "Surveys", Path: shell.Below("/surveys/"), Place: surveyPlace,
+			Erased: true,
+		},
 	}
 }
 
@@ -393,11 +394,11 @@ func showSurveyForm(q *shell.Request, status int, s *surveys.View, form *surveyF
 		form.Filters.Fail(field, "%s", message)
 	}
 	v.Sets = v.Offered.Sets(form.Filters, nil)
-	if err := namedFlags(q, form, v.Words); err != nil && status != http.StatusServiceUnavailable {
+	if err := namedFlags(q, form, v.FlagKeys); err != nil && status != http.StatusServiceUnavailable {
 		return keepSurvey(q, err, form)
 	}
 	if s != nil {
-		v.Reach = surveyReach(surveyFormOf(s), v.Words)
+		v.Reach = surveyReach(surveyFormOf(s), &v.Offered)
 	}
 	v.fields()
 	v.Preview = previewOf(q, form.Doc)
@@ -405,10 +406,10 @@ func showSurveyForm(q *shell.Request, status int, s *surveys.View, form *surveyF
 }
 
 // namedFlags adds the keys of flags that the form names to a vocabulary.
-func namedFlags(q *shell.Request, form *surveyForm, words *words.Names) error {
+func namedFlags(q *shell.Request, form *surveyForm, keys map[string]string) error {
 	for _, name := range []string{"linked_flag_id", "targeting_flag_id"} {
 		id := forms.Text(form.Doc[name])
-		if !forms.IsNumber(id) || words.Flags[id] != "" {
+		if !forms.IsNumber(id) || keys[id] != "" {
 			continue
 		}
 		f, err := q.Service.Flag(q.Context(), q.By, q.Ref, id)
@@ -418,7 +419,7 @@ func namedFlags(q *shell.Request, form *surveyForm, words *words.Names) error {
 		if err != nil {
 			return err
 		}
-		words.Flags[id] = f.Key
+		keys[id] = f.Key
 	}
 	return nil
 }
@@ -447,17 +448,17 @@ func surveyFacts(q *shell.Request, v *surveyView, s *surveys.View) error {
 }
 
 // surveyReach says in words who is asked.
-func surveyReach(form *surveyForm, words *words.Names) string {
+func surveyReach(form *surveyForm, offered *targeting.Offered) string {
 	reach := "everyone"
 	switch form.Target {
 	case "flag":
-		reach = "everybody for whom the flag " + cmp.Or(words.Flags[forms.Text(form.Doc["targeting_flag_id"])],
+		reach = "everybody for whom the flag " + cmp.Or(offered.FlagKeys[forms.Text(form.Doc["targeting_flag_id"])],
 			forms.Text(form.Doc["targeting_flag_id"])) + " is on"
 	case "filters":
-		reach = words.Audience(form.targeting())
+		reach = offered.Names().Audience(form.targeting())
 	}
 	if linked := form.Doc["linked_flag_id"]; !isEmptyJSON(linked) {
-		reach += ", with the flag " + cmp.Or(words.Flags[forms.Text(linked)], forms.Text(linked))
+		reach += ", with the flag " + cmp.Or(offered.FlagKeys[forms.Text(linked)], forms.Text(linked))
 	}
 	return reach
 }
@@ -498,7 +499,7 @@ func (v *surveyView) field(f *formField, prefix string, o forms.Object) fieldVie
 	case f.Kind == "color":
 		out.Swatch = cssColor(out.Value)
 	case f.List == "flag-keys":
-		if key := v.Words.Flags[out.Value]; key != "" {
+		if key := v.FlagKeys[out.Value]; key != "" {
 			out.Value = key
 		}
 	case f.Kind == "area" || f.Kind == "lines":
@@ -647,11 +648,4 @@ func (h *handlers) undoSurvey(q *shell.Request, e *management.ActivityView, befo
 		_, err = h.surveys.Update(q.Context(), q.By, q.Ref, e.ItemID, patch)
 	}
 	return "", e.ItemID, err
-}
-
-func (h *handlers) surveyLink(q *shell.Request, id string) string {
-	if h.surveys == nil {
-		return ""
-	}
-	return q.ProjectPath("/surveys/" + url.PathEscape(id))
 }

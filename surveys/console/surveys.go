@@ -13,6 +13,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
+// handlers answer for the surveys of a Service.
+type handlers struct{ surveys *surveys.Service }
+
 func (h *handlers) surveysScreen() shell.Screen {
 	return shell.Screen{
 		Title: "Surveys", Entry: 3, Path: "/surveys",

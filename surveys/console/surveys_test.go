@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,5 +49,17 @@ func TestSurveys(t *testing.T) {
 		page.CheckPage()
 		form := consoletest.With(page.Form("form"), "do", "save", "name", "From "+from)
 		s.Post("/projects/1/surveys/new", form).Want(303)
+	}
+}
+
+// TestSurveysOfFlag: the page of a flag leads to the surveys that use it.
+func TestSurveysOfFlag(t *testing.T) {
+	s := newSite(t)
+	v := s.Survey(fmt.Sprintf(`{"name":"Asked","type":"popover","linked_flag_id":%d,"questions":[{"type":"open","question":"Why?"}]}`,
+		s.Flag("new-dashboard").ID))
+	page := s.Get(s.FlagPath("new-dashboard")).Want(200, "Used by the survey Asked")
+	page.CheckPage()
+	if !strings.Contains(page.Body, `<a href="/console`+surveyPath(v)+`">Asked</a>`) {
+		t.Error("the page does not lead to the survey")
 	}
 }

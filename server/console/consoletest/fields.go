@@ -27,8 +27,8 @@ var (
 	someAttr   = regexp.MustCompile(` (id|action)="([^"]*)"`)
 )
 
-// Forms returns the forms of a page that have fields in which people type.
-func (a *Answer) Forms(path string) (list []webForm) {
+// forms returns the forms of a page that have fields in which people type.
+func (a *Answer) forms(path string) (list []webForm) {
 	a.T.Helper()
 	for _, m := range postedForm.FindAllStringSubmatch(a.Body, -1) {
 		f := webForm{action: path, files: strings.Contains(m[2], "multipart")}
@@ -66,8 +66,8 @@ func (a *Answer) Forms(path string) (list []webForm) {
 	return list
 }
 
-// Send posts a form with other texts.
-func (s *Site) Send(f *webForm, texts map[string]string) *Answer {
+// send posts a form with other texts.
+func (s *Site) send(f *webForm, texts map[string]string) *Answer {
 	form := With(f.Fields)
 	for name, text := range texts {
 		form.Set(name, text)
@@ -137,9 +137,9 @@ func (s *Site) KeepAndTell(pages []string, valid map[string]map[string]string) (
 			s.Token = ""
 		}
 		now := s.Get(page).Want(200)
-		for n := range now.Forms(page) {
+		for n := range now.forms(page) {
 			form := func() *webForm {
-				f := &now.Forms(page)[n]
+				f := &now.forms(page)[n]
 				for name, text := range valid[page+" "+f.Id] {
 					f.Fields.Set(name, strings.Replace(text, "fresh", fmt.Sprint("fresh-", sent), 1)) // names are taken once
 				}
@@ -148,7 +148,7 @@ func (s *Site) KeepAndTell(pages []string, valid map[string]map[string]string) (
 			try := func(kind string, texts func(*webForm) map[string]string) {
 				f := form()
 				filled := texts(f)
-				a := s.Send(f, filled)
+				a := s.send(f, filled)
 				sent++
 				if a.Status == http.StatusSeeOther || strings.Contains(a.Body, "it is not shown again") { // it has changed
 					now = s.Get(page).Want(200)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// formOf reads the fields of the form with an id, or of the first form that is posted, as a
+// Form reads the fields of the form with an id, or of the first form that is posted, as a
 // browser would send it.
 func (a *Answer) Form(id string) url.Values {
 	a.T.Helper()

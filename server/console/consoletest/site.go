@@ -1,3 +1,5 @@
+// Package consoletest is a console on a store in memory, for tests of its screens: it presses
+// buttons, reads pages as a browser does, and holds what they answer to what all pages promise.
 package consoletest
 
 import (
@@ -50,7 +52,7 @@ type Site struct {
 	Project int64
 	Token   string // of the session; "" for nobody
 	Owner   *management.Principal
-	Broken  *brokenStore
+	Broken  *BrokenStore
 	Ahead   time.Duration // of the clock of the service
 }
 
@@ -118,7 +120,7 @@ func (setup Setup) Site(t testing.TB) *Site {
 	if setup.Store == nil {
 		setup.Store = NewStore(t)
 	}
-	s := &Site{T: t, Store: setup.Store, Broken: &brokenStore{Storage: setup.Store, Tx: setup.Store.(sqlstore.Tx)}, Project: 1}
+	s := &Site{T: t, Store: setup.Store, Broken: &BrokenStore{Storage: setup.Store, Tx: setup.Store.(sqlstore.Tx)}, Project: 1}
 	var err error
 	s.Served, err = catalog.New(catalog.Config{Store: s.Store, Registry: new(server.Registry)})
 	Fatal(t, err)
@@ -294,8 +296,8 @@ func Compact(t testing.TB, raw []byte) string {
 	return string(b)
 }
 
-// A brokenStore fails when it is told to.
-type brokenStore struct {
+// A BrokenStore fails when it is told to.
+type BrokenStore struct {
 	sqlstore.Storage
 	sqlstore.Tx // for the extensions of the store
 	Broken      atomic.Bool
@@ -303,7 +305,7 @@ type brokenStore struct {
 	Importing   func() error // is called before a transaction begins, unless it is nil
 }
 
-func (b *brokenStore) Atomic(ctx context.Context, f func(storage.Store) error) error {
+func (b *BrokenStore) Atomic(ctx context.Context, f func(storage.Store) error) error {
 	if b.Importing != nil {
 		if err := b.Importing(); err != nil {
 			return err
@@ -314,14 +316,14 @@ func (b *brokenStore) Atomic(ctx context.Context, f func(storage.Store) error) e
 
 var ErrBroken = fmt.Errorf("%w: the disk is gone", io.ErrUnexpectedEOF)
 
-func (b *brokenStore) Project(ctx context.Context, id int64) (*storage.Project, error) {
+func (b *BrokenStore) Project(ctx context.Context, id int64) (*storage.Project, error) {
 	if b.Broken.Load() {
 		return nil, ErrBroken
 	}
 	return b.Storage.Project(ctx, id)
 }
 
-func (b *brokenStore) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage,
+func (b *BrokenStore) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage,
 	unset []string,
 ) (*storage.Person, error) {
 	if b.Update.Load() {

@@ -2,7 +2,6 @@ package consoletest
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base32"
@@ -19,10 +18,9 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/faulttest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -71,20 +69,17 @@ func (s *Site) Upload(path, ids, file string) *Answer {
 // fieldError finds the messages beside fields, with the IDs of the fields.
 var fieldError = regexp.MustCompile(`id="([^"]*)-error">([^<]*)<`)
 
-// Typed returns what somebody types into the field of a fault.
-func Typed(f *faulttest.Fault) string { return cmp.Or(f.Typed, strings.Trim(f.Value, `"`)) }
-
 // Says checks that a page says something beside one field and no other, or for "" in its notice.
-func (a *Answer) Says(fault *faulttest.Fault, field, text string) {
+func (a *Answer) Says(what, field, text string) {
 	a.T.Helper()
 	found := fieldError.FindAllStringSubmatch(a.Body, -1)
 	switch {
 	case a.Status != 422:
-		a.T.Errorf("%s: status %d, Location %q", fault.Path, a.Status, a.Header.Get("Location"))
+		a.T.Errorf("%s: status %d, Location %q", what, a.Status, a.Header.Get("Location"))
 	case field == "" && len(found) == 0 && strings.Contains(Words(a.Body), text):
 	case field != "" && len(found) == 1 && found[0][1] == field && strings.Contains(Words(found[0][2]), text):
 	default:
-		a.T.Errorf("%s: the messages are %q; want one beside %q with %q", fault.Path, found, field, text)
+		a.T.Errorf("%s: the messages are %q; want one beside %q with %q", what, found, field, text)
 	}
 }
 
@@ -105,7 +100,7 @@ func (s *Site) Feature(pairs ...string) (path string, stored func() *management.
 }
 
 // Same compares filters by what clients see of them.
-var Same = gocmp.Comparer(func(a, b flags.Filters) bool { return Shown(a) == Shown(b) })
+var Same = cmp.Comparer(func(a, b flags.Filters) bool { return Shown(a) == Shown(b) })
 
 // Update changes a flag as another user would.
 func (s *Site) Update(key, body string) {

@@ -11,14 +11,14 @@ import (
 
 // ChangesIn says in words what has changed about a thing of a scope of the audit log, on
 // every page that lists changes (management.md §17.2).
-func (q *Request) ChangesIn(names *words.Names, scope string, list []management.FlagChange) []Change {
+func (q *Request) ChangesIn(names Names, scope string, list []management.FlagChange) []Change {
 	var out []Change
-	place, value := q.c.thingOf(scope).Place, q.c.thingOf(scope).Value
+	place, value := q.Thing(scope).Place, q.Thing(scope).Value
 	if place == nil {
 		place = PlainPlace
 	}
 	if value == nil { // other things name nothing by numbers
-		value = func(_ *words.Names, _, value string) string { return new(words.Names).Value("", value) }
+		value = func(_ Names, _, value string) string { return new(words.Names).Value("", value) }
 	}
 	for _, c := range list {
 		line := Change{place(c.Field), value(names, c.Field, c.Before), value(names, c.Field, c.After)}
@@ -31,7 +31,7 @@ func (q *Request) ChangesIn(names *words.Names, scope string, list []management.
 }
 
 // ChangeVocabulary returns the names of what changes refer to by numbers, if they do.
-func (q *Request) ChangeVocabulary(lists ...[]management.FlagChange) (*words.Names, error) {
+func (q *Request) ChangeVocabulary(lists ...[]management.FlagChange) (Names, error) {
 	names := words.NewNames()
 	var cohorts, flags, groups bool
 	for _, c := range slices.Concat(lists...) {

@@ -8,9 +8,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
-// A Change is one difference of a definition.
-type Change struct{ Place, Before, After string }
-
 // Different returns the lines that are differences.
 func Different(lines ...Change) []Change {
 	return slices.DeleteFunc(lines, func(c Change) bool { return c.Before == c.After })

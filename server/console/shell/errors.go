@@ -135,3 +135,17 @@ func IsRefusal(err error) bool {
 	_, ok := errors.AsType[*management.Error](err)
 	return ok
 }
+
+// isToken reports whether the token of a link is good for nothing, or for something else.
+func isToken(err error) bool {
+	e, ok := errors.AsType[*management.Error](err)
+	return ok && e.Attr == "token"
+}
+
+// linkError is the page for a link that is not good for anything any more.
+func linkError(err error) error {
+	if isToken(err) {
+		return errLink
+	}
+	return err
+}

@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// An auditEntry says who has done what, and when.
+// An Entry says who has done what, and when.
 type Entry struct {
 	Who, What, Kind, Thing string
 	URL                    string // the thing as it is now; "" if it has no page
@@ -19,7 +18,7 @@ type Entry struct {
 	Cut                    int // changes that are not listed
 }
 
-// auditEntries says in words what was done.
+// Entries says in words what was done.
 func (q *Request) Entries(list []management.ActivityView) ([]Entry, error) {
 	changes, entries := make([][]management.FlagChange, len(list)), make([]Entry, len(list))
 	for i := range list {
@@ -40,8 +39,8 @@ func (q *Request) Entries(list []management.ActivityView) ([]Entry, error) {
 var actionWords = map[string]string{"created": "set", "changed": "changed", "deleted": "removed"}
 
 // auditChanges says in words what an entry has changed.
-func (q *Request) auditChanges(names *words.Names, a *management.ActivityView, changes []management.FlagChange) []Change {
-	thing, action := q.c.thingOf(a.Scope), make(map[string]string)
+func (q *Request) auditChanges(names Names, a *management.ActivityView, changes []management.FlagChange) []Change {
+	thing, action := q.Thing(a.Scope), make(map[string]string)
 	var out []Change
 	for _, c := range a.Detail.Changes {
 		action[c.Field] = c.Action
@@ -62,7 +61,7 @@ func (q *Request) auditChanges(names *words.Names, a *management.ActivityView, c
 }
 
 func (q *Request) auditEntry(a *management.ActivityView) Entry {
-	thing := q.c.thingOf(a.Scope)
+	thing := q.Thing(a.Scope)
 	e := Entry{Who: a.User.FirstName, What: a.Activity, Kind: thing.One, Thing: a.Detail.Name, At: q.Moment(a.CreatedAt)}
 	switch {
 	case a.User.System:

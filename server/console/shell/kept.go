@@ -13,14 +13,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
-var readyScreen = Screen{
-	Scope: everybody, Pages: map[string]Page{"GET /ready": ready},
-}
-
-var backScreen = Screen{
-	Scope: SignedIn, Pages: map[string]Page{"GET /back": backPage},
-}
-
 // A keptForm is a form that was sent after its session had ended. It travels through the
 // pages of signing in, and is sent once more then: nothing typed is lost, also without a
 // script (management.md §5.11).
@@ -40,26 +32,6 @@ const (
 
 // neverKept are fields that no page may have.
 var neverKept = []string{"password", "current_password", "code"}
-
-// ready tells a script whether a form that was sent now would find its user signed in.
-func ready(q *Request) error {
-	_, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request))
-	switch {
-	case errors.Is(err, management.ErrUnauthenticated):
-		q.W.WriteHeader(http.StatusUnauthorized)
-	case err != nil:
-		return err
-	default:
-		q.W.WriteHeader(http.StatusNoContent)
-	}
-	return nil
-}
-
-// backPage is where somebody comes who has signed in beside a form.
-func backPage(q *Request) error {
-	q.Layout.Title = "You are signed in"
-	return q.Render(http.StatusOK, "back", &keptForm{})
-}
 
 // keepPosted answers a form that was sent by nobody: with the page to sign in, which has
 // what was typed.
@@ -151,6 +123,74 @@ func (f *keptForm) hidden() []forms.Hidden {
 // goOn shows the button that sends the form once more.
 func (q *Request) goOn(form *keptForm) error {
 	q.Layout.User, q.Layout.Email = NameOf(q.By.User), q.By.User.Email
+	return q.showBack(form)
+}
+
+// showBack says that somebody is signed in, with the form that waits.
+func (q *Request) showBack(form *keptForm) error {
 	q.Layout.Title = "You are signed in"
 	return q.Render(http.StatusOK, "back", form)
+}
+
+// A signInView is the pages of people who are not signed in.
+type signInView struct {
+	Layout
+	Address, Next, Error string
+	Kept                 []forms.Hidden // a form that waits until its user is signed in; none: there is none
+	Password             bool           // the account has a password, and no other has to be chosen
+	Mail                 bool           // there is mail
+	Sent                 bool           // a message is on its way
+}
+
+func (q *Request) signInView() *signInView {
+	q.Layout.Title = "Sign in"
+	v := &signInView{Address: q.PostFormValue("email"), Next: q.next()}
+	if form := q.keptForm(); form != nil {
+		v.Kept = form.hidden()
+	}
+	return v
+}
+
+func (q *Request) askToSignIn(status int, v *signInView) error { return q.Render(status, "signin", v) }
+
+// next returns where to go after signing in, as a path below the prefix, or "".
+func (q *Request) next() string {
+	return q.c.within(q.c.Prefix + q.FormValue("next"))
+}
+
+// enter gives the browser its session, and leads on: to the second factor, or to where the
+// user was going.
+func (q *Request) enter(o *management.OpenedSession) error {
+	q.c.setToken(q.W, q.Request, o.Token)
+	if o.Device != "" {
+		q.c.setCookie(q.W, q.Request, deviceSuffix, o.Device)
+	}
+	if form := q.keptForm(); form != nil {
+		if o.Principal == nil {
+			return q.askCode(http.StatusOK, "")
+		}
+		q.By = o.Principal
+		return q.goOn(form)
+	}
+	if o.Principal == nil {
+		to := q.c.Prefix + "/signin/code"
+		if next := q.next(); next != "" {
+			to += "?next=" + url.QueryEscape(next)
+		}
+		return q.Redirect(to)
+	}
+	return q.Redirect(q.c.Prefix + "/" + strings.TrimPrefix(q.next(), "/"))
+}
+
+func statusOf(e *management.Error, otherwise int) int {
+	if errors.Is(e, management.ErrThrottled) {
+		return http.StatusTooManyRequests
+	}
+	return otherwise
+}
+
+func (q *Request) askCode(status int, refusal string) error {
+	v := q.signInView()
+	q.Layout.Title, v.Error = "Enter a code", refusal
+	return q.Render(status, "code", v)
 }

@@ -24,31 +24,8 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// A Layout is what surrounds all pages. The view of a page embeds it.
-type Layout struct {
-	Prefix, Title               string
-	User, Email                 string // "": nobody is signed in
-	Project, Organization, Home string
-	Nav                         []NavItem
-	Done                        string    // what was just done, in words
-	Undo                        *undoView // takes it back; nil: nothing does
-	Posted                      bool      // the page answers a form, which is not saved if it is still here
-	ProjectURL                  string    // which the addresses in the project begin with
-
-	c *console
-}
-
 // Moment returns a time as pages show it. Templates ask for it.
 func (l *Layout) Moment(t time.Time) Moment { return l.c.moment(t) }
-
-// A NavItem is an entry of the navigation, or a tab.
-type NavItem struct {
-	Name, URL string
-	Current   bool
-}
-
-// pages are the parsed templates, by the name of the page.
-type pages map[string]*template.Template
 
 // parsePages parses the templates of all groups. They have few functions: the path of a static
 // file, a list of what is passed to a partial, what a field says that has an error, and things in

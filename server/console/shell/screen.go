@@ -1,18 +1,42 @@
 package shell
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
+
+// A Change is one difference of a definition.
+type Change struct{ Place, Before, After string }
+
+// A Layout is what surrounds all pages. The view of a page embeds it.
+type Layout struct {
+	Prefix, Title               string
+	User, Email                 string // "": nobody is signed in
+	Project, Organization, Home string
+	Nav                         []NavItem
+	Done                        string    // what was just done, in words
+	Undo                        *UndoView // takes it back; nil: nothing does
+	Posted                      bool      // the page answers a form, which is not saved if it is still here
+	ProjectURL                  string    // which the addresses in the project begin with
+
+	c *console
+}
+
+// A NavItem is an entry of the navigation, or a tab.
+type NavItem struct {
+	Name, URL string
+	Current   bool
+}
+
+// pages are the parsed templates, by the name of the page.
+type pages map[string]*template.Template
 
 // A Screen is all that the console has to know of some pages besides their templates: routes,
 // navigation, notices, undos and the audit log follow from it.
@@ -32,18 +56,26 @@ type Screen struct {
 
 // A Thing is a kind of things that the audit log has entries about.
 type Thing struct {
-	Scope     string                                               // of its entries
-	One, Many string                                               // its names
-	Path      func(q *Request, id string) string                   // where one is shown, "" for nowhere
-	Place     func(field string) string                            // says a field in words; nil: by its name
-	Value     func(names *words.Names, field, value string) string // says a value; nil: as JSON is read
-	Whole     map[string]WholeField                                // fields that are said as a whole, and not member by member
-	Erased    bool                                                 // nothing is left of one that was deleted
-	Hides     bool                                                 // what the log does not have of a value is secret
+	Scope     string                                        // of its entries
+	One, Many string                                        // its names
+	Path      func(q *Request, id string) string            // where one is shown, "" for nowhere
+	Place     func(field string) string                     // says a field in words; nil: by its name
+	Value     func(names Names, field, value string) string // says a value; nil: as JSON is read
+	Whole     map[string]WholeField                         // fields that are said as a whole, and not member by member
+	Erased    bool                                          // nothing is left of one that was deleted
+	Hides     bool                                          // what the log does not have of a value is secret
+}
+
+// Names say values of fields, criteria of cohorts and filters in words, with the names of what
+// those refer to by numbers.
+type Names interface {
+	Value(field, value string) string
+	Cohort(criteria json.RawMessage) string
+	Audience(f *flags.Filters) string
 }
 
 // A WholeField says how a field has changed.
-type WholeField func(names *words.Names, before, after json.RawMessage) Change
+type WholeField func(names Names, before, after json.RawMessage) Change
 
 // A Page answers one route.
 type Page func(*Request) error
@@ -68,53 +100,9 @@ type Group struct {
 	Templates []fs.FS // their pages, and what several of them have in partials
 }
 
-// add adds the screens of a group, or says what other screens have already.
-func (c *console) add(g Group, taken map[string]bool) (err error) {
-	take := func(what, name string) {
-		if name != "" && taken[what+name] {
-			err = fmt.Errorf("console: two screens have the %s %s", what, name)
-		}
-		taken[what+name] = true
-	}
-	for i := range g.Screens {
-		s := &g.Screens[i]
-		if s.Scope == nil {
-			return fmt.Errorf("console: the screen %q has no Scope", s.Title)
-		}
-		for route := range s.Pages {
-			take("route", route)
-		}
-		for word := range s.Done {
-			take("notice", word)
-		}
-		for what := range s.Undo {
-			take("undo", what)
-		}
-		if s.Thing != nil {
-			take("thing", s.Thing.Scope)
-		}
-		if s.Entry != 0 {
-			take("entry", strconv.Itoa(s.Entry))
-			taken["entry of "+s.Title] = true
-		}
-		c.screens = append(c.screens, s)
-	}
-	return err
-}
-
-// registered returns what some screen has by a name.
-func registered[V any](c *console, of func(*Screen) map[string]V, name string) (v V) {
-	for _, s := range c.screens {
-		if v, ok := of(s)[name]; ok {
-			return v
-		}
-	}
-	return v
-}
-
-// thingOf returns the kind of things with a scope, a plain one if no screen has it.
-func (c *console) thingOf(scope string) *Thing {
-	for _, s := range c.screens {
+// Thing returns the kind of things with a scope, a plain one if no screen has it.
+func (q *Request) Thing(scope string) *Thing {
+	for _, s := range q.c.screens {
 		if s.Thing != nil && s.Thing.Scope == scope {
 			return s.Thing
 		}
@@ -137,47 +125,57 @@ func Below(path string) func(*Request, string) string {
 	return func(q *Request, id string) string { return q.ProjectPath(path + url.PathEscape(id)) }
 }
 
-// routes serves all screens.
-func (c *console) routes() {
-	for _, s := range c.screens {
-		for route, p := range s.Pages {
-			method, path, _ := strings.Cut(route, " ")
-			c.mux.HandleFunc(method+" "+c.Prefix+path, c.serve(s, s.Scope(p)))
-		}
-	}
-	for name, a := range c.assets {
-		c.mux.HandleFunc("GET "+a.path, c.serveAsset(name))
-	}
-	c.mux.HandleFunc(c.Prefix+"/", c.failing(ErrNoPage))
+type console struct {
+	Config
+	pages   pages
+	screens []*Screen
+	assets  map[string]asset // by name
+	mux     *http.ServeMux
+
+	uploads Slots
 }
 
-// serve answers with a page of a screen.
-func (c *console) serve(s *Screen, p Page) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		q := &Request{Request: r, Config: &c.Config, Service: c.Service, W: w, c: c, screen: s}
-		q.Layout = Layout{Prefix: c.Prefix, Title: s.Title, Posted: r.Method == http.MethodPost, c: c}
-		err := q.parse()
-		if err == nil {
-			err = p(q)
-		}
-		if err != nil {
-			q.fail(err)
-		}
-	}
+// An asset is a file for browsers, at a path that changes with its content.
+type asset struct {
+	path string
+	body []byte
+	typ  string
 }
 
-// failing answers with a page for an error.
-func (c *console) failing(err error) http.HandlerFunc {
-	return c.serve(new(Screen), func(*Request) error { return err })
+// A Request is a request to the console with what is known of it.
+type Request struct {
+	*http.Request
+	W http.ResponseWriter
+	c *console
+
+	screen  *Screen
+	Config  *Config
+	Service *management.Service       // of the Config
+	By      *management.Principal     // nil: nobody is signed in
+	At      *management.ProjectAccess // nil: the page is about no project
+	Ref     string                    // the project as methods of the Service take it
+	Layout  Layout
 }
 
-// navigation returns the entries for the project of a page.
-func (q *Request) navigation() (list []NavItem) {
-	entries := slices.DeleteFunc(slices.Clone(q.c.screens), func(s *Screen) bool { return s.Entry == 0 })
-	slices.SortFunc(entries, func(a, b *Screen) int { return cmp.Compare(a.Entry, b.Entry) })
-	for _, s := range entries {
-		url := q.ProjectPath(s.Path)
-		list = append(list, NavItem{s.Title, url, q.screen.Under == s.Title || strings.HasPrefix(q.URL.Path, url)})
-	}
-	return list
+// An Undo says how a change is taken back (management.md §5.11). The notice after the change
+// has it in its address, so that it works after a restart and on every server. It names what
+// was changed, and what shows that nobody has changed it since: it takes back nothing else.
+type Undo struct {
+	What string // whose undoer a screen has registered; "": the change cannot be taken back
+	Item string // the ID of the thing
+	Mark string // the version, the entry of the audit log, or the values
 }
+
+func (u Undo) String() string {
+	return url.Values{"what": {u.What}, "item": {u.Item}, "mark": {u.Mark}}.Encode()
+}
+
+// An UndoView is the button of a notice.
+type UndoView struct {
+	Action string
+	Hidden []forms.Hidden
+}
+
+// An Undoer takes a change back. It returns where to go if the page of the thing is gone, and
+// how what it has done is taken back itself.
+type Undoer func(*Request, Undo) (to string, again Undo, err error)

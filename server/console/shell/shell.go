@@ -1,22 +1,109 @@
+// Package shell is what all screens of the console have: sessions and who may see a page, the
+// layout and the navigation, templates, forms that are kept, questions, notices and how changes
+// are taken back, pages of errors, and the static files.
+//
+// A package with screens has a [Group]: its templates and its [Screen] values, which say their
+// routes, the title, the entry of the navigation, the notices after changes, what takes changes
+// back, and the words of their things in the audit log. A program adds it to Config.Screens of
+// the console. A handler gets a [Request], which has the user, the project and the Service, and
+// answers with Request.Render; its view embeds the [Layout].
+//
+// Beside the shell are its kits: forms for fields that people type, charts for pictures, and
+// targeting for condition sets.
 package shell
 
 import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"path"
 	"runtime/debug"
 	"strconv"
 	"strings"
 
 	internal "github.com/flagstaff-go/flagstaff/internal/text"
-	"github.com/flagstaff-go/flagstaff/management"
 )
+
+// add adds the screens of a group, or says what other screens have already.
+func (c *console) add(g Group, taken map[string]bool) (err error) {
+	take := func(what, name string) {
+		if name != "" && taken[what+name] {
+			err = fmt.Errorf("console: two screens have the %s %s", what, name)
+		}
+		taken[what+name] = true
+	}
+	for i := range g.Screens {
+		s := &g.Screens[i]
+		if s.Scope == nil {
+			return fmt.Errorf("console: the screen %q has no Scope", s.Title)
+		}
+		for route := range s.Pages {
+			take("route", route)
+		}
+		for word := range s.Done {
+			take("notice", word)
+		}
+		for what := range s.Undo {
+			take("undo", what)
+		}
+		if s.Thing != nil {
+			take("thing", s.Thing.Scope)
+		}
+		if s.Entry != 0 {
+			take("entry", strconv.Itoa(s.Entry))
+			taken["entry of "+s.Title] = true
+		}
+		c.screens = append(c.screens, s)
+	}
+	return err
+}
+
+// registered returns what some screen has by a name.
+func registered[V any](c *console, of func(*Screen) map[string]V, name string) (v V) {
+	for _, s := range c.screens {
+		if v, ok := of(s)[name]; ok {
+			return v
+		}
+	}
+	return v
+}
+
+// routes serves all screens.
+func (c *console) routes() {
+	for _, s := range c.screens {
+		for route, p := range s.Pages {
+			method, path, _ := strings.Cut(route, " ")
+			c.mux.HandleFunc(method+" "+c.Prefix+path, c.serve(s, s.Scope(p)))
+		}
+	}
+	for name, a := range c.assets {
+		c.mux.HandleFunc("GET "+a.path, c.serveAsset(name))
+	}
+	c.mux.HandleFunc(c.Prefix+"/", c.failing(ErrNoPage))
+}
+
+// serve answers with a page of a screen.
+func (c *console) serve(s *Screen, p Page) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := &Request{Request: r, Config: &c.Config, Service: c.Service, W: w, c: c, screen: s}
+		q.Layout = Layout{Prefix: c.Prefix, Title: s.Title, Posted: r.Method == http.MethodPost, c: c}
+		err := q.parse()
+		if err == nil {
+			err = p(q)
+		}
+		if err != nil {
+			q.fail(err)
+		}
+	}
+}
+
+// failing answers with a page for an error.
+func (c *console) failing(err error) http.HandlerFunc {
+	return c.serve(new(Screen), func(*Request) error { return err })
+}
 
 var homeScreen = Screen{
 	Scope: SignedIn, Pages: map[string]Page{"GET /{$}": home},
@@ -28,27 +115,6 @@ var projectHomeScreen = Screen{
 
 //go:embed static
 var staticFiles embed.FS
-
-// MaxForm is how large the body of a posted form may be. Forms of flags carry definitions,
-// which have at most 1 MiB, more than once.
-const MaxForm = 4 << 20 // bytes
-
-type console struct {
-	Config
-	pages   pages
-	screens []*Screen
-	assets  map[string]asset // by name
-	mux     *http.ServeMux
-
-	uploads Slots
-}
-
-// An asset is a file for browsers, at a path that changes with its content.
-type asset struct {
-	path string
-	body []byte
-	typ  string
-}
 
 // New returns a console with the screens of the Config, and those that sign people in.
 func New(config Config) (http.Handler, error) {
@@ -130,153 +196,6 @@ func (c *console) protect(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(w, r)
 	})
-}
-
-// A Request is a request to the console with what is known of it.
-type Request struct {
-	*http.Request
-	W http.ResponseWriter
-	c *console
-
-	screen  *Screen
-	Config  *Config
-	Service *management.Service       // of the Config
-	By      *management.Principal     // nil: nobody is signed in
-	At      *management.ProjectAccess // nil: the page is about no project
-	Ref     string                    // the project as methods of the Service take it
-	Layout  Layout
-}
-
-// everybody is the scope of pages for everybody.
-func everybody(p Page) Page { return p }
-
-// encrypted is the scope of pages that sign people in, which plain HTTP does not get.
-func encrypted(p Page) Page {
-	return func(q *Request) error {
-		if !q.c.cookieAllowed(q.Request) {
-			return errInsecure
-		}
-		return p(q)
-	}
-}
-
-// SignedIn serves a page for people who are signed in, and sends others to sign in.
-func SignedIn(p Page) Page {
-	return func(q *Request) error {
-		principal, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request))
-		if errors.Is(err, management.ErrUnauthenticated) {
-			if q.Method != http.MethodGet && q.Method != http.MethodHead {
-				return q.keepPosted()
-			}
-			to := q.c.Prefix + "/signin"
-			if next := q.c.within(q.URL.RequestURI()); next != "" && next != "/" {
-				to += "?next=" + url.QueryEscape(next)
-			}
-			return q.Redirect(to)
-		}
-		if err != nil {
-			return err
-		}
-		q.By = principal
-		q.Layout.User = NameOf(principal.User)
-		q.Layout.Email = principal.User.Email
-		return p(q)
-	}
-}
-
-// InProject serves a page about a project that the user may see.
-func InProject(p Page) Page {
-	return SignedIn(func(q *Request) error {
-		q.Ref = q.PathValue("project")
-		if _, err := strconv.ParseInt(q.Ref, 10, 64); err != nil {
-			return ErrNoPage
-		}
-		at, err := q.access(q.Ref)
-		if err != nil {
-			return err
-		}
-		if at == nil {
-			return ErrNoPage // whether there is such a project is nobody's business (management.md §17.4)
-		}
-		q.enterProject(at)
-		return p(q)
-	})
-}
-
-// access returns a project with what the user may do in it, nil if that is nothing.
-func (q *Request) access(ref string) (*management.ProjectAccess, error) {
-	at, err := q.c.Service.Access(q.Context(), q.By, ref, "feature_flag:read")
-	if errors.Is(err, management.ErrForbidden) || errors.Is(err, management.ErrNotFound) {
-		return nil, nil
-	}
-	return at, err
-}
-
-// enterProject makes a page be about a project.
-func (q *Request) enterProject(at *management.ProjectAccess) {
-	q.At = at
-	q.Layout.Project, q.Layout.Organization = at.Project.Name, at.Organization.Name
-	q.Layout.ProjectURL, q.Layout.Home = q.ProjectPath(""), q.ProjectPath("/flags")
-	q.Layout.Nav = q.navigation()
-}
-
-// OfAccount serves a page about the user's account, beside the screens of the project that
-// the user has used last.
-func OfAccount(p Page) Page {
-	return SignedIn(func(q *Request) error {
-		at, err := q.access("@current")
-		if err != nil {
-			return err
-		}
-		if at != nil {
-			q.enterProject(at)
-		}
-		return p(q)
-	})
-}
-
-// ProjectPath returns the path of a page in the project.
-func (q *Request) ProjectPath(rest string) string {
-	return q.c.Prefix + "/projects/" + strconv.FormatInt(q.At.Project.ID, 10) + rest
-}
-
-// parse reads the query and the body.
-func (q *Request) parse() error {
-	if q.Body != nil {
-		largest := int64(MaxForm)
-		if strings.HasPrefix(q.Header.Get("Content-Type"), "multipart/form-data") {
-			largest = MaxUpload // which handlers read part by part
-		}
-		q.Body = http.MaxBytesReader(q.W, q.Body, largest)
-	}
-	if err := q.ParseForm(); err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return ErrLargeForm
-		}
-		return ErrForm
-	}
-	return nil
-}
-
-// within returns the part below the prefix of a path with query, if that is a page of the
-// console, and "" otherwise. Nothing else is ever redirected to.
-func (c *console) within(uri string) string {
-	rest, ok := strings.CutPrefix(uri, c.Prefix+"/")
-	if !ok || strings.ContainsAny(rest, "\\\r\n\t") || strings.HasPrefix(rest, "/") {
-		return ""
-	}
-	u, err := url.Parse("/" + rest)
-	if err != nil || u.Host != "" || u.Scheme != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") && u.Path != "/" {
-		return ""
-	}
-	return "/" + rest
-}
-
-// Redirect answers with 303: the browser gets the other page.
-func (q *Request) Redirect(to string) error {
-	q.W.Header().Set("Location", to)
-	q.W.WriteHeader(http.StatusSeeOther)
-	return nil
 }
 
 // home sends a user to the project that the user has used last, or to another one.

@@ -3,14 +3,39 @@ package shell
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
-	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
+
+var readyScreen = Screen{
+	Scope: everybody, Pages: map[string]Page{"GET /ready": ready},
+}
+
+var backScreen = Screen{
+	Scope: SignedIn, Pages: map[string]Page{"GET /back": backPage},
+}
+
+// ready tells a script whether a form that was sent now would find its user signed in.
+func ready(q *Request) error {
+	_, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request))
+	switch {
+	case errors.Is(err, management.ErrUnauthenticated):
+		q.W.WriteHeader(http.StatusUnauthorized)
+	case err != nil:
+		return err
+	default:
+		q.W.WriteHeader(http.StatusNoContent)
+	}
+	return nil
+}
+
+// backPage is where somebody comes who has signed in beside a form.
+func backPage(q *Request) error {
+	return q.showBack(&keptForm{})
+}
 
 var signInScreen = Screen{
 	Scope: encrypted, Pages: map[string]Page{
@@ -31,32 +56,6 @@ var signOutScreen = Screen{
 		"GET /reset/{token}":  resetPage,
 		"POST /reset/{token}": resetPassword,
 	},
-}
-
-// A signInView is the pages of people who are not signed in.
-type signInView struct {
-	Layout
-	Address, Next, Error string
-	Kept                 []forms.Hidden // a form that waits until its user is signed in; none: there is none
-	Password             bool           // the account has a password, and no other has to be chosen
-	Mail                 bool           // there is mail
-	Sent                 bool           // a message is on its way
-}
-
-func (q *Request) signInView() *signInView {
-	q.Layout.Title = "Sign in"
-	v := &signInView{Address: q.PostFormValue("email"), Next: q.next()}
-	if form := q.keptForm(); form != nil {
-		v.Kept = form.hidden()
-	}
-	return v
-}
-
-func (q *Request) askToSignIn(status int, v *signInView) error { return q.Render(status, "signin", v) }
-
-// next returns where to go after signing in, as a path below the prefix, or "".
-func (q *Request) next() string {
-	return q.c.within(q.c.Prefix + q.FormValue("next"))
 }
 
 func signInPage(q *Request) error {
@@ -84,48 +83,11 @@ func signIn(q *Request) error {
 	return q.enter(o)
 }
 
-// enter gives the browser its session, and leads on: to the second factor, or to where the
-// user was going.
-func (q *Request) enter(o *management.OpenedSession) error {
-	q.c.setToken(q.W, q.Request, o.Token)
-	if o.Device != "" {
-		q.c.setCookie(q.W, q.Request, deviceSuffix, o.Device)
-	}
-	if form := q.keptForm(); form != nil {
-		if o.Principal == nil {
-			return q.askCode(http.StatusOK, "")
-		}
-		q.By = o.Principal
-		return q.goOn(form)
-	}
-	if o.Principal == nil {
-		to := q.c.Prefix + "/signin/code"
-		if next := q.next(); next != "" {
-			to += "?next=" + url.QueryEscape(next)
-		}
-		return q.Redirect(to)
-	}
-	return q.Redirect(q.c.Prefix + "/" + strings.TrimPrefix(q.next(), "/"))
-}
-
-func statusOf(e *management.Error, otherwise int) int {
-	if errors.Is(e, management.ErrThrottled) {
-		return http.StatusTooManyRequests
-	}
-	return otherwise
-}
-
 func codePage(q *Request) error {
 	if q.c.token(q.Request) == "" {
 		return q.Redirect(q.c.Prefix + "/signin")
 	}
 	return q.askCode(http.StatusOK, "")
-}
-
-func (q *Request) askCode(status int, refusal string) error {
-	v := q.signInView()
-	q.Layout.Title, v.Error = "Enter a code", refusal
-	return q.Render(status, "code", v)
 }
 
 func confirmCode(q *Request) error {
@@ -170,20 +132,6 @@ func (q *Request) showJoin(status int, refusal string) error {
 	}
 	q.Layout.Title = "Welcome"
 	return q.Render(status, "join", &signInView{Address: offer.Email, Password: offer.HasPassword, Error: refusal})
-}
-
-// isToken reports whether the token of a link is good for nothing, or for something else.
-func isToken(err error) bool {
-	e, ok := errors.AsType[*management.Error](err)
-	return ok && e.Attr == "token"
-}
-
-// linkError is the page for a link that is not good for anything any more.
-func linkError(err error) error {
-	if isToken(err) {
-		return errLink
-	}
-	return err
 }
 
 func join(q *Request) error {

@@ -21,19 +21,6 @@ var undoScreen = Screen{
 	Scope: InProject, Pages: map[string]Page{"POST /projects/{project}/undo": undoChange},
 }
 
-// An Undo says how a change is taken back (management.md §5.11). The notice after the change
-// has it in its address, so that it works after a restart and on every server. It names what
-// was changed, and what shows that nobody has changed it since: it takes back nothing else.
-type Undo struct {
-	What string // whose undoer a screen has registered; "": the change cannot be taken back
-	Item string // the ID of the thing
-	Mark string // the version, the entry of the audit log, or the values
-}
-
-func (u Undo) String() string {
-	return url.Values{"what": {u.What}, "item": {u.Item}, "mark": {u.Mark}}.Encode()
-}
-
 func (q *Request) readUndo(s string) (u Undo, ok bool) {
 	v, err := url.ParseQuery(s)
 	u = Undo{v.Get("what"), v.Get("item"), v.Get("mark")}
@@ -42,12 +29,6 @@ func (q *Request) readUndo(s string) (u Undo, ok bool) {
 
 // maxUndo is how long an undo may be in an address, in bytes. A longer one is left out.
 const maxUndo = 2000
-
-// An undoView is the button of a notice.
-type undoView struct {
-	Action string
-	Hidden []forms.Hidden
-}
 
 // Done leads to a page that says what was done, with a button that takes it back.
 func (q *Request) Done(to, done string, u Undo) error {
@@ -92,7 +73,7 @@ func (q *Request) OfferUndo(u Undo, back string) {
 	if q.Ref != "" {
 		action = q.ProjectPath("/undo")
 	}
-	q.Layout.Undo = &undoView{action, []forms.Hidden{{Name: "undo", Value: u.String()}, {Name: "back", Value: back}}}
+	q.Layout.Undo = &UndoView{action, []forms.Hidden{{Name: "undo", Value: u.String()}, {Name: "back", Value: back}}}
 }
 
 // ErrUndo is the page for what nothing takes back any more.
@@ -118,10 +99,6 @@ func undoChange(q *Request) error {
 	}
 	return q.Done(cmp.Or(to, q.c.Prefix+back), "undone", again)
 }
-
-// An Undoer takes a change back. It returns where to go if the page of the thing is gone, and
-// how what it has done is taken back itself.
-type Undoer func(*Request, Undo) (to string, again Undo, err error)
 
 func (q *Request) undoerOf(what string) Undoer {
 	return registered(q.c, func(s *Screen) map[string]Undoer { return s.Undo }, what)

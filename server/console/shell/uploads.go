@@ -2,17 +2,6 @@ package shell
 
 import (
 	"net/http"
-
-	"github.com/flagstaff-go/flagstaff/flags"
-)
-
-const (
-	// MaxUpload is how large the body of a form with files may be: a document, and what is
-	// around it.
-	MaxUpload = flags.MaxDocument + 1<<20 // bytes
-
-	// maxUploads is how many forms with documents are read, or at work, at once: they are in memory.
-	maxUploads = 4
 )
 
 var errUploads = Failed(http.StatusServiceUnavailable, "The server has enough to do with other documents",

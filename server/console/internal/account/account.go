@@ -362,3 +362,5 @@ func undoName(q *shell.Request, u shell.Undo) (string, shell.Undo, error) {
 	})
 	return "", shell.Undo{What: u.What, Item: u.Item, Mark: string(forms.Must(json.Marshal([]string{m[2], m[3], m[0], m[1]})))}, err
 }
+
+func keysPath(q *shell.Request) string { return accountPath(q) + "/keys" }

@@ -63,8 +63,6 @@ var keyScopes = []forms.Option{
 	{Value: "user", Label: "Your account"},
 }
 
-func keysPath(q *shell.Request) string { return accountPath(q) + "/keys" }
-
 func showKeys(q *shell.Request) error {
 	q.Notice()
 	return keys(q, http.StatusOK, new(keysView))

@@ -1,3 +1,4 @@
+// Package account is the screens of the user's own account and personal keys.
 package account
 
 import (

@@ -252,7 +252,7 @@ func showCohortForm(q *shell.Request, status int, c *management.CohortView, form
 func cohortFacts(q *shell.Request, v *cohortView, c *management.CohortView) error {
 	v.Cohort, v.Size = c, sizeOf(q, c)
 	if !c.IsStatic {
-		v.Who = v.Words.Cohort(c.Filters)
+		v.Who = v.Names().Cohort(c.Filters)
 	}
 	uses, err := q.Service.CohortUses(q.Context(), q.By, q.Ref)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
@@ -45,10 +44,10 @@ func reviewCohort(q *shell.Request, c *management.CohortView, form *cohortForm) 
 	q.Layout.Title = map[bool]string{true: "Preview persons", false: "Review changes"}[c == nil]
 	v := &cohortReviewView{
 		Name: form.Name, New: c == nil, List: q.ProjectPath("/cohorts"), Action: q.URL.Path, Hidden: forms.HiddenFields(q.PostForm),
-		Who: offered.Words.Cohort(patch.Filters.Value), Effect: *effect,
+		Who: offered.Names().Cohort(patch.Filters.Value), Effect: *effect,
 	}
 	if c != nil {
-		v.Was = offered.Words.Cohort(c.Filters)
+		v.Was = offered.Names().Cohort(c.Filters)
 		uses, err := q.Service.CohortUses(q.Context(), q.By, q.Ref)
 		if err != nil {
 			return keepCohort(q, err, form)
@@ -195,14 +194,14 @@ func cohortConflict(q *shell.Request, c *management.CohortView, form *cohortForm
 	}
 	v := &shell.ClashView{
 		Kind: "cohort", Name: c.Name, List: q.ProjectPath("/cohorts"), ListName: "Cohorts", Keep: cohortPath(q, c.ID),
-		Theirs: cohortChanges(offered.Words, was, now), Mine: cohortChanges(offered.Words, now, mine),
+		Theirs: cohortChanges(offered.Names(), was, now), Mine: cohortChanges(offered.Names(), now, mine),
 	}
 	return q.Clash(v, originalOf(c))
 }
 
 // cohortChanges says what differs between two forms of a cohort.
-func cohortChanges(words *words.Names, a, b originalCohort) []shell.Change {
-	criteria := cohortChange(words, a.Filters, b.Filters)
+func cohortChanges(names shell.Names, a, b originalCohort) []shell.Change {
+	criteria := cohortChange(names, a.Filters, b.Filters)
 	if forms.SameText(a.Filters, b.Filters) {
 		criteria.After = criteria.Before
 	}
@@ -213,7 +212,7 @@ func cohortChanges(words *words.Names, a, b originalCohort) []shell.Change {
 }
 
 // cohortChange says in words how who is in a cohort has changed.
-func cohortChange(names *words.Names, before, after json.RawMessage) shell.Change {
+func cohortChange(names shell.Names, before, after json.RawMessage) shell.Change {
 	line := shell.Change{Place: "criteria"}
 	if forms.Text(before) != "" {
 		line.Before = names.Cohort(before)

@@ -1,3 +1,4 @@
+// Package cohorts is the screens of cohorts and of who is in them.
 package cohorts
 
 import (

@@ -1,3 +1,4 @@
+// Package effects says in words who gets another value by a change of a flag.
 package effects
 
 import (
@@ -26,11 +27,11 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 	if err != nil {
 		return nil, err
 	}
-	words, err := q.ChangeVocabulary(p.Definition)
+	names, err := q.ChangeVocabulary(p.Definition)
 	if err != nil {
 		return nil, err
 	}
-	v := effectOf(q, p, words, Since(q, p.Since))
+	v := effectOf(q, p, names, Since(q, p.Since))
 	filters := patch.Filters.Value
 	on := f == nil
 	if f != nil {
@@ -71,7 +72,7 @@ func AboutGroups(f *flags.Filters) bool {
 const ExamplesShown = 12
 
 // effectOf says in words what a preview has found.
-func effectOf(q *shell.Request, p *management.FlagPreview, words *words.Names, since string) *shell.Effect {
+func effectOf(q *shell.Request, p *management.FlagPreview, names shell.Names, since string) *shell.Effect {
 	v := &shell.Effect{Known: true, Cut: p.MoreDefinition}
 	v.Asks = len(p.OtherFlags) > 0 || p.MoreDefinition > 0 || slices.ContainsFunc(p.Definition, uncounted)
 	transitions := slices.DeleteFunc(slices.Clone(p.Transitions), func(t management.FlagTransition) bool {
@@ -120,7 +121,7 @@ func effectOf(q *shell.Request, p *management.FlagPreview, words *words.Names, s
 	for _, o := range p.OtherFlags {
 		v.Others = append(v.Others, shell.OtherFlag{Key: o.Key, Count: forms.Count(o.Changed, "person", "persons")})
 	}
-	v.Changes = q.ChangesIn(words, "FeatureFlag", p.Definition)
+	v.Changes = q.ChangesIn(names, "FeatureFlag", p.Definition)
 	v.Summary = summaryOf(p.Subjects, changed, gain, lose, other, since)
 	return v
 }

@@ -579,7 +579,7 @@ func featurePlace(field string) string {
 	return shell.PlainPlace(field)
 }
 
-func featureValue(_ *words.Names, field, value string) string {
+func featureValue(_ shell.Names, field, value string) string {
 	if field == "stage" {
 		return stageOf(forms.Text(json.RawMessage(value))).Label
 	}

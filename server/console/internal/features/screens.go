@@ -1,3 +1,4 @@
+// Package features is the screens of early access features.
 package features
 
 import (

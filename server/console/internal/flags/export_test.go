@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 
-	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
-	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
 )
 
 // FormBody reads a form and returns the filters that it stands for; ok is false if the form
@@ -14,7 +12,7 @@ import (
 func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
 	form := readFlagForm(v)
 	form.edit(verb, target)
-	page := &flagView{flagForm: form, Offered: targeting.Offered{Words: words.NewNames()}}
+	page := &flagView{flagForm: form}
 	page.fields()
 	patch, ok := form.patch(nil)
 	if !ok {

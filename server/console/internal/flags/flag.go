@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/words"
@@ -51,7 +52,7 @@ var flagScreen = shell.Screen{
 	Undo: map[string]shell.Undoer{"FeatureFlag": undoFlag},
 	Thing: &shell.Thing{
 		Scope: "FeatureFlag", One: "flag", Many: "Flags", Path: shell.Below("/flags/"),
-		Place: flagPlace, Value: (*words.Names).Value, Hides: true,
+		Place: flagPlace, Value: shell.Names.Value, Hides: true,
 	},
 }
 
@@ -68,13 +69,15 @@ type flagView struct {
 	Reach    string
 	Shares   charts.Bar
 	Usage    *flagUsageView
+	Users    []flagUser
 	Problems []string
 	Enrolled bool   // the early access feature of the flag enrols people
 	Notice   string // what has gone wrong with the whole form
 
-	Sets                                                []targeting.ConditionView
-	Parts                                               []variantView
-	Runtimes, Bucketings, Hashes, Matches, Aggregations []forms.Option
+	Sets  []targeting.ConditionView
+	Parts []variantView
+	choices
+	Aggregations []forms.Option
 	targeting.Offered
 }
 
@@ -84,9 +87,6 @@ type variantView struct {
 	ID, Hue, Error, KeyError, ShareError, PayloadError string
 	Rows                                               int // lines of the payload
 }
-
-// noVersion is the version of a flag that does not exist yet.
-const noVersion = -1
 
 func newFlag(q *shell.Request) error {
 	return showForm(q, http.StatusOK, nil, newFlagForm(), "")
@@ -225,7 +225,7 @@ func showForm(q *shell.Request, status int, f *management.FlagView, form *flagFo
 		return keepFlag(q, err, form)
 	}
 	if f != nil {
-		if err := facts(q, v, f, v.Words); err != nil {
+		if err := facts(q, v, f, v.Names()); err != nil {
 			return err
 		}
 	}
@@ -234,19 +234,33 @@ func showForm(q *shell.Request, status int, f *management.FlagView, form *flagFo
 }
 
 // facts fills in what is known of a flag that exists.
-func facts(q *shell.Request, v *flagView, f *management.FlagView, words *words.Names) error {
+func facts(q *shell.Request, v *flagView, f *management.FlagView, names shell.Names) error {
 	v.Flag, v.flagState = f, stateOf(q, f)
-	v.Reach, v.Shares = words.Audience(&f.Filters), variantBar(&f.Filters)
+	v.Reach, v.Shares = names.Audience(&f.Filters), variantBar(&f.Filters)
 	v.Problems = problems(q)[f.Key]
 	v.Enrolled = f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment
+	for _, u := range f.Surveys {
+		v.Users = append(v.Users, userOf(q, "Survey", u))
+	}
+	for _, u := range f.Features {
+		v.Users = append(v.Users, userOf(q, "EarlyAccessFeature", u))
+	}
 	var err error
 	v.Usage, err = usage(q, f, &f.Filters)
 	return err
 }
 
+// A flagUser is something that the flag decides about, as the screens of such things name it.
+type flagUser struct{ Kind, Name, URL string }
+
+func userOf(q *shell.Request, scope string, u management.FlagUser) flagUser {
+	thing := q.Thing(scope)
+	return flagUser{thing.One, u.Name, thing.Path(q, u.ID.String())}
+}
+
 // fields fills in what the fields of the form show and offer.
 func (v *flagView) fields() {
-	v.choices()
+	v.choices = v.offer()
 	v.Aggregations = forms.Selected(append(forms.Options("", "Persons"), v.GroupTypes...), v.Aggregation)
 	var variants []string // nil: there are none
 	if len(v.Variants) > 0 {
@@ -314,4 +328,76 @@ func flagPlace(field string) string {
 		return "description"
 	}
 	return words.Place(field)
+}
+
+// A flagState says whether a flag is of use, and when programs have asked for it last. Both
+// come from stateOf, so that they never contradict each other.
+type flagState struct {
+	State     string // in words
+	Stale     bool
+	Evaluated shell.Moment // when a program has reported a value last; without words: never
+}
+
+func stateOf(q *shell.Request, f *management.FlagView) flagState {
+	state, stale := stateWords(f, q.Config.Now())
+	return flagState{state, stale, q.MomentOf(f.LastCalledAt)}
+}
+
+// stateWords says whether a flag is of use, and whether it is stale. A flag that is off,
+// archived or the same for everybody may well be asked for: then its state says so.
+func stateWords(f *management.FlagView, now time.Time) (state string, stale bool) {
+	used := f.LastCalledAt != nil && now.Sub(*f.LastCalledAt) < recently
+	asked := used && f.LastCalledAt.After(f.UpdatedAt)
+	switch {
+	case f.Deleted:
+		state = "Deleted"
+	case f.Archived:
+		state = "Archived, and off"
+	case !f.Active:
+		state = "Off"
+	case f.StaleReason != nil:
+		state, stale = *f.StaleReason, true
+	case used:
+		return "On, and in use", false
+	case f.LastCalledAt == nil:
+		return "On, but no program has reported a value of it yet", false
+	default:
+		return "On, but no program has reported a value of it lately", false
+	}
+	if asked {
+		state += ". Programs still ask for it"
+	}
+	return state, stale
+}
+
+// recently is within which time a report says that programs ask for a flag.
+const recently = 7 * 24 * time.Hour
+
+// problems returns the warnings and errors about the flags of the project, by key.
+func problems(q *shell.Request) map[string][]string {
+	out := make(map[string][]string)
+	for _, p := range q.Config.Problems(q.At.Project.ID) {
+		if p.Severity != flags.SeverityNote && p.DefinitionError != nil && p.Flag != "" {
+			out[p.Flag] = append(out[p.Flag], problemWords(p))
+		}
+	}
+	return out
+}
+
+func problemWords(p flags.Problem) string {
+	text := p.Severity.String() + ": "
+	if p.Err != nil {
+		text += p.Err.Error()
+	}
+	if p.Path != "" {
+		text += " (" + words.Place(p.Path) + ")"
+	}
+	if p.Hint != "" {
+		text += ". " + p.Hint
+	}
+	return text
+}
+
+func flagPath(q *shell.Request, id int64) string {
+	return q.ProjectPath("/flags/" + strconv.FormatInt(id, 10))
 }

@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -42,12 +39,6 @@ type flagsView struct {
 	Connect connection // if Empty
 }
 
-// flagsQuery is what the URL of the list says.
-type flagsQuery struct {
-	Search, State, Kind, Tag, Runtime, Context, Owner, Sort string
-	Page                                                    int // from 1
-}
-
 // A flagRow is a flag in the list.
 type flagRow struct {
 	*management.FlagView
@@ -58,52 +49,6 @@ type flagRow struct {
 	Problems []string
 }
 
-// A flagState says whether a flag is of use, and when programs have asked for it last. Both
-// come from stateOf, so that they never contradict each other.
-type flagState struct {
-	State     string // in words
-	Stale     bool
-	Evaluated shell.Moment // when a program has reported a value last; without words: never
-}
-
-func stateOf(q *shell.Request, f *management.FlagView) flagState {
-	state, stale := stateWords(f, q.Config.Now())
-	return flagState{state, stale, q.MomentOf(f.LastCalledAt)}
-}
-
-// stateWords says whether a flag is of use, and whether it is stale. A flag that is off,
-// archived or the same for everybody may well be asked for: then its state says so.
-func stateWords(f *management.FlagView, now time.Time) (state string, stale bool) {
-	used := f.LastCalledAt != nil && now.Sub(*f.LastCalledAt) < recently
-	asked := used && f.LastCalledAt.After(f.UpdatedAt)
-	switch {
-	case f.Deleted:
-		state = "Deleted"
-	case f.Archived:
-		state = "Archived, and off"
-	case !f.Active:
-		state = "Off"
-	case f.StaleReason != nil:
-		state, stale = *f.StaleReason, true
-	case used:
-		return "On, and in use", false
-	case f.LastCalledAt == nil:
-		return "On, but no program has reported a value of it yet", false
-	default:
-		return "On, but no program has reported a value of it lately", false
-	}
-	if asked {
-		state += ". Programs still ask for it"
-	}
-	return state, stale
-}
-
-// recently is within which time a report says that programs ask for a flag.
-const recently = 7 * 24 * time.Hour
-
-// protectedTag is the tag of flags whose switch always asks first.
-const protectedTag = "protected"
-
 var flagKinds = forms.Options(
 	"boolean", "On or off", "multivariant", "Variants", "experiment", "Experiment",
 	"remote_config", "Remote configuration",
@@ -113,54 +58,6 @@ var flagSorts = forms.Options(
 	"", "Newest", "-updated_at", "Last changed", "key", "Key", "-last_called_at", "Last evaluated",
 	"updated_at", "Unchanged for longest",
 )
-
-func readFlagsQuery(v url.Values) flagsQuery {
-	q := flagsQuery{
-		Search: strings.TrimSpace(v.Get("q")), State: v.Get("state"), Kind: v.Get("kind"), Tag: v.Get("tag"), Runtime: v.Get("runtime"),
-		Context: v.Get("context"), Owner: v.Get("owner"), Sort: v.Get("sort"),
-	}
-	q.Page = shell.PageNumber(v)
-	return q
-}
-
-// at returns the address of the list.
-func (q flagsQuery) at(path string) shell.Listing {
-	return shell.Listing{Path: path, Query: map[string]string{
-		"q": q.Search, "state": q.State, "kind": q.Kind, "tag": q.Tag, "runtime": q.Runtime, "context": q.Context, "owner": q.Owner,
-		"sort": q.Sort,
-	}}
-}
-
-func (q flagsQuery) filtered() bool {
-	q.Sort, q.Page = "", 1
-	return q != flagsQuery{Page: 1}
-}
-
-// query returns the query of the Service; broken are the keys of the flags with problems.
-func (q flagsQuery) query(broken []string) management.FlagQuery {
-	list := func(name string) string {
-		if name == "" {
-			return ""
-		}
-		return string(forms.Must(json.Marshal([]string{name})))
-	}
-	out := management.FlagQuery{
-		Search: q.Search, Type: q.Kind, Runtime: q.Runtime, Tags: list(q.Tag), Contexts: list(q.Context), CreatedBy: q.Owner, Order: q.Sort,
-	}
-	switch q.State {
-	case "on":
-		out.Active = "true"
-	case "off":
-		out.Active = "false"
-	case "stale":
-		out.Active = "STALE"
-	case "archived":
-		out.Archived = new(true)
-	case "broken":
-		out.Keys = string(forms.Must(json.Marshal(append([]string{}, broken...))))
-	}
-	return out
-}
 
 func listFlags(q *shell.Request) error {
 	asked := readFlagsQuery(q.Form)
@@ -250,31 +147,6 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 	}
 }
 
-// problems returns the warnings and errors about the flags of the project, by key.
-func problems(q *shell.Request) map[string][]string {
-	out := make(map[string][]string)
-	for _, p := range q.Config.Problems(q.At.Project.ID) {
-		if p.Severity != flags.SeverityNote && p.DefinitionError != nil && p.Flag != "" {
-			out[p.Flag] = append(out[p.Flag], problemWords(p))
-		}
-	}
-	return out
-}
-
-func problemWords(p flags.Problem) string {
-	text := p.Severity.String() + ": "
-	if p.Err != nil {
-		text += p.Err.Error()
-	}
-	if p.Path != "" {
-		text += " (" + words.Place(p.Path) + ")"
-	}
-	if p.Hint != "" {
-		text += ". " + p.Hint
-	}
-	return text
-}
-
 // vocabulary returns the names of what some flags refer to.
 func vocabulary(q *shell.Request, list []*management.FlagView) (*words.Names, error) {
 	v := words.NewNames()
@@ -308,10 +180,6 @@ func vocabulary(q *shell.Request, list []*management.FlagView) (*words.Names, er
 		}
 	}
 	return v, nil
-}
-
-func flagPath(q *shell.Request, id int64) string {
-	return q.ProjectPath("/flags/" + strconv.FormatInt(id, 10))
 }
 
 func kindWords(f *management.FlagView) string {

@@ -15,6 +15,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
 )
 
+// noVersion is the version of a flag that does not exist yet.
+const noVersion = -1
+
 // maxVariants is how many variants a form may have. The Service has limits of its own, for what
 // can be saved.
 const maxVariants = 500
@@ -55,11 +58,14 @@ func newFlagForm() *flagForm {
 }
 
 // choices are what the fields of a flag offer.
-func (v *flagView) choices() {
-	v.Runtimes = forms.Selected(forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only"), v.Runtime)
-	v.Bucketings = forms.Selected(forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID"), v.Bucketing)
-	v.Hashes = forms.Selected(forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), v.Hash)
-	v.Matches = forms.Selected(forms.Options("any", "one of them", "all", "all of them"), v.ContextMatch)
+type choices struct{ Runtimes, Bucketings, Hashes, Matches []forms.Option }
+
+func (form *flagForm) offer() (v choices) {
+	v.Runtimes = forms.Selected(forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only"), form.Runtime)
+	v.Bucketings = forms.Selected(forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID"), form.Bucketing)
+	v.Hashes = forms.Selected(forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), form.Hash)
+	v.Matches = forms.Selected(forms.Options("any", "one of them", "all", "all of them"), form.ContextMatch)
+	return v
 }
 
 // formOf returns the form of a flag.

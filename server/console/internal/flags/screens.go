@@ -1,3 +1,5 @@
+// Package flags is the screens of flags: the list, the form with its review, the history, the
+// switch, and how programs are connected.
 package flags
 
 import (

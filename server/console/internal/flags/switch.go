@@ -14,6 +14,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
+// protectedTag is the tag of flags whose switch always asks first.
+const protectedTag = "protected"
+
 var switchScreen = shell.Screen{
 	Under: "Flags",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"POST /projects/{project}/flags/{flag}/switch": shell.About(switchFlag, flag)},

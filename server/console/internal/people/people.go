@@ -1,3 +1,4 @@
+// Package people names persons, lists them, and finds those whom somebody names.
 package people
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
-// A memberRow is a person in a cohort.
+// A Row is a person in a list.
 type Row struct {
 	ID, Name, URL, DistinctID string
 	MoreIDs                   int

@@ -14,7 +14,7 @@ type namesake struct {
 	Do         string // what the button says that does it
 }
 
-// A personChoice says why it is not known whom somebody has named, and who may be meant.
+// A Choice says why it is not known whom somebody has named, and who may be meant.
 type Choice struct {
 	Words  string
 	Others []namesake
@@ -52,7 +52,7 @@ func NamedPerson(q *shell.Request, text string) (*management.PersonView, *Choice
 	return nil, choice, nil
 }
 
-// A personField is the part of a form in which a person is named.
+// A Field is the part of a form in which a person is named.
 type Field struct {
 	Person    string     // as typed
 	Namesakes []namesake // who may be meant

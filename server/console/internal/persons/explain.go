@@ -14,12 +14,12 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/comparisons"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/people"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
-	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
 )
 
 var explainScreen = shell.Screen{
@@ -438,7 +438,7 @@ func traceOf(e *management.FlagExplanation) *traceView {
 
 func stepOf(f *flags.FilterTrace) stepView {
 	s := stepView{
-		f.Source, f.Key, targeting.OperatorOf(sourceKind(f.Source), f.Operator).Words, strings.Join(forms.Texts(json.RawMessage(f.Value)),
+		f.Source, f.Key, comparisons.Of(sourceKind(f.Source), f.Operator).Words, strings.Join(forms.Texts(json.RawMessage(f.Value)),
 			", "),
 		forms.Text(json.RawMessage(f.Seen)), f.Result, "",
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/comparisons"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/people"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -83,7 +84,7 @@ func (p personsQuery) filters() (list string, field, wrong string) {
 		return "", "", ""
 	}
 	f := targeting.FilterForm{Raw: targeting.NewPart, Kind: "person", Key: p.Property, Operator: p.Operator, Values: []string{p.Value}}
-	switch takes := targeting.OperatorOf(f.Kind, f.Operator).Operand; {
+	switch takes := comparisons.Of(f.Kind, f.Operator).Operand; {
 	case takes == operators.OperandRange, takes == operators.OperandTexts:
 		f.Values = forms.Names(p.Value)
 		if takes == operators.OperandRange && len(f.Values) != 2 {

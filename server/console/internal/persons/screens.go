@@ -1,3 +1,4 @@
+// Package persons is the screens of persons and groups, and the one that explains their flags.
 package persons
 
 import (

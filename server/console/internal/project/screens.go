@@ -1,3 +1,5 @@
+// Package project is the screens of a project: settings, members, audit log and problems; and the
+// list of projects.
 package project
 
 import (

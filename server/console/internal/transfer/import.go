@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
@@ -30,14 +28,6 @@ func (h *handlers) importScreen() shell.Screen {
 		},
 	}
 }
-
-const (
-	// maxImportTime is how long an import may take from its first byte, which is longer
-	// than other requests.
-	maxImportTime = 10 * time.Minute
-
-	importListed = 200 // flags, cohorts, … that a report lists of each
-)
 
 // importView is the page for documents that are imported and exported.
 type importView struct {
@@ -74,28 +64,6 @@ type importCheckView struct {
 	RunURL            string // the page that will say how far it is
 	Label             string // of the button; "": nothing would be made
 	importReport
-}
-
-// An importReport is what an import has done, or would do.
-type importReport struct {
-	Summary, Proof string
-	Who            string // changes, before the import
-	Mark           string // of its undo; "": there is nothing to take back
-	Sections       []importSection
-}
-
-// An importSection is a part of a report.
-type importSection struct {
-	Title, Hint string
-	Reasons     []management.NotImported // in place of Items
-	Items       []importItem
-	More        string // what is not listed
-	Closed      bool
-}
-
-type importItem struct {
-	Text, URL, Note string
-	Code            bool
 }
 
 // An importForm is what a browser sends.
@@ -142,8 +110,6 @@ func (h *handlers) showImport(q *shell.Request, status int, form *importForm, re
 	}
 	return q.Render(status, "import", v)
 }
-
-func importPath(q *shell.Request, run string) string { return q.ProjectPath("/import/" + run) }
 
 // postImport checks a document, or imports it.
 func (h *handlers) postImport(q *shell.Request) error {
@@ -378,126 +344,4 @@ func sizeWords(n int) string {
 		return forms.Number((n+500)/1000) + " kB"
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-}
-
-// madeWords says what an import makes, "" for nothing.
-func madeWords(r *management.ImportReport) string {
-	var parts []string
-	if n := len(r.Flags); n > 0 {
-		parts = append(parts, forms.Count(n, "flag", "flags"))
-	}
-	if n := len(r.Cohorts); n > 0 {
-		parts = append(parts, forms.Count(n, "cohort", "cohorts"))
-	}
-	return forms.Joined(parts)
-}
-
-// importReport says in words what an import has done or, if there is a preview, would do.
-func reportOf(q *shell.Request, r *management.ImportReport, preview *management.FlagPreview) importReport {
-	done := preview == nil
-	would := func(did, would string) string {
-		if done {
-			return did
-		}
-		return would
-	}
-	v := importReport{Summary: cmp.Or(madeWords(r), "Nothing") + would(" imported", " would be imported")}
-	if n := len(r.Unchanged); n > 0 {
-		v.Summary += ", " + forms.Number(n) + " there already"
-	}
-	if n := len(r.Left); n > 0 {
-		v.Summary += ", " + forms.Number(n) + " left out"
-	}
-	v.Summary += "."
-	if r.Parity > 0 {
-		v.Proof = "Each new flag was tried for " + forms.Count(r.Parity, "random person", "random persons") +
-			": here it has the same value as in the document."
-	}
-	if n := len(r.Left); n > 0 {
-		s := importSection{
-			Title:   would("Left out", "Would be left out"),
-			Hint:    "Change the document, or the project, and import the same document again: what is there already stays as it is.",
-			Reasons: r.Left[:min(n, importListed)],
-		}
-		s.cut(n)
-		v.Sections = append(v.Sections, s)
-	}
-	v.add(importSection{Title: "To know"}, r.Notes, plainItem)
-	gets := make(map[string]string)
-	if preview != nil && len(r.Active) > 0 {
-		v.Who = importedFor(q, preview)
-		for _, f := range preview.OtherFlags {
-			gets[f.Key] = "for " + forms.Count(f.Changed, "person", "persons")
-		}
-	}
-	v.add(importSection{
-		Title: would("On from the beginning", "Would be on from the beginning"),
-		Hint: would("Programs that evaluate these flags get them now, as their condition sets say.",
-			"Flags that are off change nothing. Programs that evaluate these get them at once, as their condition sets say."),
-	}, r.Active, func(key string) importItem {
-		item := importItem{Text: key, Code: true, Note: gets[key]}
-		if v.Who != "" && item.Note == "" {
-			item.Note = "for none of them"
-		}
-		return item
-	})
-	v.add(importSection{Title: would("New flags", "Flags to create")}, r.Flags, func(key string) importItem {
-		item := importItem{Text: key, Code: true}
-		if done {
-			item.URL = q.ProjectPath("/flags/" + key)
-		}
-		return item
-	})
-	v.add(importSection{Title: would("New cohorts", "Cohorts to create")}, r.Cohorts, plainItem)
-	var empty []string
-	for _, c := range r.StaticCohorts {
-		if c.Made {
-			empty = append(empty, c.Name)
-		}
-	}
-	v.add(importSection{
-		Title: "Static cohorts without members",
-		Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” " +
-			"copy them from the other server.",
-	}, empty, plainItem)
-	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged,
-		plainItem)
-	return v
-}
-
-// importedFor says who would get the new flags that are on.
-func importedFor(q *shell.Request, p *management.FlagPreview) string {
-	if p.Subjects == 0 {
-		return "No persons have been seen yet, so the impact of the new flags is not known."
-	}
-	words := "Of the " + forms.Number(p.Subjects) + " persons who were seen last" + effects.Since(q, p.Since) + ", "
-	switch p.Changed {
-	case 0:
-		return words + "no person would get one of the new flags."
-	case 1:
-		return words + "1 would get one of the new flags or more."
-	}
-	return words + forms.Number(p.Changed) + " would get one of the new flags or more."
-}
-
-func plainItem(name string) importItem { return importItem{Text: name} }
-
-// add adds a section if something is in it.
-func (v *importReport) add(s importSection, names []string, item func(string) importItem) {
-	if len(names) == 0 {
-		return
-	}
-	for _, name := range names[:min(len(names), importListed)] {
-		s.Items = append(s.Items, item(name))
-	}
-	s.cut(len(names))
-	v.Sections = append(v.Sections, s)
-}
-
-// cut notes how many things there are, and how many are not listed.
-func (s *importSection) cut(n int) {
-	s.Title += " (" + forms.Number(n) + ")"
-	if n > importListed {
-		s.More = "and " + forms.Number(n-importListed) + " more"
-	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
+func importPath(q *shell.Request, run string) string { return q.ProjectPath("/import/" + run) }
+
 func (h *handlers) runScreen() shell.Screen {
 	return shell.Screen{
 		Under: "Flags",
@@ -284,3 +286,6 @@ func readIDs(s string) (ids []int64, err error) {
 	}
 	return ids, nil
 }
+
+// handlers answer for the imports of a console.
+type handlers struct{ imports *imports }

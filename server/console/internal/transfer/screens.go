@@ -11,9 +11,6 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// handlers answer for the imports of a console.
-type handlers struct{ imports *imports }
-
 // Screens returns the screens of the package.
 func Screens() shell.Group {
 	h := &handlers{newImports()}

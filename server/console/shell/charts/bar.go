@@ -8,12 +8,12 @@ import (
 
 // A Bar is a row of shares, drawn as SVG: pages allow no style attributes.
 type Bar struct {
-	Parts []barPart
+	Parts []BarPart
 	Words string // the same for people who do not see it
 }
 
-// A barPart is one share. X and Width are percent of the bar.
-type barPart struct {
+// A BarPart is one share. X and Width are percent of the bar.
+type BarPart struct {
 	X, Width, Class string
 	Label           string // with the share
 	Name, Share     string
@@ -27,7 +27,7 @@ func (b *Bar) Add(x, share float64, class, name string) float64 {
 	}
 	share = min(share, 100-x)
 	label := name + " " + forms.Percent(Round(share))
-	b.Parts = append(b.Parts, barPart{Decimal(x), Decimal(share), class, label, name, forms.Percent(Round(share))})
+	b.Parts = append(b.Parts, BarPart{Decimal(x), Decimal(share), class, label, name, forms.Percent(Round(share))})
 	if b.Words != "" {
 		b.Words += ", "
 	}

@@ -1,3 +1,4 @@
+// Package charts draws bars and columns as SVG, which pages without inline styles can show.
 package charts
 
 import (
@@ -12,21 +13,21 @@ import (
 // every page and its texts keep their size.
 type Chart struct {
 	Words   string // what it shows, for people who do not see it
-	Columns []chartColumn
-	Ticks   []chartTick
-	Marks   []chartMark
+	Columns []Column
+	Ticks   []Tick
+	Marks   []Mark
 }
 
-// A chartColumn is one value. X and Width are percent of the chart, Y and Height pixels.
-type chartColumn struct {
+// A Column is one value. X and Width are percent of the chart, Y and Height pixels.
+type Column struct {
 	X, Width, Y, Height, Class, Title string
 }
 
-// A chartTick is a line across the chart with its value.
-type chartTick struct{ Y, TextY, Value string }
+// A Tick is a line across the chart with its value.
+type Tick struct{ Y, TextY, Value string }
 
-// A chartMark is a text below the chart.
-type chartMark struct {
+// A Mark is a text below the chart.
+type Mark struct {
 	X, Anchor, Text string
 	Wide            bool // there is room for it on wide pages only
 }
@@ -57,7 +58,7 @@ func Columns(words string, points []Point, labels int) Chart {
 			continue
 		}
 		y := chartTop + chartHeight - float64(n)*chartHeight/float64(most)
-		c.Ticks = append(c.Ticks, chartTick{Decimal(y), Decimal(y + 4), forms.Number(n)})
+		c.Ticks = append(c.Ticks, Tick{Decimal(y), Decimal(y + 4), forms.Number(n)})
 	}
 	if len(points) == 0 {
 		return c
@@ -71,18 +72,18 @@ func Columns(words string, points []Point, labels int) Chart {
 		}
 		class, title := cmp.Or(p.Class, "hue-1"), cmp.Or(p.Title, p.Label+": "+forms.Number(p.Value))
 		x := float64(i) * each
-		c.Columns = append(c.Columns, chartColumn{
+		c.Columns = append(c.Columns, Column{
 			Decimal(x + each*0.1), Decimal(each * 0.8), Decimal(chartTop + chartHeight - height), Decimal(height), class, title,
 		})
 		switch {
 		case len(points) <= labels:
-			c.Marks = append(c.Marks, chartMark{Decimal(x + each/2), "middle", p.Label, false})
+			c.Marks = append(c.Marks, Mark{Decimal(x + each/2), "middle", p.Label, false})
 		case i == 0:
-			c.Marks = append(c.Marks, chartMark{"0", "start", p.Label, false})
+			c.Marks = append(c.Marks, Mark{"0", "start", p.Label, false})
 		case i == len(points)-1:
-			c.Marks = append(c.Marks, chartMark{"100", "end", p.Label, false})
+			c.Marks = append(c.Marks, Mark{"100", "end", p.Label, false})
 		case i%every == 0 && i+every/2 < len(points)-1:
-			c.Marks = append(c.Marks, chartMark{Decimal(x + each/2), "middle", p.Label, true})
+			c.Marks = append(c.Marks, Mark{Decimal(x + each/2), "middle", p.Label, true})
 		}
 	}
 	return c
@@ -151,7 +152,7 @@ func shareWidth(part, whole int) string {
 	return Decimal(min(float64(part)*100/float64(whole), 100))
 }
 
-// countRows returns the rows of a table of counts, each of which has its share of a whole.
+// Rows returns the rows of a table of counts, each of which has its share of a whole.
 func Rows(points []Point, whole int) (rows []Row) {
 	for i, share := range PointShares(points, whole) {
 		p := points[i]
@@ -160,7 +161,7 @@ func Rows(points []Point, whole int) (rows []Row) {
 	return rows
 }
 
-// A countRow is a row of a table of counts; its bar is Width percent.
+// A Row is a row of a table of counts; its bar is Width percent.
 type Row struct {
 	Label, Count, Share, Width, Class string
 }

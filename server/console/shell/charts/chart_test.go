@@ -26,14 +26,14 @@ func TestShares(t *testing.T) {
 		{5, []int{5}, []float64{100}},
 		{5, nil, []float64{}},
 	} {
-		if got := charts.SharesX(tt.whole, tt.parts); !slices.Equal(got, tt.percentages) {
+		if got := charts.Shares(tt.whole, tt.parts); !slices.Equal(got, tt.percentages) {
 			t.Errorf("%v of %d: %v, want %v", tt.parts, tt.whole, got, tt.percentages)
 		}
 	}
-	if got, want := charts.FloatShares([]float64{33.33, 33.33, 33.34}), []float64{33.3, 33.3, 33.4}; !slices.Equal(got, want) {
+	if got, want := charts.Shares(100, []float64{33.33, 33.33, 33.34}), []float64{33.3, 33.3, 33.4}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got, want := charts.FloatShares([]float64{0.3, 99.7}), []float64{0.3, 99.7}; !slices.Equal(got, want) {
+	if got, want := charts.Shares(100, []float64{0.3, 99.7}), []float64{0.3, 99.7}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	seed := rand.Uint64()
@@ -47,7 +47,7 @@ func TestShares(t *testing.T) {
 		if whole == 0 {
 			continue
 		}
-		sum, got := 0.0, charts.SharesX(whole, parts)
+		sum, got := 0.0, charts.Shares(whole, parts)
 		for i, share := range got {
 			sum += share
 			if math.Abs(share-float64(parts[i])*100/float64(whole)) > 0.1+1e-9 {

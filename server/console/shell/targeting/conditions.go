@@ -1,3 +1,5 @@
+// Package targeting is condition sets and filters as people edit them: on the pages of flags, of
+// cohorts and of surveys.
 package targeting
 
 import (
@@ -21,7 +23,7 @@ const (
 	maxFilters    = 500 // filters of a condition set
 )
 
-// A conditionsForm is the condition sets of filters as a person edits them.
+// A Form is the condition sets of filters as a person edits them.
 type Form struct {
 	Aggregation string // the index of a group type; "" for persons
 	Conditions  []ConditionForm
@@ -287,7 +289,7 @@ func (v *Offered) Sets(form *Form, variants []string) (list []ConditionView) {
 			Up:           i > 0, Down: i+1 < len(form.Conditions), ByGroup: forms.IsNumber(cmp.Or(c.Aggregation, form.Aggregation)),
 		}
 		said := c.condition()
-		set.Words = v.Words.Condition(&said, AggregationOf(form.Aggregation))
+		set.Words = v.words.Condition(&said, AggregationOf(form.Aggregation))
 		if variants != nil || c.Variant != "" {
 			set.VariantKeys = forms.Selected(overrides, c.Variant)
 		}

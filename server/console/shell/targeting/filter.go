@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/comparisons"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/people"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -37,7 +38,7 @@ type FilterForm struct {
 
 // NewFilter returns a filter of a kind that a person is about to fill in.
 func NewFilter(kind string) FilterForm {
-	f := FilterForm{Raw: NewPart, Kind: kind, Operator: OperatorOf(kind, "").Name}
+	f := FilterForm{Raw: NewPart, Kind: kind, Operator: comparisons.Of(kind, "").Name}
 	if kind == "flag" {
 		f.Values = []string{"true"}
 	}
@@ -55,7 +56,7 @@ func FilterOf(p *flags.Filter) FilterForm {
 		f.GroupType = strconv.Itoa(*p.GroupTypeIndex)
 	}
 	if f.Operator == "" {
-		f.Operator = OperatorOf(f.Kind, "").Name
+		f.Operator = comparisons.Of(f.Kind, "").Name
 	}
 	return f
 }
@@ -79,7 +80,7 @@ func (f *FilterForm) Check(name string, fail func(field, format string, args ...
 	if f.Key == "" && f.Kind != "cohort" {
 		fail(name+".key", "Name a %s.", map[bool]string{true: "flag", false: "property"}[f.Kind == "flag"])
 	}
-	if len(f.Values) == 0 && OperatorOf(f.Kind, f.Operator).Operand != operators.OperandNone && !emptyValueKept(f) {
+	if len(f.Values) == 0 && comparisons.Of(f.Kind, f.Operator).Operand != operators.OperandNone && !emptyValueKept(f) {
 		fail(name+".value", "A value is missing.")
 	}
 	if f.Kind == "cohort" && len(f.Values) > 0 && !forms.IsNumber(f.Values[0]) {
@@ -91,7 +92,7 @@ func (f *FilterForm) Check(name string, fail func(field, format string, args ...
 // still.
 func emptyValueKept(f *FilterForm) bool {
 	was := f.was()
-	return was.Key == f.Key && cmp.Or(was.Operator, OperatorOf(f.Kind, "").Name) == f.Operator && string(was.Value) == `""`
+	return was.Key == f.Key && cmp.Or(was.Operator, comparisons.Of(f.Kind, "").Name) == f.Operator && string(was.Value) == `""`
 }
 
 // was returns the filter that the form was made from, an empty one if it is new.
@@ -119,7 +120,7 @@ func (f *FilterForm) Filter() flags.Filter {
 	if p.Type != f.Kind && (f.Raw == NewPart || f.Kind != "person") { // without a kind it is a person's
 		p.Type = f.Kind
 	}
-	was := cmp.Or(before.Operator, OperatorOf(f.Kind, "").Name)
+	was := cmp.Or(before.Operator, comparisons.Of(f.Kind, "").Name)
 	if was != f.Operator || f.Raw == NewPart {
 		p.Operator = f.Operator
 	}
@@ -127,8 +128,8 @@ func (f *FilterForm) Filter() flags.Filter {
 		p.GroupTypeIndex = &index
 	}
 	p.Negation = f.Negated
-	takes := OperatorOf(f.Kind, f.Operator).Operand
-	same := takes == OperatorOf(f.Kind, was).Operand
+	takes := comparisons.Of(f.Kind, f.Operator).Operand
+	same := takes == comparisons.Of(f.Kind, was).Operand
 	if p.Value == nil || !same || takes != operators.OperandNone && !slices.Equal(forms.Texts(p.Value), f.Values) {
 		p.Value = f.value(takes)
 	}
@@ -162,8 +163,8 @@ func (f *FilterForm) value(takes operators.Operand) json.RawMessage {
 	return forms.Quoted(one)
 }
 
-// A suggestion is values that a property has.
-type suggestion struct {
+// A Suggestion is values that a property has.
+type Suggestion struct {
 	ID     string // of the list
 	Values []string
 }
@@ -192,7 +193,7 @@ type OptionGroup struct {
 // OperatorGroups returns the operators of a kind of filter to choose from, and whether the
 // chosen one is among them.
 func OperatorGroups(kind, chosen string) (groups []OptionGroup, known bool) {
-	for i, list := range operatorsOf(kind) {
+	for i, list := range comparisons.All(kind) {
 		group := OptionGroup{Label: [...]string{"Values", "Versions"}[i]}
 		for _, o := range list {
 			group.Options = append(group.Options, forms.Option{Value: o.Name, Label: o.Words, Selected: o.Name == chosen})
@@ -213,17 +214,21 @@ const (
 type Offered struct {
 	GroupTypes  []forms.Option
 	Keys        []string     // keys of properties that persons have
-	Suggestions []suggestion // values of those
+	Suggestions []Suggestion // values of those
 	Flags       []string     // keys of flags
 	cohorts     []forms.Option
-	Words       *words.Names
+	FlagKeys    map[string]string // by ID
+	words       words.Names
 }
+
+// Names say what filters mean.
+func (v *Offered) Names() shell.Names { return &v.words }
 
 // Offers returns what filters of a flag or of a cohort can be about, but for itself. It is
 // never without words.
 func Offers(q *shell.Request, flag, cohort int64) (v Offered, err error) {
 	words := words.NewNames()
-	v.Words = words
+	v.words, v.FlagKeys = *words, words.Flags
 	cohorts, err := q.Service.ListCohorts(q.Context(), q.By, q.Ref, management.CohortQuery{}, shell.MaxOffered, 0)
 	if err != nil {
 		return v, err
@@ -280,14 +285,14 @@ func samples(q *shell.Request, v *Offered) error {
 	for _, name := range v.Keys {
 		list := values[name]
 		slices.Sort(list)
-		v.Suggestions = append(v.Suggestions, suggestion{"values-" + url.PathEscape(name), list})
+		v.Suggestions = append(v.Suggestions, Suggestion{"values-" + url.PathEscape(name), list})
 	}
 	return nil
 }
 
 // FilterView returns a filter with what its fields offer, and with the messages about it.
 func (v *Offered) FilterView(id string, f FilterForm, errs map[string]string) FilterView {
-	if key := v.Words.Flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && f.was().Key == f.Key {
+	if key := v.FlagKeys[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && f.was().Key == f.Key {
 		f.Key, f.Was = key, key
 	}
 	out := FilterView{
@@ -302,7 +307,7 @@ func (v *Offered) FilterView(id string, f FilterForm, errs map[string]string) Fi
 		})
 	}
 	out.GroupTypes = forms.Selected(v.GroupTypes, f.GroupType)
-	takes := OperatorOf(f.Kind, f.Operator).Operand
+	takes := comparisons.Of(f.Kind, f.Operator).Operand
 	out.Inputs = slices.Clone(f.Values)
 	switch takes {
 	case operators.OperandNone:

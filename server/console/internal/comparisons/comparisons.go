@@ -1,12 +1,13 @@
-package targeting
+// Package comparisons is the operators of filters as people choose them.
+package comparisons
 
 import (
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
-// operatorsOf returns the operators of a kind of filter in the order in which people choose
+// All returns the operators of a kind of filter in the order in which people choose
 // them, those for versions apart.
-func operatorsOf(kind string) [][]operators.Operator {
+func All(kind string) [][]operators.Operator {
 	takes := operators.KindOf(kind)
 	if takes == operators.UnknownFilter {
 		takes = operators.PropertyFilter
@@ -27,11 +28,11 @@ func operatorsOf(kind string) [][]operators.Operator {
 	return [][]operators.Operator{most, versions}
 }
 
-// OperatorOf returns an operator, or the one that a new filter has for no name. One that
+// Of returns an operator, or the one that a new filter has for no name. One that
 // nothing knows is shown as it is.
-func OperatorOf(kind, name string) operators.Operator {
+func Of(kind, name string) operators.Operator {
 	if name == "" {
-		return operatorsOf(kind)[0][0]
+		return All(kind)[0][0]
 	}
 	if o, ok := operators.Named(name); ok {
 		return o

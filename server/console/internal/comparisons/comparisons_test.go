@@ -1,14 +1,14 @@
-package targeting_test
+package comparisons_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/internal/operators"
-	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/comparisons"
 )
 
-// TestOperators holds the form to the operators that there are.
+// TestOperators holds forms to the operators that there are.
 func TestOperators(t *testing.T) {
 	kinds := map[operators.Kind]string{operators.PropertyFilter: "person", operators.CohortFilter: "cohort", operators.FlagFilter: "flag"}
 	want := make(map[string][]string)
@@ -16,7 +16,12 @@ func TestOperators(t *testing.T) {
 		want[kinds[o.For]] = append(want[kinds[o.For]], o.Name)
 	}
 	for _, kind := range kinds {
-		got := targeting.OperatorNames(kind)
+		var got []string
+		for _, list := range comparisons.All(kind) {
+			for _, o := range list {
+				got = append(got, o.Name)
+			}
+		}
 		slices.Sort(got)
 		slices.Sort(want[kind])
 		if !slices.Equal(got, want[kind]) {
