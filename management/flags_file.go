@@ -3,9 +3,11 @@ package management
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -48,7 +50,7 @@ func (s *Service) ImportFile(ctx context.Context, project int64, name string, d 
 		return w.store.AtOnce(ctx, func(store storage.Store) error {
 			i := fileImport{
 				store: store, project: p, index: flags.NewIndex(d.Flags), hash: d.BucketingHash,
-				flags: make(map[*flags.Flag]int64), cohorts: make(map[int64]int64),
+				flags: make(map[*flags.Flag]int64), cohorts: make(map[int64]int64), taken: make(map[int64]bool),
 			}
 			if err := i.importCohorts(ctx, d.Cohorts); err != nil {
 				return err
@@ -88,6 +90,7 @@ type fileImport struct {
 
 	flags   map[*flags.Flag]int64 // IDs in the project
 	cohorts map[int64]int64       // by their IDs in the file
+	taken   map[int64]bool        // IDs of flags of the project
 }
 
 func (i *fileImport) importCohorts(ctx context.Context, list map[int64]flags.Cohort) error {
@@ -141,7 +144,10 @@ func (i *fileImport) importFlags(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	there = slices.DeleteFunc(there, func(f storage.Flag) bool { return f.Kind != storage.FlagOrdinary })
+	there = slices.DeleteFunc(there, func(f storage.Flag) bool {
+		i.taken[f.ID] = f.Kind != storage.FlagOrdinary
+		return i.taken[f.ID]
+	})
 	gone := byKey(there, func(f *storage.Flag) string { return f.Key })
 	rows := make(map[*flags.Flag]*storage.Flag)
 	renamed := make(map[int64]bool)
@@ -174,7 +180,7 @@ func (i *fileImport) importFlags(ctx context.Context) error {
 		return flagStoreError(err)
 	}
 	for f, row := range rows {
-		i.flags[f] = row.ID
+		i.flags[f], i.taken[row.ID] = row.ID, true
 	}
 	for f := range i.index.Flags() {
 		row := rows[f]
@@ -219,11 +225,54 @@ func (i *fileImport) wanted(f *flags.Flag, row *storage.Flag) *storage.Flag {
 	out.ID, out.Updated, out.CreatedBy, out.ModifiedBy = row.ID, row.Updated, row.CreatedBy, row.ModifiedBy
 	out.BucketingHash = cmp.Or(f.BucketingHash, i.hash)
 	out.Filters = f.Filters.Clone()
-	if err := f.Err(); err != nil && f.Filters.Err() == nil {
-		out.Filters, _ = flags.DecodeFilters(rawjson.Must(err.Error()), f.Key) // which fail and say it
-	}
+	broken := f.Err()
 	for _, filter := range out.Filters.All() {
 		i.translate(filter)
+		broken = cmp.Or(broken, filter.Err())
+	}
+	if broken = cmp.Or(broken, out.Filters.Err()); broken != nil {
+		out.Filters = withFaults(&out.Filters, f.Err(), f.Key)
+	}
+	return out
+}
+
+// withFaults returns filters of the flag with a key that have faults when they are read again,
+// where they have some now, or where all of the flag has one: the reader of what is stored takes
+// more than that of a file.
+func withFaults(f *flags.Filters, all error, key string) flags.Filters {
+	raw, _ := f.Encode()
+	read := func() flags.Filters {
+		out, _ := flags.DecodeFilters(raw, key)
+		return out
+	}
+	var members map[string]json.RawMessage
+	var groups []map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return read() // which fails
+	}
+	if json.Unmarshal(members["groups"], &groups) == nil && len(groups) == len(f.Groups) {
+		for n, g := range groups {
+			var properties []any
+			for j := range f.Groups[n].Properties {
+				filter := &f.Groups[n].Properties[j]
+				if err := filter.Err(); err != nil {
+					properties = append(properties, map[string]any{"key": err.Error(), "type": 0}) // no type
+				} else {
+					properties = append(properties, filter)
+				}
+			}
+			if properties != nil {
+				g["properties"] = rawjson.Must(properties)
+			}
+		}
+		members["groups"] = rawjson.Must(groups)
+	}
+	raw = rawjson.Must(members)
+	out := read()
+	if all = cmp.Or(all, f.Err()); all != nil && out.Err() == nil {
+		members["version"] = rawjson.Must(all.Error()) // no number
+		raw = rawjson.Must(members)
+		out = read()
 	}
 	return out
 }
@@ -248,14 +297,25 @@ func (i *fileImport) criteria(id int64, c *flags.Cohort) *flags.CohortNode {
 	return tree
 }
 
-// translate makes a filter refer to what the project has by the IDs that it has there.
+// noID is an ID that nothing gets.
+const noID = math.MaxInt64
+
+// translate makes a filter refer to what the project has by the IDs that it has there. What the
+// file does not have does not become something else that has got its ID.
 func (i *fileImport) translate(p *flags.Filter) {
-	if id, ok := p.CohortID(); ok && i.cohorts[id] != 0 {
-		p.Value = strconv.AppendInt(nil, i.cohorts[id], 10)
+	if id, ok := p.CohortID(); ok {
+		switch row := i.cohorts[id]; {
+		case row != 0:
+			p.Value = strconv.AppendInt(nil, row, 10)
+		case slices.Contains(slices.Collect(maps.Values(i.cohorts)), id):
+			p.Value = strconv.AppendInt(nil, noID, 10)
+		}
 	}
 	if r, ok := p.Target(); ok {
 		if id := i.flags[i.index.Find(r)]; id != 0 {
 			p.Key, p.DependencyChain = strconv.FormatInt(id, 10), nil
+		} else if id, ok := r.ID(); ok && i.taken[id] && i.index.Find(r) == nil {
+			p.Key = strconv.FormatInt(noID, 10)
 		}
 	}
 }

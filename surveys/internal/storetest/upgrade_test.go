@@ -72,7 +72,7 @@ func TestOldStore(t *testing.T) {
 		}
 		for _, statement := range []string{
 			"DROP TABLE surveys_db_version", "DROP INDEX survey_event_counted", "DROP INDEX survey_event_uncounted",
-			"DELETE FROM goose_db_version WHERE version_id = 21", "ALTER TABLE survey_event ADD COLUMN chunk_id bigint",
+			"DELETE FROM goose_db_version WHERE version_id = 23", "ALTER TABLE survey_event ADD COLUMN chunk_id bigint",
 			"CREATE TABLE survey_chunk (id bigint PRIMARY KEY, project_id bigint NOT NULL, survey_id text NOT NULL, first_at bigint NOT NULL, " +
 				"last_at bigint NOT NULL, responses bigint NOT NULL, entries " + blob + " NOT NULL)",
 			"INSERT INTO survey_chunk VALUES (1, 1, 'x', 1, 1, 30, '')", "UPDATE survey_event SET chunk_id = 1",
