@@ -68,7 +68,9 @@ func TestPausedServer(t *testing.T) {
 	// the stream is another one.
 	t.Run("the connection is with it", func(t *testing.T) {
 		i := (leader(t) + 1) % len(servers)
-		s := open(t, dial(t, i))
+		c := dial(t, i)
+		untilReady(t, js(t, c)) // the server that was paused before may still look for its peers
+		s := open(t, c)
 		write(t, s, event("p", 0))
 		servers[i].Pause(t)
 		defer servers[i].Resume(t)
@@ -100,6 +102,24 @@ func untilTaken(t *testing.T, s *jetstream.Stream) time.Duration {
 		time.Sleep(10 * time.Millisecond) // the client's backoff
 		if time.Since(begin) > time.Minute {
 			t.Fatalf("events are not taken for a minute: %v", err)
+		}
+	}
+}
+
+// untilReady asks a server of a cluster until it knows the leader of JetStream.
+func untilReady(t *testing.T, js natsjs.JetStream) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for again := time.NewTicker(50 * time.Millisecond); ; {
+		if _, err := js.AccountInfo(ctx); err == nil {
+			again.Stop()
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatal("NATS has no leader for a minute")
 		}
 	}
 }
