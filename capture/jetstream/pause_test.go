@@ -69,8 +69,7 @@ func TestPausedServer(t *testing.T) {
 	t.Run("the connection is with it", func(t *testing.T) {
 		i := (leader(t) + 1) % len(servers)
 		c := dial(t, i)
-		untilReady(t, js(t, c)) // the server that was paused before may still look for its peers
-		s := open(t, c)
+		s := openInTime(t, c) // the server that was paused before may still look for its peers
 		write(t, s, event("p", 0))
 		servers[i].Pause(t)
 		defer servers[i].Resume(t)
@@ -106,20 +105,21 @@ func untilTaken(t *testing.T, s *jetstream.Stream) time.Duration {
 	}
 }
 
-// untilReady asks a server of a cluster until it knows the leader of JetStream.
-func untilReady(t *testing.T, js natsjs.JetStream) {
+// openInTime is open while a cluster may have no leader.
+func openInTime(t *testing.T, conn *nats.Conn) *jetstream.Stream {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for again := time.NewTicker(50 * time.Millisecond); ; {
-		if _, err := js.AccountInfo(ctx); err == nil {
+		s, err := jetstream.Open(ctx, jetstream.Config{Conn: conn})
+		if err == nil {
 			again.Stop()
-			return
+			return s
 		}
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			t.Fatal("NATS has no leader for a minute")
+			t.Fatalf("NATS has no leader for a minute: %v", err)
 		}
 	}
 }
