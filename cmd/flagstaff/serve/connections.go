@@ -195,6 +195,28 @@ func (s *settings) connections() (int, error) {
 	return n, nil
 }
 
+// await returns when no connection brings a request, or when ctx ends. A new one has newTime
+// for its first request.
+func (c *connections) await(ctx context.Context) {
+	brings := func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, s := range c.states {
+			if s.ConnState == http.StateActive || s.ConnState == http.StateNew && time.Since(s.since) < newTime {
+				return true
+			}
+		}
+		return false
+	}
+	for again := time.Tick(2 * time.Millisecond); brings(); {
+		select {
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // metrics returns the metrics of the connections for /metrics.
 func (c *connections) metrics() []prometheus.Collector {
 	open := func() float64 {

@@ -73,11 +73,16 @@ func (f *front) answer(ctx context.Context, drain, timeout time.Duration) error 
 	f.connections.stop()
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	if err := httpServer.Shutdown(deadline); err != nil {
-		_ = httpServer.Close() // the remaining requests have had their time
-		return errors.Join(told, fmt.Errorf("requests were still under way after %v: %w", timeout, err))
+	err := errors.Join(told, f.listener.Close())
+	if e := <-failed; !errors.Is(e, net.ErrClosed) { // Serve has noted all connections that it took
+		err = errors.Join(err, e)
 	}
-	return told
+	f.connections.await(deadline) // Shutdown would drop requests that are being read
+	if e := httpServer.Shutdown(deadline); e != nil {
+		_ = httpServer.Close() // the remaining requests have had their time
+		err = errors.Join(err, fmt.Errorf("requests were still under way after %v: %w", timeout, e))
+	}
+	return err
 }
 
 // server returns the server of the program, with the limits of docs/limits.md.
