@@ -134,7 +134,9 @@ func (s *Service) notifyResponse(ctx context.Context, r storedResponse) {
 
 // callOnResponse calls OnResponse for a response to a survey of its project.
 func (s *Service) callOnResponse(ctx context.Context, r storedResponse) (err error) {
-	switch _, err := s.data.Survey(ctx, r.project, r.Survey); {
+	read, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout) // a response that was taken is told of when Run ends
+	defer cancel()
+	switch _, err := s.data.Survey(read, r.project, r.Survey); {
 	case errors.Is(err, management.ErrNotFound):
 		return nil
 	case err != nil:
