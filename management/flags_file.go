@@ -236,9 +236,9 @@ func (i *fileImport) wanted(f *flags.Flag, row *storage.Flag) *storage.Flag {
 	return out
 }
 
-// withFaults returns filters of the flag with a key that have faults when they are read again,
-// where they have some now, or where all of the flag has one: the reader of what is stored takes
-// more than that of a file.
+// withFaults returns the filters of a flag in a form that keeps their faults when the store reads
+// it, and the fault of the whole flag, if there is one: flags.DecodeFilters forgives what
+// flags.Decode does not.
 func withFaults(f *flags.Filters, all error, key string) flags.Filters {
 	raw, _ := f.Encode()
 	read := func() flags.Filters {

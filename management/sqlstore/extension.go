@@ -20,7 +20,7 @@ type Extension struct {
 	Name string
 
 	// Migrations has the folders sqlite and postgres with migrations in SQL, as
-	// github.com/pressly/goose reads them. They run after those of the store.
+	// github.com/pressly/goose reads them. The store runs its own migrations first.
 	Migrations fs.FS
 
 	// Start is called each time the store is opened, in a transaction after the migrations.
@@ -47,8 +47,8 @@ type Table struct {
 	By   string // a column that stands after project_id in an index
 }
 
-// A Tx runs statements of an [Extension]: those of one transaction of the store, or outside
-// of transactions, where each statement stands for itself. Parameters are question marks. Of
+// A Tx runs the statements of an [Extension], within one transaction of the store or outside of
+// transactions, where each statement commits by itself. Parameters are question marks. Of
 // the store's own tables, extensions may read project, feature_flag, event and
 // person_distinct_id.
 //
@@ -56,7 +56,7 @@ type Table struct {
 // uuid.UUID, as events and persons have it; and a list of these, of texts or of integers,
 // which belongs to the IN (?) of the statement. [Moment] reads a time.
 //
-// Errors are those of the ports of package storage.
+// Its methods return the errors that the ports of package storage return.
 type Tx interface {
 	// Has reports whether the store was opened with an extension.
 	Has(extension string) bool

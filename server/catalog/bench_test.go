@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,6 +48,8 @@ type served struct {
 	service *management.Service
 	project *storage.Project
 	owner   *management.Principal
+	other   *management.Service // of another process, of which the Catalog hears nothing
+	refresh func(context.Context) error
 }
 
 func newServed(b *testing.B) *served {
@@ -58,8 +61,12 @@ func newServed(b *testing.B) *served {
 		}
 	}
 	ctx := b.Context()
-	store, err := sqlite.Open(ctx, b.TempDir()+"/flags.db", sqlstore.Options{})
+	path := b.TempDir() + "/flags.db"
+	store, err := sqlite.Open(ctx, path, sqlstore.Options{})
 	ok(err)
+	another, err := sqlite.Open(ctx, path, sqlstore.Options{})
+	ok(err)
+	b.Cleanup(func() { _ = another.Close() })
 	b.Cleanup(func() { _ = store.Close() })
 	o := storage.NewOrganization("Acme")
 	ok(store.CreateOrganization(ctx, o))
@@ -76,7 +83,9 @@ func newServed(b *testing.B) *served {
 	ok(err)
 	owner, err := s.PrincipalOf(ctx, u.UUID)
 	ok(err)
-	return &served{s, p, owner}
+	other, err := management.New(management.Config{Store: another, Data: another})
+	ok(err)
+	return &served{s, p, owner, other, c.Refresh}
 }
 
 // BenchmarkImport imports 10,000 flags into an empty project, until they are served.
@@ -92,20 +101,34 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// BenchmarkChange changes one of 10,000 flags, until it is served.
+// BenchmarkChange changes one of 10,000 flags, until it is served: through the process that
+// serves it, and through another one, after which that process reads the row versions of all.
 func BenchmarkChange(b *testing.B) {
 	s := newServed(b)
 	if _, err := s.service.Import(b.Context(), s.project.ID, manyDefinitions(), management.ImportOptions{}); err != nil {
 		b.Fatal(err)
 	}
 	i := 0
-	for b.Loop() {
+	change := func(b *testing.B, service *management.Service) {
 		i++
 		patch := management.FlagPatch{Filters: optional.Of(flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(float64(i % 100))}}})}
-		if _, err := s.service.UpdateFlag(b.Context(), s.owner, "1", "5000", patch); err != nil {
+		if _, err := service.UpdateFlag(b.Context(), s.owner, "1", "5000", patch); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.Run("by the server", func(b *testing.B) {
+		for b.Loop() {
+			change(b, s.service)
+		}
+	})
+	b.Run("by another one", func(b *testing.B) {
+		for b.Loop() {
+			change(b, s.other)
+			if err := s.refresh(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 // BenchmarkApply applies a document of 10,000 flags, until they are served: to an empty

@@ -1,5 +1,3 @@
-// Package consoletest is a console on a store in memory, for tests of its screens: it presses
-// buttons, reads pages as a browser does, and holds what they answer to what all pages promise.
 package consoletest
 
 import (

@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Service *management.Service
 
-	// Screens are screens of other packages, beside those of the console itself.
+	// Screens are the screens that other packages add to the console.
 	Screens []Group
 
 	// Prefix is the path below which the console is, such as "/console", without a

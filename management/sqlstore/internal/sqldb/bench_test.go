@@ -228,3 +228,59 @@ func BenchmarkFindEvents(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkEventIndexes writes events behind a million others of 100,000 distinct IDs, to a
+// store as it is, and to one with the indexes that its blocks of events stand for: by time, by
+// name and by distinct ID.
+func BenchmarkEventIndexes(b *testing.B) {
+	events, batch := 1_000_000, 5000
+	if testing.Short() {
+		events = 5000
+	}
+	for _, name := range []string{"sqlite", "postgres"} {
+		for _, indexed := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/indexed=%v", name, indexed), func(b *testing.B) {
+				ctx := b.Context()
+				driver, url, openIt := "sqlite", filepath.Join(b.TempDir(), "x.db"), sqlite.Open
+				if name == "postgres" {
+					driver, url, openIt = "pgx", postgrestest.Open(b), postgres.Open
+				}
+				db, err := openIt(ctx, url, sqlstore.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer db.Close()
+				raw := openRaw(b, driver, url)
+				for i, columns := range []string{"ts DESC, id", "name, ts DESC", "distinct_id, ts DESC"} {
+					if !indexed {
+						break
+					}
+					if _, err := raw.ExecContext(ctx, fmt.Sprintf("CREATE INDEX event_by_%d ON event (project_id, %s)", i, columns)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				written := 0
+				write := func() {
+					list := make([]capture.Event, batch)
+					for i := range list {
+						n := written + i
+						list[i] = event([]string{"page", "click", "order completed"}[n%3], fmt.Sprintf("user-%07d", n*7919%100_000), `{"$process_person_profile":false,"text":"`+strings.Repeat("x", 180)+`"}`)
+						list[i].Time = now.Add(time.Duration(n) * time.Second)
+					}
+					if err := db.Write(ctx, list); err != nil {
+						b.Fatal(err)
+					}
+					written += batch
+				}
+				for written < events {
+					write()
+				}
+				b.ResetTimer()
+				for range b.N {
+					write()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/event")
+			})
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// extensionMigrations is migrations for those of an extension.
+// extensionMigrations returns the migrations of an extension, and the version of its tables.
 func (db *DB) extensionMigrations(ctx context.Context, e *sqlstore.Extension) (*goose.Provider, int64, error) {
 	return db.migrationsIn(ctx, e.Migrations, "", e.Name+"_db_version")
 }
@@ -42,8 +42,8 @@ func (db *DB) startExtensions(ctx context.Context) error {
 // whole returns the transaction for an extension. A statement that fails makes it fail.
 func (t *tx) whole() *accounts { return &accounts{db: t.db, t: t, whole: true} }
 
-// extendStored tells the extensions of events that are stored. fresh says which of them were
-// not stored before, nil if none was.
+// extendStored tells the extensions of events that are stored. fresh says which of them are
+// new; nil means all.
 func (t *tx) extendStored(ctx context.Context, events []capture.Event, fresh []bool) error {
 	for i := range t.db.o.Extensions {
 		if e := &t.db.o.Extensions[i]; e.Stored != nil {

@@ -1,4 +1,3 @@
-// Package account is the screens of the user's own account and personal keys.
 package account
 
 import (

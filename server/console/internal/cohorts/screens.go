@@ -1,4 +1,3 @@
-// Package cohorts is the screens of cohorts and of who is in them.
 package cohorts
 
 import (

@@ -1,4 +1,3 @@
-// Package comparisons is the operators of filters as people choose them.
 package comparisons
 
 import (

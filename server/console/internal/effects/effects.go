@@ -1,4 +1,3 @@
-// Package effects says in words who gets another value by a change of a flag.
 package effects
 
 import (

@@ -1,4 +1,3 @@
-// Package features is the screens of early access features.
 package features
 
 import (

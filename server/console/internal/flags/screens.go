@@ -1,5 +1,3 @@
-// Package flags is the screens of flags: the list, the form with its review, the history, the
-// switch, and how programs are connected.
 package flags
 
 import (

@@ -1,4 +1,3 @@
-// Package people names persons, lists them, and finds those whom somebody names.
 package people
 
 import (

@@ -1,4 +1,3 @@
-// Package persons is the screens of persons and groups, and the one that explains their flags.
 package persons
 
 import (

@@ -1,5 +1,3 @@
-// Package project is the screens of a project: settings, members, audit log and problems; and the
-// list of projects.
 package project
 
 import (

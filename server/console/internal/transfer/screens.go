@@ -1,4 +1,3 @@
-// Package transfer is the screens with which definitions are imported and exported.
 package transfer
 
 import (

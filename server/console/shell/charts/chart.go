@@ -1,4 +1,3 @@
-// Package charts draws bars and columns as SVG, which pages without inline styles can show.
 package charts
 
 import (

@@ -1,4 +1,3 @@
-// Package forms reads what people type into forms, and writes values as people read them.
 package forms
 
 import (

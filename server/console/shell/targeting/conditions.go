@@ -1,5 +1,3 @@
-// Package targeting is condition sets and filters as people edit them: on the pages of flags, of
-// cohorts and of surveys.
 package targeting
 
 import (

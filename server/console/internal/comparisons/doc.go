@@ -1,0 +1,2 @@
+// Package comparisons lists the operators of filters as people choose them.
+package comparisons

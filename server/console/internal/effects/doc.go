@@ -1,0 +1,2 @@
+// Package effects says in words whose value a change of a flag changes.
+package effects

@@ -1,0 +1,2 @@
+// Package features has the screens of early access features.
+package features

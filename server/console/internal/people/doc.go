@@ -1,0 +1,2 @@
+// Package people names persons, lists them, and finds them by their names.
+package people

@@ -1,0 +1,2 @@
+// Package transfer has the screens that import and export definitions.
+package transfer
