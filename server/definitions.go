@@ -147,7 +147,7 @@ func (a *Request) definitions(access *management.DefinitionsAccess, cohorts bool
 		}
 		x.w.Header()["Flagstaff-Event-Stream"] = []string{relativeStream(x.r, access.Project.APIKey, etag)}
 	}
-	p.asked(x.start)
+	p.requested(x.start)
 	if s.config.Quota != nil && !s.config.Quota.Take(p.Organization, definitionsCost) {
 		s.metrics.limited.Inc()
 		return errQuota

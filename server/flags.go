@@ -58,7 +58,7 @@ func (s *Server) evaluate(x *exchange, decide bool) error {
 	if err != nil {
 		return err
 	}
-	p.asked(x.start)
+	p.requested(x.start)
 
 	e := wire.Envelope{RequestID: x.requestID(), EvaluatedAt: x.start}
 	if x.query.Config {

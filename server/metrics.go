@@ -186,15 +186,12 @@ func (d definitions) Collect(ch chan<- prometheus.Metric) {
 		gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, append([]string{project}, labels...)...)
 		}
-		if p.Checked != nil {
-			if t := p.Checked(); !t.IsZero() {
-				gauge(descAge, time.Since(t).Seconds())
-			}
+		status := p.status()
+		if !status.Checked.IsZero() {
+			gauge(descAge, time.Since(status.Checked).Seconds())
 		}
-		if p.Origin != nil {
-			if origin := p.Origin(); origin != "" {
-				gauge(descOrigin, 1, origin)
-			}
+		if status.Origin != "" {
+			gauge(descOrigin, 1, status.Origin)
 		}
 		ch <- prometheus.MustNewConstMetric(descTimeouts, prometheus.CounterValue, float64(p.Flags.PatternTimeouts()), project)
 		s := p.snapshot()
@@ -205,7 +202,7 @@ func (d definitions) Collect(ch chan<- prometheus.Metric) {
 		gauge(descLoaded, 1)
 		gauge(descFlags, float64(s.Len()))
 		counts := make(map[flags.Severity]int)
-		for _, problem := range s.Problems() {
+		for _, problem := range status.Problems {
 			counts[problem.Severity]++
 		}
 		for _, severity := range []flags.Severity{flags.SeverityError, flags.SeverityWarning} {

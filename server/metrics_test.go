@@ -34,11 +34,13 @@ func TestMetrics(t *testing.T) {
 			{"id":2,"key":"off","active":false,"filters":{"groups":[]}},
 			{"id":3,"key":"slow","active":true,"filters":{"groups":[{"properties":[{"key":"a","type":"person","operator":"regex","value":"^(?=(a|aa)+$)"}]}]}}]}`))
 		e.Bool("slow", &flags.Request{PersonProperties: map[string]any{"a": strings.Repeat("a", 60) + "!"}}, false)
-		p := &server.Project{ID: 8, Flags: e, Checked: func() time.Time { return checked }, Origin: func() string { return "file" }}
+		p := &server.Project{ID: 8, Flags: e, Status: func() server.DefinitionsStatus {
+			return server.DefinitionsStatus{Origin: "file", Checked: checked, Problems: e.Snapshot().Problems()}
+		}}
 		r.Set("a", p)
-		r.Set("b", p)                                                                        // a second key of the same
-		r.Set("c", &server.Project{ID: 9, Checked: func() time.Time { return time.Time{} }}) // nothing loaded
-		r.Set("d", &server.Project{ID: 7})                                                   // an id that is taken must not spoil the rest
+		r.Set("b", p)                      // a second key of the same
+		r.Set("c", &server.Project{ID: 9}) // nothing loaded
+		r.Set("d", &server.Project{ID: 7}) // an id that is taken must not spoil the rest
 		c.Projects = r
 		c.Store = fakeStore{fakeProperties: &fakeProperties{err: errors.New("down")}}
 		c.Quota = &fakeQuota{left: map[string]int{"acme": 2}}

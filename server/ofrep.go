@@ -161,7 +161,7 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 		err = errNotReady
 	}
 	if err == nil {
-		p.asked(x.start)
+		p.requested(x.start)
 	}
 	return p, secret, err
 }

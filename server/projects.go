@@ -50,27 +50,35 @@ type Project struct {
 	// and no early access features, and definitions are not ready.
 	Published *Published
 
-	// Checked returns when the definitions were last known to be current. It
-	// is for metrics. Nil: unknown.
-	Checked func() time.Time
+	// LastRequest keeps when a program last asked for the project's flags or definitions,
+	// in Unix seconds. Nil: that is not kept.
+	LastRequest *atomic.Int64
 
-	// Asked keeps when a program last asked for the project's flags or definitions, in
-	// Unix seconds. Nil: that is not kept.
-	Asked *atomic.Int64
-
-	// Loaded returns when the definitions that are served were compiled. Nil: unknown.
-	Loaded func() time.Time
-
-	// Origin returns where the definitions come from, such as "store", "file",
-	// "remote" or "cache". It is for metrics. Nil: unknown.
-	Origin func() string
+	// Status tells of the definitions, for metrics. Nil: no more than the problems that
+	// Flags has.
+	Status func() DefinitionsStatus
 }
 
-// asked notes that a program has asked for flags. It writes at most once a second, so that
-// processors do not wait for each other.
-func (p *Project) asked(now time.Time) {
-	if at := now.Unix(); p.Asked != nil && p.Asked.Load() != at {
-		p.Asked.Store(at)
+// A DefinitionsStatus tells of the definitions of a [Project].
+type DefinitionsStatus struct {
+	Origin   string          // such as "store", "file", "remote" or "cache"; "": unknown
+	Loaded   time.Time       // when those that are served were compiled; zero: unknown
+	Checked  time.Time       // when they were last known to be current; zero: unknown
+	Problems []flags.Problem // of all severities, the worst first
+}
+
+func (p *Project) status() DefinitionsStatus {
+	if p.Status != nil {
+		return p.Status()
+	}
+	return DefinitionsStatus{Problems: p.snapshot().Problems()}
+}
+
+// requested notes that a program has asked for flags. It writes at most once a second, so
+// that processors do not wait for each other.
+func (p *Project) requested(now time.Time) {
+	if at := now.Unix(); p.LastRequest != nil && p.LastRequest.Load() != at {
+		p.LastRequest.Store(at)
 	}
 }
 

@@ -79,9 +79,10 @@ type project struct {
 	next      *flags.Snapshot // compiled, not served yet; nil if there is none
 	published *server.Published
 	checked   time.Time
-	compiled  time.Time      // when flags got their definitions
-	asked     atomic.Int64   // for server.Project
-	file      *source.Loader // nil if its flags come from no file that this process follows
+	compiled  time.Time        // when flags got their definitions
+	requested atomic.Int64     // for server.Project
+	file      *source.Loader   // nil if its flags come from no file that this process follows
+	read      *flags.Evaluator // of file
 }
 
 // New returns a Catalog that has no projects before Refresh.
@@ -208,10 +209,8 @@ func (c *Catalog) register() {
 	for id, p := range c.projects {
 		served := &server.Project{
 			ID: id, Name: p.record.Name, Organization: p.record.Organization.String(), Flags: p.flags,
-			AnonymizeIPs: p.record.AnonymizeIPs, Published: p.published, Asked: &p.asked,
-			Origin:  func() string { return c.status(id).Origin },
-			Loaded:  func() time.Time { return c.status(id).Loaded },
-			Checked: func() time.Time { return c.status(id).Checked },
+			AnonymizeIPs: p.record.AnonymizeIPs, Published: p.published, LastRequest: &p.requested,
+			Status: func() server.DefinitionsStatus { return c.status(id) },
 		}
 		if p.published != nil {
 			served.ClientConfig = p.published.Client()
@@ -221,28 +220,30 @@ func (c *Catalog) register() {
 	c.c.Registry.Replace(byKey)
 }
 
-// status returns where the definitions of a project come from, and since when they are
-// served.
-func (c *Catalog) status(id int64) source.Status {
+// status returns where the definitions of a project come from, since when they are served,
+// and what is wrong with them.
+func (c *Catalog) status(id int64) server.DefinitionsStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.projects[id]
 	switch {
 	case p == nil:
-		return source.Status{Origin: "store"}
+		return server.DefinitionsStatus{Origin: "store"}
 	case p.file != nil:
-		return p.file.Status()
+		s := p.file.Status()
+		return server.DefinitionsStatus{Origin: s.Origin, Loaded: s.Loaded, Checked: s.Checked, Problems: p.read.Snapshot().Problems()}
 	}
-	return source.Status{Origin: "store", Loaded: p.compiled, Checked: p.checked}
+	return server.DefinitionsStatus{Origin: "store", Loaded: p.compiled, Checked: p.checked, Problems: p.flags.Snapshot().Problems()}
 }
 
 // Follow says that a Loader brings the flags of a project into the Store: what is told of
-// their origin, and of when it was looked at, is the Loader's.
-func (c *Catalog) Follow(project int64, l *source.Loader) {
+// their origin, and of when it was looked at, is the Loader's. The problems are those of its
+// Evaluator, for a document can have some that flags in the Store do not have.
+func (c *Catalog) Follow(project int64, l *source.Loader, read *flags.Evaluator) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.projects[project]; p != nil {
-		p.file = l
+		p.file, p.read = l, read
 	}
 }
 

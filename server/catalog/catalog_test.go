@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -209,7 +211,7 @@ func TestFailures(t *testing.T) {
 	w := newWorld(t)
 	f := w.put(nil, "a", everyone)
 	w.ok(w.Refresh(t.Context()))
-	checked := w.served(w.project.APIKey).Checked()
+	checked := w.served(w.project.APIKey).Status().Checked
 
 	w.store.broken.Store(true)
 	w.put(f, "a", nobody)
@@ -218,7 +220,7 @@ func TestFailures(t *testing.T) {
 	}
 	w.Changed(t.Context(), w.project.ID)
 	w.want(w.project.APIKey, map[string]bool{"a": true})
-	if again := w.served(w.project.APIKey).Checked(); !again.Equal(checked) {
+	if again := w.served(w.project.APIKey).Status().Checked; !again.Equal(checked) {
 		t.Errorf("Checked = %v after a failure, want %v", again, checked)
 	}
 	w.store.broken.Store(false)
@@ -275,16 +277,22 @@ func TestRunFollows(t *testing.T) {
 // reads the file.
 func TestFollow(t *testing.T) {
 	w := newWorld(t)
-	if origin := w.served(w.project.APIKey).Origin(); origin != "store" {
+	if origin := w.served(w.project.APIKey).Status().Origin; origin != "store" {
 		t.Errorf("Origin = %q, want store", origin)
 	}
-	loader := source.NewLoader(new(flags.Evaluator), source.Static{Definitions: new(flags.Definitions)}, source.LoaderConfig{})
+	read := new(flags.Evaluator)
+	path := filepath.Join(t.TempDir(), "flags.json")
+	w.ok(os.WriteFile(path, []byte(`{"flags":[{"key":"a","active":true,"rollout":50,"filters":{"groups":[{}]}}]}`), 0o600))
+	loader := source.NewLoader(read, source.File{Path: path}, source.LoaderConfig{})
 	w.ok(loader.Refresh(t.Context()))
-	w.Follow(99, loader)
-	w.Follow(w.project.ID, loader)
-	p, status := w.served(w.project.APIKey), loader.Status()
-	if p.Origin() != "static" || !p.Loaded().Equal(status.Loaded) || !p.Checked().Equal(status.Checked) || status.Checked.IsZero() {
-		t.Errorf("from %q, loaded %v, checked %v; want the state of the loader, %v", p.Origin(), p.Loaded(), p.Checked(), status)
+	w.Follow(99, loader, read)
+	w.Follow(w.project.ID, loader, read)
+	got, status := w.served(w.project.APIKey).Status(), loader.Status()
+	if got.Origin != "file" || !got.Loaded.Equal(status.Loaded) || !got.Checked.Equal(status.Checked) || status.Checked.IsZero() {
+		t.Errorf("%v; want the state of the loader, %v", got, status)
+	}
+	if len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Error(), "rollout") {
+		t.Errorf("problems %v, want the unknown member of the document", got.Problems)
 	}
 	w.project.FlagsFile = &storage.FlagsFile{Name: "flags.json", GroupTypes: map[int]string{2: "team"}}
 	w.ok(w.store.UpdateProject(t.Context(), w.project))

@@ -95,8 +95,8 @@ func usageOf(evaluations, events *quota.Quota, s *settings) func(uuid.UUID) []co
 func problemsOf(projects *server.Registry) func(int64) []flags.Problem {
 	return func(id int64) []flags.Problem {
 		for p := range projects.All() {
-			if p.ID == id && p.Flags != nil {
-				return p.Flags.Snapshot().Problems()
+			if p.ID == id {
+				return p.Status().Problems
 			}
 		}
 		return nil
@@ -111,9 +111,10 @@ func servedOf(projects *server.Registry, ready *readiness) func(context.Context,
 			if p.ID != id {
 				continue
 			}
-			s.Origin, s.Checked, s.Loaded = p.Origin(), p.Checked(), p.Loaded()
-			if at := p.Asked.Load(); at != 0 {
-				s.Asked = time.Unix(at, 0)
+			status := p.Status()
+			s.Origin, s.Checked, s.Loaded = status.Origin, status.Checked, status.Loaded
+			if at := p.LastRequest.Load(); at != 0 {
+				s.LastRequest = time.Unix(at, 0)
 			}
 		}
 		if e, ok := errors.AsType[*server.NotReady](ready.check(ctx)); ok {

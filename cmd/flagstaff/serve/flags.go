@@ -26,7 +26,8 @@ func (s *settings) importFlags(
 	}
 	var read *flags.Definitions // that are not in the store yet
 	var failed error
-	loader := source.NewLoader(new(flags.Evaluator), source.File{Path: s.flagsFile}, source.LoaderConfig{
+	compiled := new(flags.Evaluator)
+	loader := source.NewLoader(compiled, source.File{Path: s.flagsFile}, source.LoaderConfig{
 		Log:           log,
 		OnDefinitions: func(d *flags.Definitions) { read = d },
 		OnLoad: func(error) { // which the loader logs, and the last good definitions stay
@@ -44,7 +45,7 @@ func (s *settings) importFlags(
 	if err = cmp.Or(err, failed); err != nil { // a mistake to report
 		return err
 	}
-	projects.Follow(p.ID, loader)
+	projects.Follow(p.ID, loader, compiled)
 	wg.Go(func() { _ = loader.Run(ctx) }) // returns nil when stopped
 	return nil
 }

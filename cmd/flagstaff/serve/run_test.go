@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
 
 // output collects what the program writes and lets tests wait for a line.
@@ -224,6 +226,49 @@ func TestReload(t *testing.T) {
 		t.Errorf("after a file with a broken flag: %v", got)
 	}
 	t.Logf("live after %v", time.Since(start))
+}
+
+// TestFileOnTwoServers: two servers on one database that start at the same time, each with a
+// copy of the file, serve it both, and so they do when the copies change one after the other.
+func TestFileOnTwoServers(t *testing.T) {
+	database := postgrestest.Open(t)
+	var urls [2]string
+	var paths [2]string
+	write := func(n int, content string) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(paths[n]+".new", []byte(content), 0o600), os.Rename(paths[n]+".new", paths[n])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	document := func(variant string) string {
+		return `{"flags":[{"id":7,"key":"a","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"` + variant + `","rollout_percentage":100}]}}},
+			{"id":9,"key":"b","active":true,"filters":{"groups":[{"properties":[{"key":"7","type":"flag","operator":"flag_evaluates_to","value":"` + variant + `"}]}]}}]}`
+	}
+	var wg sync.WaitGroup
+	for n := range urls {
+		paths[n] = filepath.Join(t.TempDir(), "flags.json")
+		write(n, document("old"))
+		wg.Go(func() {
+			urls[n], _, _ = start(t, nil, "-flags", paths[n], "-addr", "127.0.0.1:0", "-store", database, "-project-key", "phc_local")
+		})
+	}
+	wg.Wait()
+	want := func(variant string) {
+		t.Helper()
+		for n, url := range urls {
+			eventually(t, fmt.Sprint("server ", n, " with ", variant), func() bool {
+				got := values(post(t, url+"/flags?v=2", `{"api_key":"phc_local","distinct_id":"u"}`))
+				return got["a"] == variant && got["b"] == true
+			})
+		}
+	}
+	want("old")
+	for n := range urls {
+		write(n, document("new"))
+		want("new")
+	}
+	write(1, document("newer"))
+	want("newer")
 }
 
 func TestEnvironment(t *testing.T) {

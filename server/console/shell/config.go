@@ -71,11 +71,11 @@ type Config struct {
 
 // A Status is how the flags of a project are served.
 type Status struct {
-	Origin  string    // where the definitions come from, such as "store" or "file"; "": not known
-	Checked time.Time // when they were last known to be current; zero: not known
-	Loaded  time.Time // when they were compiled; zero if that is not known
-	Asked   time.Time // when a program last asked this server for flags; zero if none has
-	Faults  string    // what does not work, in words for everybody; "" if nothing is known
+	Origin      string    // where the definitions come from, such as "store" or "file"; "": not known
+	Checked     time.Time // when they were last known to be current; zero: not known
+	Loaded      time.Time // when they were compiled; zero if that is not known
+	LastRequest time.Time // when a program last asked this server for flags; zero if none has
+	Faults      string    // what does not work, in words for everybody; "" if nothing is known
 }
 
 // A Usage is how much an organization has used of something in the period that is running.

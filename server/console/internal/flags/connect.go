@@ -20,21 +20,21 @@ type connectView struct {
 
 // A connection is what the page about connecting and an empty list of flags have in common.
 type connection struct {
-	Snippets []snippet
-	Watched  bool         // whether programs ask for flags is known
-	Asked    shell.Moment // when one last did; empty if none has
-	Event    bool         // an event has come
-	Waits    bool         // for what has not come yet
+	Snippets    []snippet
+	Watched     bool         // whether programs ask for flags is known
+	LastRequest shell.Moment // when one last did; empty if none has
+	Event       bool         // an event has come
+	Waits       bool         // for what has not come yet
 }
 
 func connectionOf(q *shell.Request) connection {
 	v := connection{Snippets: snippets(q), Watched: q.Config.Status != nil, Event: q.At.Project.IngestedEvent}
 	if v.Watched {
-		if at := q.Config.Status(q.Context(), q.At.Project.ID).Asked; !at.IsZero() {
-			v.Asked = q.Moment(at)
+		if at := q.Config.Status(q.Context(), q.At.Project.ID).LastRequest; !at.IsZero() {
+			v.LastRequest = q.Moment(at)
 		}
 	}
-	v.Waits = !v.Event || v.Watched && v.Asked.Words == ""
+	v.Waits = !v.Event || v.Watched && v.LastRequest.Words == ""
 	return v
 }
 

@@ -34,7 +34,7 @@ func TestConnect(t *testing.T) {
 		}
 	}
 	look(true, "not yet No program has asked", "not yet No event has come.")
-	status.Asked = time.Now().Add(-time.Minute)
+	status.LastRequest = time.Now().Add(-time.Minute)
 	look(true, "yes A program has asked for flags, 1 minute ago", "not yet No event has come.")
 	events, err := capture.NewClient(capture.ClientConfig{Sink: s.Store, Project: p.ID, MaxRetries: -1})
 	consoletest.Fatal(t, err)

@@ -166,7 +166,7 @@ func TestStatus(t *testing.T) {
 	status = shell.Status{
 		Origin: "file", Checked: now.Add(-2 * time.Minute), Faults: "events cannot be written; <the stream> does not answer",
 	}
-	s.Get("/projects/1/problems").Want(200, "a document (file)", "as of 2 minutes ago old", "not ready",
+	s.Get("/projects/1/problems").Want(200, "From a file, imported when it changes", "as of 2 minutes ago old", "not ready",
 		"The server does not work as it should: events cannot be written; <the stream> does not answer.").CheckPage()
 }
 
