@@ -168,16 +168,16 @@ func (c *checker) checkUse(u *uses.Use) {
 		c.report(Archived, f.key, at, "flag %q is archived%s", f.key, age)
 	case !f.active:
 		c.report(Inactive, f.key, at, "flag %q is switched off%s", f.key, age)
-	case u.Shape != uses.NoValue && u.Asks != uses.Object && !f.remote:
+	case u.Shape != uses.NoValue && u.Kind != uses.Object && !f.remote:
 		c.checkConstant(f, u, at, age)
 	}
 	if f.broken {
 		return
 	}
 	if u.Declared == nil || u.Declared.Ref {
-		if c.checkType(f, at, u.Asks, u.Library, u.Method) {
+		if c.checkType(f, at, u.Kind, u.Library, u.Method) {
 			c.checkFallback(f, u)
-			if u.Asks == uses.Object && u.Typed != nil {
+			if u.Kind == uses.Object && u.Typed != nil {
 				c.checkPayload(f, at, u.Typed)
 			}
 		}
@@ -204,7 +204,7 @@ func (c *checker) checkConstant(f *flagFacts, u *uses.Use, at ast.Node, age stri
 		return
 	}
 	value := r.Text()
-	if u.Asks == uses.Bool {
+	if u.Kind == uses.Bool {
 		value = strconv.FormatBool(r.Enabled)
 	} else if len(f.variants) > 0 {
 		value = strconv.Quote(value)
@@ -327,7 +327,7 @@ func (f *flagFacts) payloadMismatch(fits func(string) bool, what string) string 
 
 // checkFallback reports a fallback that is not a variant.
 func (c *checker) checkFallback(f *flagFacts, u *uses.Use) {
-	if u.Fallback == nil || u.Asks != uses.String || f.remote || len(f.variants) == 0 {
+	if u.Fallback == nil || u.Kind != uses.String || f.remote || len(f.variants) == 0 {
 		return
 	}
 	v := c.info.Types[u.Fallback].Value
@@ -393,7 +393,7 @@ func (c *checker) asked(e ast.Expr) (*uses.Use, *flagFacts) {
 func (c *checker) variantUse(i int) (*uses.Use, *flagFacts) {
 	u := &c.found.Uses[i]
 	f := c.definitions.flags[u.Key]
-	if u.Key == "" || f == nil || f.broken || f.remote || u.Asks != uses.String && u.Asks != uses.Any {
+	if u.Key == "" || f == nil || f.broken || f.remote || u.Kind != uses.String && u.Kind != uses.Any {
 		return nil, nil
 	}
 	return u, f
@@ -409,7 +409,7 @@ func (c *checker) checkComparison(e, with ast.Expr) {
 	if u == nil || f.hasVariant(constant.StringVal(v)) {
 		return
 	}
-	if u.Asks == uses.String && len(f.variants) == 0 && u.Declared == nil && u.Shape != uses.ValueOK {
+	if u.Kind == uses.String && len(f.variants) == 0 && u.Declared == nil && u.Shape != uses.ValueOK {
 		return // the call is told already
 	}
 	c.unknownVariant(f, with, constant.StringVal(v), ": the comparison is always the same")
@@ -441,7 +441,7 @@ func (c *checker) checkSwitch(s *ast.SwitchStmt) {
 				complete = false
 			case v.Kind() == constant.String:
 				named = append(named, constant.StringVal(v))
-				if !f.hasVariant(constant.StringVal(v)) && (len(f.variants) > 0 || u.Asks == uses.Any) {
+				if !f.hasVariant(constant.StringVal(v)) && (len(f.variants) > 0 || u.Kind == uses.Any) {
 					c.unknownVariant(f, e, constant.StringVal(v), ": the case is never taken")
 				}
 			}

@@ -100,8 +100,8 @@ func definitionsOf(t *testing.T, program *uses.Program, variants map[string][]st
 				f = &askedFlag{kinds: make(map[uses.Kind]bool), fallbacks: slices.Clone(variants[u.Key])}
 				asked[u.Key] = f
 			}
-			f.kinds[u.Asks] = true
-			if u.Asks == uses.String && u.Fallback != nil {
+			f.kinds[u.Kind] = true
+			if u.Kind == uses.String && u.Fallback != nil {
 				if v := p.TypesInfo.Types[u.Fallback].Value; v != nil && v.Kind() == constant.String {
 					f.fallbacks = append(f.fallbacks, constant.StringVal(v))
 				}

@@ -120,13 +120,13 @@ func (o *Options) reason(key string) string {
 // answer returns what a call returns for a flag with a settled value, or why that is not
 // certain.
 func answer(u *uses.Use, r result, info *types.Info) (c constant.Value, why string) {
-	if u.Library == uses.OpenFeature && u.Asks != uses.Bool && !r.enabled && u.Fallback != nil {
+	if u.Library == uses.OpenFeature && u.Kind != uses.Bool && !r.enabled && u.Fallback != nil {
 		if c := info.Types[u.Fallback].Value; c != nil {
 			return c, ""
 		}
 		return nil, "the flag is off, and the default is not a constant"
 	}
-	switch u.Asks {
+	switch u.Kind {
 	case uses.Bool:
 		switch {
 		case u.Declared != nil && !u.Declared.Ref && r.variant != "":
@@ -187,7 +187,7 @@ func answerNumber(u *uses.Use, r result) (c constant.Value, why string) {
 	if !r.enabled || r.variant == "" {
 		return nil, "the value is not a number, so that the answer is the default"
 	}
-	if u.Asks == uses.Int {
+	if u.Kind == uses.Int {
 		if n, err := strconv.ParseInt(r.variant, 10, 64); err == nil {
 			return constant.MakeInt64(n), ""
 		}

@@ -338,7 +338,7 @@ func selector(e ast.Expr) *ast.SelectorExpr {
 func (f *finder) use(p place) Use {
 	call, m := p.call, p.method
 	u := Use{
-		Call: call, Method: p.name, Library: m.library, Asks: m.asks, Shape: m.shape,
+		Call: call, Method: p.name, Library: m.library, Kind: m.kind, Shape: m.shape,
 		Fallback: argument(call, m.fallback), Request: f.request(p),
 		Pure: Purity{Info: f.Info}.Parts(call),
 	}
@@ -362,9 +362,9 @@ func (f *finder) use(p place) Use {
 	}
 	u.Field = u.Field || f.follow(call.Fun) != nil && f.field(call.Fun) != nil
 	if m.typed {
-		u.Asks = Any
+		u.Kind = Any
 		if t := f.Info.TypeOf(call); t != nil {
-			u.Asks = kindOf(t)
+			u.Kind = kindOf(t)
 		}
 	}
 	if e := argument(call, m.into); e != nil {

@@ -20,7 +20,7 @@ const (
 // 0 is none.
 type method struct {
 	library  Library
-	asks     Kind
+	kind     Kind
 	shape    Shape
 	key      int // the key, or for payload a literal that has it
 	fallback int
@@ -37,58 +37,58 @@ type method struct {
 // and their name.
 var methods = map[string]map[string]method{
 	flagstaffPath: {
-		"Person.Bool":    {asks: Bool, key: 1, fallback: 2, ofFor: true},
-		"Person.Variant": {asks: String, key: 1, fallback: 2, ofFor: true},
-		"Person.Lookup":  {asks: String, shape: ValueOK, key: 1, ofFor: true},
-		"Person.Payload": {asks: Object, shape: Into, key: 1, into: 2, ofFor: true},
-		"Person.Result":  {asks: Any, shape: ValueError, key: 1, ofFor: true},
-		"Person.Explain": {asks: Any, shape: NoValue, key: 1, ofFor: true},
-		"Payload":        {asks: Object, key: 2, fallback: 3, into: 3},
+		"Person.Bool":    {kind: Bool, key: 1, fallback: 2, ofFor: true},
+		"Person.Variant": {kind: String, key: 1, fallback: 2, ofFor: true},
+		"Person.Lookup":  {kind: String, shape: ValueOK, key: 1, ofFor: true},
+		"Person.Payload": {kind: Object, shape: Into, key: 1, into: 2, ofFor: true},
+		"Person.Result":  {kind: Any, shape: ValueError, key: 1, ofFor: true},
+		"Person.Explain": {kind: Any, shape: NoValue, key: 1, ofFor: true},
+		"Payload":        {kind: Object, key: 2, fallback: 3, into: 3},
 
-		"BoolFlag.On":     {asks: Bool, handle: true},
-		"BoolFlag.Of":     {asks: Bool, handle: true},
-		"BoolFlag.In":     {asks: Bool, handle: true, request: 2},
-		"VariantFlag.For": {asks: String, handle: true},
-		"VariantFlag.Of":  {asks: String, handle: true},
-		"VariantFlag.In":  {asks: String, handle: true, request: 2},
+		"BoolFlag.On":     {kind: Bool, handle: true},
+		"BoolFlag.Of":     {kind: Bool, handle: true},
+		"BoolFlag.In":     {kind: Bool, handle: true, request: 2},
+		"VariantFlag.For": {kind: String, handle: true},
+		"VariantFlag.Of":  {kind: String, handle: true},
+		"VariantFlag.In":  {kind: String, handle: true, request: 2},
 		"ValueFlag.For":   {handle: true, typed: true},
 		"ValueFlag.Of":    {handle: true, typed: true},
 		"ValueFlag.In":    {handle: true, typed: true, request: 2},
-		"PayloadFlag.For": {asks: Object, handle: true},
-		"PayloadFlag.Of":  {asks: Object, handle: true},
-		"PayloadFlag.In":  {asks: Object, handle: true, request: 2},
+		"PayloadFlag.For": {kind: Object, handle: true},
+		"PayloadFlag.Of":  {kind: Object, handle: true},
+		"PayloadFlag.In":  {kind: Object, handle: true, request: 2},
 	},
 	flagsPath: {
-		"Snapshot.Bool":     {asks: Bool, key: 1, request: 2, fallback: 3},
-		"Snapshot.Variant":  {asks: String, key: 1, request: 2, fallback: 3},
-		"Snapshot.Lookup":   {asks: String, shape: ValueOK, key: 1, request: 2},
-		"Snapshot.Payload":  {asks: Object, shape: Into, key: 1, request: 2, into: 3},
-		"Snapshot.Flag":     {asks: Any, shape: ValueError, key: 1, request: 2},
-		"Snapshot.Detail":   {asks: Any, shape: ValueOK, key: 1, request: 2},
-		"Snapshot.Explain":  {asks: Any, shape: NoValue, key: 1, request: 2},
-		"Snapshot.Constant": {asks: Any, shape: NoValue, key: 1},
-		"Snapshot.NeedsOf":  {asks: Any, shape: NoValue, key: 1},
-		"Evaluator.Bool":    {asks: Bool, key: 1, request: 2, fallback: 3},
-		"Evaluator.Variant": {asks: String, key: 1, request: 2, fallback: 3},
-		"Evaluator.Payload": {asks: Object, shape: Into, key: 1, request: 2, into: 3},
-		"Input.Flag":        {asks: Any, shape: ValueError, key: 1},
-		"Input.Explain":     {asks: Any, shape: NoValue, key: 1},
-		"Results.Get":       {asks: Any, shape: ValueOK, key: 1},
-		"Ref.Bool":          {asks: Bool, handle: true, request: 2, fallback: 3},
-		"Ref.Lookup":        {asks: String, shape: ValueOK, handle: true, request: 2},
-		"Ref.Detail":        {asks: Any, shape: ValueOK, handle: true, request: 2},
-		"Memory.Detail":     {asks: Any, shape: ValueAndOthers, ref: 2, request: 3},
+		"Snapshot.Bool":     {kind: Bool, key: 1, request: 2, fallback: 3},
+		"Snapshot.Variant":  {kind: String, key: 1, request: 2, fallback: 3},
+		"Snapshot.Lookup":   {kind: String, shape: ValueOK, key: 1, request: 2},
+		"Snapshot.Payload":  {kind: Object, shape: Into, key: 1, request: 2, into: 3},
+		"Snapshot.Flag":     {kind: Any, shape: ValueError, key: 1, request: 2},
+		"Snapshot.Detail":   {kind: Any, shape: ValueOK, key: 1, request: 2},
+		"Snapshot.Explain":  {kind: Any, shape: NoValue, key: 1, request: 2},
+		"Snapshot.Constant": {kind: Any, shape: NoValue, key: 1},
+		"Snapshot.NeedsOf":  {kind: Any, shape: NoValue, key: 1},
+		"Evaluator.Bool":    {kind: Bool, key: 1, request: 2, fallback: 3},
+		"Evaluator.Variant": {kind: String, key: 1, request: 2, fallback: 3},
+		"Evaluator.Payload": {kind: Object, shape: Into, key: 1, request: 2, into: 3},
+		"Input.Flag":        {kind: Any, shape: ValueError, key: 1},
+		"Input.Explain":     {kind: Any, shape: NoValue, key: 1},
+		"Results.Get":       {kind: Any, shape: ValueOK, key: 1},
+		"Ref.Bool":          {kind: Bool, handle: true, request: 2, fallback: 3},
+		"Ref.Lookup":        {kind: String, shape: ValueOK, handle: true, request: 2},
+		"Ref.Detail":        {kind: Any, shape: ValueOK, handle: true, request: 2},
+		"Memory.Detail":     {kind: Any, shape: ValueAndOthers, ref: 2, request: 3},
 	},
 	openFeaturePath: methodsOfOpenFeature(),
 	postHogPath: {
-		"Client.IsFeatureEnabled":               {library: PostHog, asks: Any, shape: ValueError, key: 1, payload: true},
-		"Client.GetFeatureFlag":                 {library: PostHog, asks: Any, shape: ValueError, key: 1, payload: true},
-		"Client.GetFeatureFlagPayload":          {library: PostHog, asks: Object, shape: ValueError, key: 1, payload: true},
-		"Client.GetFeatureFlagResult":           {library: PostHog, asks: Any, shape: Details, key: 1, payload: true},
-		"Client.GetRemoteConfigPayload":         {library: PostHog, asks: Object, shape: ValueError, key: 1},
-		"FeatureFlagEvaluations.IsEnabled":      {library: PostHog, asks: Bool, key: 1},
-		"FeatureFlagEvaluations.GetFlag":        {library: PostHog, asks: Any, key: 1},
-		"FeatureFlagEvaluations.GetFlagPayload": {library: PostHog, asks: Object, key: 1},
+		"Client.IsFeatureEnabled":               {library: PostHog, kind: Any, shape: ValueError, key: 1, payload: true},
+		"Client.GetFeatureFlag":                 {library: PostHog, kind: Any, shape: ValueError, key: 1, payload: true},
+		"Client.GetFeatureFlagPayload":          {library: PostHog, kind: Object, shape: ValueError, key: 1, payload: true},
+		"Client.GetFeatureFlagResult":           {library: PostHog, kind: Any, shape: Details, key: 1, payload: true},
+		"Client.GetRemoteConfigPayload":         {library: PostHog, kind: Object, shape: ValueError, key: 1},
+		"FeatureFlagEvaluations.IsEnabled":      {library: PostHog, kind: Bool, key: 1},
+		"FeatureFlagEvaluations.GetFlag":        {library: PostHog, kind: Any, key: 1},
+		"FeatureFlagEvaluations.GetFlagPayload": {library: PostHog, kind: Object, key: 1},
 	},
 }
 
@@ -98,7 +98,7 @@ func methodsOfOpenFeature() map[string]method {
 	m := make(map[string]method)
 	for _, receiver := range []string{"Client", "IClient"} {
 		for name, kind := range map[string]Kind{"Boolean": Bool, "String": String, "Int": Int, "Float": Float, "Object": Object} {
-			of := method{library: OpenFeature, asks: kind, key: 2, fallback: 3}
+			of := method{library: OpenFeature, kind: kind, key: 2, fallback: 3}
 			m[receiver+"."+name] = of
 			of.shape = ValueError
 			m[receiver+"."+name+"Value"] = of

@@ -142,7 +142,7 @@ type Use struct {
 	Closed   bool         // no other package can set the field
 	Declared *Declaration // of the handle; nil if there is none, or if it is not known
 	Library  Library
-	Asks     Kind
+	Kind     Kind // of the value that is asked for
 	Shape    Shape
 	Typed    types.Type // what a payload is decoded into, if that is known; nil otherwise
 	Fallback ast.Expr   // nil if there is none, as for a handle
