@@ -34,7 +34,8 @@ func parsePages(assets map[string]asset, groups []Group) (pages, error) {
 	base, err := template.New("").Funcs(template.FuncMap{
 		"asset":  func(name string) string { return assets[name].path },
 		"list":   func(values ...any) []any { return values },
-		"author": AuthorName, "escape": url.PathEscape, "name": forms.FullName, "place": words.Place, "pretty": forms.Pretty,
+		"author": AuthorName, "initials": forms.Initials,
+		"escape": url.PathEscape, "name": forms.FullName, "place": words.Place, "pretty": forms.Pretty,
 		"invalid": func(id, message string) template.HTMLAttr {
 			if message == "" {
 				return ""

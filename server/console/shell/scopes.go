@@ -18,7 +18,8 @@ func (q *Request) navigation() (list []NavItem) {
 	slices.SortFunc(entries, func(a, b *Screen) int { return cmp.Compare(a.Entry, b.Entry) })
 	for _, s := range entries {
 		url := q.ProjectPath(s.Path)
-		list = append(list, NavItem{s.Title, url, q.screen.Under == s.Title || strings.HasPrefix(q.URL.Path, url)})
+		current := q.screen.Under == s.Title || q.URL.Path == url || strings.HasPrefix(q.URL.Path, url+"/")
+		list = append(list, NavItem{s.Title, url, current, s.Icon, s.Go})
 	}
 	return list
 }

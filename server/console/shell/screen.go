@@ -33,6 +33,7 @@ type Layout struct {
 type NavItem struct {
 	Name, URL string
 	Current   bool
+	Icon, Go  string // as of a Screen
 }
 
 // pages are the parsed templates, by the name of the page.
@@ -43,6 +44,8 @@ type pages map[string]*template.Template
 type Screen struct {
 	Title string // of its pages, unless a handler says another one
 	Entry int    // the place of the title in the navigation, from 1; 0: it has none
+	Icon  string // of the entry: the path of an SVG of 16 by 16, as it is drawn
+	Go    string // the key that leads there after g
 	Path  string // where the entry leads, in a project
 	Under string // the title of the entry that is current on its pages, besides those below path
 

@@ -19,7 +19,8 @@ import (
 )
 
 var listScreen = shell.Screen{
-	Title: "Flags", Entry: 1, Path: "/flags",
+	Title: "Flags", Entry: 1, Go: "f", Path: "/flags",
+	Icon: "M3.4 14.6V1.6M3.4 2.6h9.2l-2 3.2 2 3.2H3.4",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/flags": listFlags},
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
 )
@@ -66,6 +68,19 @@ func FullName(first, last, email string) string {
 		return name
 	}
 	return email
+}
+
+// Initials returns the first letters of how somebody is called: two of a name, one of an address.
+func Initials(name string) string {
+	var out []rune
+	for _, word := range strings.Fields(name) {
+		first, _ := utf8.DecodeRuneInString(word)
+		out = append(out, unicode.ToUpper(first))
+	}
+	if len(out) > 2 {
+		out = []rune{out[0], out[len(out)-1]}
+	}
+	return string(out)
 }
 
 // Count writes a number with a noun, and thousands apart.

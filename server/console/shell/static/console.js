@@ -312,8 +312,29 @@
     out.value = `${Math.round(sum * 100) / 100}% together` + (Math.abs(sum - 100) > 0.001 ? ", want 100%" : "");
   }
 
+  // What people take elsewhere can be copied.
+  function copyable(el) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet copy";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy ${el.dataset.copy || "the text"}`);
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(el.value ?? el.textContent);
+        button.textContent = "Copied";
+      } catch { // without HTTPS, browsers offer no clipboard
+        el.select ? el.select() : getSelection().selectAllChildren(el);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => (button.textContent = "Copy"), 1500);
+    });
+    el.after(button);
+    el.dataset.copied = "";
+  }
+
   // Keyboard.
-  let at = -1;
+  let at = -1, going = 0;
   function move(by) {
     const rows = all("[data-row]");
     if (!rows.length) return;
@@ -324,10 +345,18 @@
     rows[at].scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && typing(document.activeElement) && !$("dialog[open]")) {
+      document.activeElement.blur();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || typing(document.activeElement) || $("dialog[open]")) return;
     const key = event.key;
-    const named = (key === "/" || key === "n") && $(`[data-key="${key}"]`);
-    if (named) key === "/" ? named.focus() : named.click();
+    const to = Date.now() - going < 1500 && $(`[data-go="${CSS.escape(key)}"]`);
+    going = key === "g" ? Date.now() : 0;
+    const named = /^[/ne]$/.test(key) && $(`[data-key="${key}"]`);
+    if (to) to.click();
+    else if (named) key === "/" ? named.focus() : named.click();
+    else if (key === "Escape") all(".crumbs a").at(-1)?.click();
     else if (key === "j") move(1);
     else if (key === "k") move(-1);
     else if (key === "?") $("#keys")?.showModal();
@@ -341,9 +370,11 @@
       el.hidden = false;
       el.value = document.getElementById(el.dataset.slider).value;
     }
+    for (const el of all("[data-copy]:not([data-copied])")) copyable(el);
     total();
   }
   enhance();
+  $("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   if (document.body.matches("[data-posted]")) for (const form of all("form[id][method=post]")) form.dataset.unsaved = "";
   if ($("[data-poll]")) poll(location.href, () => false);
 })();
