@@ -17,6 +17,8 @@ type FlagFacets struct {
 	Stale    int `json:"stale"` // of those that are on
 	Archived int `json:"archived"`
 
+	NeverEvaluated int `json:"never_evaluated"` // of those that are on, as far as programs have reported
+
 	// Tags and Contexts are in the order of their names, Owners in the order of their
 	// addresses.
 	Tags     []FlagFacet `json:"tags"`
@@ -93,6 +95,9 @@ func (out *FlagFacets) count(f *storage.Flag, status string) {
 		return
 	}
 	out.On++
+	if f.LastCalled == nil {
+		out.NeverEvaluated++
+	}
 	if status == flagStale {
 		out.Stale++
 	}

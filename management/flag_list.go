@@ -31,6 +31,7 @@ type FlagQuery struct {
 	Keys           string // a JSON list of keys, one of which the flag has
 	Contexts       string // a JSON list of evaluation contexts, one of which the flag has
 	HasContexts    *bool
+	Evaluated      *bool  // whether some program has reported a value
 	Order          string // a field, after - for descending
 }
 
@@ -131,7 +132,7 @@ func (q *FlagQuery) check() error {
 
 func (q *FlagQuery) empty() bool {
 	return q.CreatedBy == "" && q.Search == "" && q.Type == "" && q.Runtime == "" && q.Tags == "" && q.ExcludedTags == "" &&
-		q.ExcludedFields == "" && q.Keys == "" && q.Contexts == "" && q.HasContexts == nil && q.Order == ""
+		q.ExcludedFields == "" && q.Keys == "" && q.Contexts == "" && q.HasContexts == nil && q.Evaluated == nil && q.Order == ""
 }
 
 // selectFlags returns the flags that a query selects, in its order.
@@ -203,7 +204,8 @@ func flagSelector(q *FlagQuery, states *stateJudge) (func(*storage.Flag) bool, e
 			(q.Keys == "" || slices.Contains(chosen, f.Key)) &&
 			(len(contexts) == 0 || hasOneOf(f.Contexts, contexts)) &&
 			(len(tags) == 0 || hasOneOf(f.Tags, tags)) && !hasOneOf(f.Tags, excluded) && !slices.Contains(keys, f.Key) &&
-			(q.HasContexts == nil || *q.HasContexts == (len(f.Contexts) > 0))
+			(q.HasContexts == nil || *q.HasContexts == (len(f.Contexts) > 0)) &&
+			(q.Evaluated == nil || *q.Evaluated == (f.LastCalled != nil))
 	}, nil
 }
 

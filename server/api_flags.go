@@ -53,7 +53,10 @@ func (a *Request) flagQuery() (q management.FlagQuery, err error) {
 	if q.Archived, err = a.Truth("archived"); err != nil {
 		return q, err
 	}
-	q.HasContexts, err = a.Truth("has_evaluation_contexts")
+	if q.HasContexts, err = a.Truth("has_evaluation_contexts"); err != nil {
+		return q, err
+	}
+	q.Evaluated, err = a.Truth("evaluated")
 	return q, err
 }
 

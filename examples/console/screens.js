@@ -27,6 +27,13 @@ export const visitor = [
 
 // member returns the screens of the owner.
 export const member = [
+	['overview', (t) => t.open('/overview')],
+	['find', (t) => t.open('/find?q=check')],
+	['find-anywhere', async (t) => {
+		await t.open('/cohorts')
+		await t.page.keyboard.press('Control+k')
+		await t.page.getByRole('dialog').getByRole('link', { name: 'Overview' }).waitFor()
+	}],
 	['flags', (t) => t.open('/flags')],
 	['flags-keys', async (t) => {
 		await t.open('/flags')

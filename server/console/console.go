@@ -9,6 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/internal/cohorts"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/features"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/flags"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/overview"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/persons"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/project"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/transfer"
@@ -34,7 +35,7 @@ func New(config Config) (http.Handler, error) {
 // groups are the screens of this module.
 func groups() []shell.Group {
 	return []shell.Group{
-		flags.Screens(), transfer.Screens(), cohorts.Screens(), features.Screens(), persons.Screens(), project.Screens(), account.Screens(),
+		overview.Screens(), flags.Screens(), transfer.Screens(), cohorts.Screens(), features.Screens(), persons.Screens(), project.Screens(), account.Screens(),
 	}
 }
 

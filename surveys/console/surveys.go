@@ -18,8 +18,8 @@ type handlers struct{ surveys *surveys.Service }
 
 func (h *handlers) surveysScreen() shell.Screen {
 	return shell.Screen{
-		Title: "Surveys", Entry: 3, Go: "s", Path: "/surveys",
-		Icon: "M2 2.8h12v8.4H7.4L4.4 14v-2.8H2ZM5 5.8h6M5 8.4h4",
+		Title: "Surveys", Entry: 4, Go: "s", Path: "/surveys",
+		Icon:  "M2 2.8h12v8.4H7.4L4.4 14v-2.8H2ZM5 5.8h6M5 8.4h4",
 		Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/surveys": h.listSurveys},
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var cohortsScreen = shell.Screen{
-	Title: "Cohorts", Entry: 2, Go: "c", Path: "/cohorts",
+	Title: "Cohorts", Entry: 3, Go: "c", Path: "/cohorts",
 	Icon: "M6 7.3a2.6 2.6 0 1 0 0-5.2 2.6 2.6 0 0 0 0 5.2ZM1.4 13.8c0-2.6 2-4.2 4.6-4.2s4.6 1.6 4.6 4.2" +
 		"M10.6 2.4a2.6 2.6 0 0 1 0 4.7M12.2 9.9c1.5.6 2.4 2 2.4 3.9",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/cohorts": listCohorts},

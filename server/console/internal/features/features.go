@@ -9,8 +9,8 @@ import (
 )
 
 var featuresScreen = shell.Screen{
-	Title: "Early access", Entry: 5, Go: "a", Path: "/features",
-	Icon: "M8 1.6 9.9 5.6l4.4.6-3.2 3.1.8 4.4L8 11.6l-3.9 2.1.8-4.4L1.7 6.2l4.4-.6Z",
+	Title: "Early access", Entry: 6, Go: "a", Path: "/features",
+	Icon:  "M8 1.6 9.9 5.6l4.4.6-3.2 3.1.8 4.4L8 11.6l-3.9 2.1.8-4.4L1.7 6.2l4.4-.6Z",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/features": listFeatures},
 }
 

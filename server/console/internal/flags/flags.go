@@ -19,8 +19,8 @@ import (
 )
 
 var listScreen = shell.Screen{
-	Title: "Flags", Entry: 1, Go: "f", Path: "/flags",
-	Icon: "M3.4 14.6V1.6M3.4 2.6h9.2l-2 3.2 2 3.2H3.4",
+	Title: "Flags", Entry: 2, Go: "f", Path: "/flags",
+	Icon:  "M3.4 14.6V1.6M3.4 2.6h9.2l-2 3.2 2 3.2H3.4",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/flags": listFlags},
 }
 
@@ -107,6 +107,7 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 		{"on", "On", facets.On},
 		{"off", "Off", facets.Off},
 		{"stale", "Stale", facets.Stale},
+		{"never-evaluated", "Never evaluated", facets.NeverEvaluated},
 		{"broken", "Problems", broken},
 		{"archived", "Archived", facets.Archived},
 	} {

@@ -56,6 +56,8 @@ func (q flagsQuery) query(broken []string) management.FlagQuery {
 		out.Active = "false"
 	case "stale":
 		out.Active = "STALE"
+	case "never-evaluated":
+		out.Active, out.Evaluated = "true", new(false)
 	case "archived":
 		out.Archived = new(true)
 	case "broken":

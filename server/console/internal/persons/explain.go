@@ -23,8 +23,8 @@ import (
 )
 
 var explainScreen = shell.Screen{
-	Title: "Explain", Entry: 6, Go: "x", Path: "/explain",
-	Icon: "M8 14.2A6.2 6.2 0 1 0 8 1.8a6.2 6.2 0 0 0 0 12.4ZM6.1 6.3c.1-1.1.9-1.7 1.9-1.7s1.9.7 1.9 1.6c0 1.4-1.9 1.5-1.9 2.8M8 11.3v.2",
+	Title: "Explain", Entry: 7, Go: "x", Path: "/explain",
+	Icon:  "M8 14.2A6.2 6.2 0 1 0 8 1.8a6.2 6.2 0 0 0 0 12.4ZM6.1 6.3c.1-1.1.9-1.7 1.9-1.7s1.9.7 1.9 1.6c0 1.4-1.9 1.5-1.9 2.8M8 11.3v.2",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/explain": explain},
 }
 

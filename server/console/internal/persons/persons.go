@@ -19,8 +19,8 @@ import (
 )
 
 var personsScreen = shell.Screen{
-	Title: "Persons", Entry: 4, Go: "p", Path: "/persons",
-	Icon: "M8 7.4a2.9 2.9 0 1 0 0-5.8 2.9 2.9 0 0 0 0 5.8ZM2.4 14.2c0-2.9 2.4-4.6 5.6-4.6s5.6 1.7 5.6 4.6",
+	Title: "Persons", Entry: 5, Go: "p", Path: "/persons",
+	Icon:  "M8 7.4a2.9 2.9 0 1 0 0-5.8 2.9 2.9 0 0 0 0 5.8ZM2.4 14.2c0-2.9 2.4-4.6 5.6-4.6s5.6 1.7 5.6 4.6",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/persons": listPersons},
 }
 

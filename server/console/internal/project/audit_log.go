@@ -15,8 +15,8 @@ import (
 )
 
 var auditLogScreen = shell.Screen{
-	Title: "Audit log", Entry: 7, Go: "l", Path: "/audit-log",
-	Icon: "M8 14.2A6.2 6.2 0 1 0 8 1.8a6.2 6.2 0 0 0 0 12.4ZM8 4.4V8l2.6 1.6",
+	Title: "Audit log", Entry: 8, Go: "l", Path: "/audit-log",
+	Icon:  "M8 14.2A6.2 6.2 0 1 0 8 1.8a6.2 6.2 0 0 0 0 12.4ZM8 4.4V8l2.6 1.6",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/audit-log": auditLog},
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 var problemsScreen = shell.Screen{
-	Title: "Problems", Entry: 8, Go: "b", Path: "/problems",
-	Icon: "M8 2 14.6 13.6H1.4ZM8 6.4v3.2M8 11.6v.2",
+	Title: "Problems", Entry: 9, Go: "b", Path: "/problems",
+	Icon:  "M8 2 14.6 13.6H1.4ZM8 6.4v3.2M8 11.6v.2",
 	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/problems": listProblems},
 }
 

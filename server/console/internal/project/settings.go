@@ -21,7 +21,7 @@ import (
 )
 
 var settingsScreen = shell.Screen{
-	Title: "Settings", Entry: 9, Go: "t", Path: "/settings",
+	Title: "Settings", Entry: 10, Go: "t", Path: "/settings",
 	Icon: "M2 4.5h7M12.4 4.5H14M2 11.5h1.6M7 11.5h7M10.7 6.2a1.7 1.7 0 1 0 0-3.4 1.7 1.7 0 0 0 0 3.4Z" +
 		"M5.3 13.2a1.7 1.7 0 1 0 0-3.4 1.7 1.7 0 0 0 0 3.4Z",
 	Scope: shell.InProject, Pages: map[string]shell.Page{

@@ -333,6 +333,54 @@
     el.dataset.copied = "";
   }
 
+  // What is searched for from every page is found without leaving it.
+  const finder = $("#find");
+  let looking;
+  async function look() {
+    looking?.abort();
+    looking = new AbortController();
+    const out = $("[data-found]", finder);
+    try {
+      const url = $("[data-find]").href + "?q=" + encodeURIComponent($("input", finder).value);
+      const answer = await fetch(url, { signal: looking.signal, headers: { Accept: "text/html" } });
+      const page = parse(await answer.text()), list = $("#found", page);
+      if (list) out.replaceChildren(...list.childNodes);
+      else out.textContent = `${refusal(answer.status, page)?.title || away.title}.`;
+    } catch (error) {
+      if (error.name !== "AbortError") out.textContent = away.title + ".";
+    }
+  }
+  function openFinder() {
+    if (!finder || finder.open) return;
+    finder.showModal();
+    $("input", finder).select();
+    look();
+  }
+  $("[data-find]")?.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    openFinder();
+  });
+  let pause;
+  finder?.addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(look, 120);
+  });
+  finder?.addEventListener("click", (event) => event.target === finder && finder.close());
+  finder?.addEventListener("keydown", (event) => {
+    const links = all("[data-open]", finder), on = links.indexOf(document.activeElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) (links[on + step] || (step < 0 ? $("input", finder) : links[on]))?.focus();
+    else if (event.key === "Enter" && on < 0) links[0]?.click();
+    else return;
+    if (step || on < 0) event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey || $("dialog[open]")) return;
+    event.preventDefault();
+    openFinder();
+  });
+
   // Keyboard.
   let at = -1, going = 0;
   function move(by) {
