@@ -286,7 +286,7 @@ func TestFlagFacets(t *testing.T) {
 	}
 	got.Owners = nil
 	want := &management.FlagFacets{
-		On: 1, Off: 1, Stale: 1, Archived: 1,
+		On: 1, Off: 1, Stale: 1, Archived: 1, NeverEvaluated: 1,
 		Tags: []management.FlagFacet{{Name: "x", Flags: 1}, {Name: "y", Flags: 2}}, Contexts: []management.FlagFacet{{Name: "web", Flags: 1}},
 	}
 	if diff := cmp.Diff(want, got, same); diff != "" {

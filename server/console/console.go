@@ -35,7 +35,8 @@ func New(config Config) (http.Handler, error) {
 // groups are the screens of this module.
 func groups() []shell.Group {
 	return []shell.Group{
-		overview.Screens(), flags.Screens(), transfer.Screens(), cohorts.Screens(), features.Screens(), persons.Screens(), project.Screens(), account.Screens(),
+		overview.Screens(), flags.Screens(), transfer.Screens(), cohorts.Screens(),
+		features.Screens(), persons.Screens(), project.Screens(), account.Screens(),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 var overviewScreen = shell.Screen{
 	Title: "Overview", Entry: 1, Go: "o", Path: "/overview",
 	Icon:  "M2 2.4h5v5H2ZM9 2.4h5v3H9ZM9 7.6h5v6H9ZM2 9.6h5v4H2Z",
-	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/overview": overview},
+	Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/overview": showOverview},
 }
 
 // overviewView is the state of a project.
@@ -35,7 +35,7 @@ type attention struct{ Kind, Text, URL, Link string }
 // entriesListed is how many entries of today are on the page.
 const entriesListed = 12
 
-func overview(q *shell.Request) error {
+func showOverview(q *shell.Request) error {
 	facets, err := q.Service.FlagFacets(q.Context(), q.By, q.Ref)
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func overview(q *shell.Request) error {
 	v.problems(q)
 	v.count(facets.Stale, "flag is stale", "flags are stale", list+"?state=stale",
 		"A stale flag has the same value for everyone, or no program asks for it: remove it from the code, then archive it.")
-	v.count(facets.NeverEvaluated, "flag that is on was never evaluated", "flags that are on were never evaluated", list+"?state=never-evaluated",
-		"As far as programs have reported.")
+	v.count(facets.NeverEvaluated, "flag that is on was never evaluated", "flags that are on were never evaluated",
+		list+"?state=never-evaluated", "As far as programs have reported.")
 	if err := v.unusedCohorts(q); err != nil {
 		return err
 	}
@@ -89,7 +89,8 @@ func (v *overviewView) problems(q *shell.Request) {
 	}
 	if n := counts[flags.SeverityError]; n > 0 {
 		v.Attention = append(v.Attention, attention{
-			"bad", "What is wrong is off, or as it was before.", page, forms.Count(n, "error in the definitions", "errors in the definitions"),
+			"bad", "What is wrong is off, or as it was before.", page,
+			forms.Count(n, "error in the definitions", "errors in the definitions"),
 		})
 	}
 	if n := counts[flags.SeverityWarning]; n > 0 {
