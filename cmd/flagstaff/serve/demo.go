@@ -66,6 +66,9 @@ func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services
 	if err := nameDemoCohorts(ctx, services.accounts, principal, fmt.Sprint(p.ID)); err != nil {
 		return err
 	}
+	if err := addDemoThings(ctx, store, services.accounts, principal, p.ID); err != nil {
+		return err
+	}
 	var patch surveys.Patch
 	if err := json.Unmarshal(demoSurvey, &patch); err != nil {
 		return err
@@ -93,6 +96,61 @@ func nameDemoCohorts(ctx context.Context, accounts *management.Service, by *mana
 		}
 	}
 	return nil
+}
+
+// What the demo has besides, so that the console shows every kind of thing: flags with tags, one
+// with a warning and one that is stale, and an early access feature.
+var demoTags = [][2]string{
+	{"bulk-export", `["api"]`}, {"pricing-page", `["checkout"]`}, {"checkout-button", `["checkout","web"]`}, {"new-dashboard", `["web"]`},
+}
+
+const (
+	demoWarning = `{"key":"beta-banner","name":"Warning: nobody reaches the second condition set.","tags":["web"],"active":false,
+		"filters":{"groups":[{"rollout_percentage":100},{"properties":[{"key":"plan","type":"person","operator":"exact","value":["trial"]}]}]}}`
+	demoStale = `{"key":"old-checkout","name":"Stale: on for everyone for two months; remove it from the code.","tags":["checkout"],
+		"filters":{"groups":[{"rollout_percentage":100}]}}`
+	demoStaleDays = 60
+)
+
+func addDemoThings(ctx context.Context, store sqlstore.Storage, accounts *management.Service, by *management.Principal, project int64) error {
+	ref := fmt.Sprint(project)
+	for _, text := range []string{demoStale, demoWarning} {
+		var patch management.FlagPatch
+		if err := json.Unmarshal([]byte(text), &patch); err != nil {
+			return err
+		}
+		created, err := accounts.CreateFlag(ctx, by, ref, patch)
+		if err != nil {
+			return err
+		}
+		if text != demoStale {
+			continue
+		}
+		f, err := store.Flag(ctx, project, created.ID)
+		if err != nil {
+			return err
+		}
+		f.Created = f.Created.AddDate(0, 0, -demoStaleDays)
+		f.Updated = f.Created
+		if err := store.UpdateFlag(ctx, f); err != nil {
+			return err
+		}
+	}
+	for _, tagged := range demoTags {
+		patch := management.FlagPatch{Tags: optional.Of(json.RawMessage(tagged[1]))}
+		if _, err := accounts.UpdateFlag(ctx, by, ref, tagged[0], patch); err != nil {
+			return err
+		}
+	}
+	assistant, err := store.FlagByKey(ctx, project, "assistant")
+	if err != nil {
+		return err
+	}
+	_, err = accounts.CreateEarlyAccessFeature(ctx, by, ref, management.EarlyAccessPatch{
+		Name: optional.Of("Assistant"), Description: optional.Of("Answers questions about the documentation."), Stage: optional.Of("beta"),
+		DocumentationURL: optional.Of("https://docs.example.com/assistant"), FlagID: optional.Of(assistant.ID),
+	})
+	return err
 }
 
 // A demoWriter makes up the persons of the demo and what they do. But for the times,

@@ -35,6 +35,10 @@ type Config struct {
 	// ends TLS. "": as requests say.
 	URL string
 
+	// OpenLinks says that a link that signs somebody in does so when it is opened, without a
+	// button. That is for demos: programs that look at links, as those of mail do, use them up.
+	OpenLinks bool
+
 	// ClientIP returns the address of the client of a request. Nil: the address of the
 	// connection, or of the proxy.
 	ClientIP func(*http.Request) netip.Addr

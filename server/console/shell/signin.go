@@ -130,6 +130,9 @@ func (q *Request) showJoin(status int, refusal string) error {
 	if err != nil {
 		return err
 	}
+	if q.c.OpenLinks && q.Method == http.MethodGet {
+		return join(q)
+	}
 	q.Layout.Title = "Welcome"
 	return q.Render(status, "join", &signInView{Address: offer.Email, Password: offer.HasPassword, Error: refusal})
 }

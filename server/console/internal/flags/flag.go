@@ -393,7 +393,7 @@ func problemWords(p flags.Problem) string {
 		text += " (" + words.Place(p.Path) + ")"
 	}
 	if p.Hint != "" {
-		text += ". " + p.Hint
+		text += "; " + p.Hint
 	}
 	return text
 }
