@@ -12,6 +12,7 @@ tool (
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/prometheus/prometheus v0.315.0
+	github.com/rogpeppe/go-internal v1.16.0
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/mod v0.42.0
 	k8s.io/api v0.37.2

@@ -92,7 +92,7 @@ func TestPullRequests(t *testing.T) {
 			runs[s.Run] = runs[s.Run] || job.If == "" && s.If == ""
 		}
 	}
-	for _, want := range []string{".ci/run", ".ci/run consume"} {
+	for _, want := range []string{".ci/run", ".ci/run consume", ".ci/run release"} {
 		if !runs[want] {
 			t.Errorf("no job runs %s for every change", want)
 		}

@@ -11,16 +11,23 @@ import (
 	"testing"
 )
 
-// TestImage: the variable into which the Dockerfile links the version exists. The
-// linker says nothing if it does not.
+// TestImage: the variable into which the two ways to make an image link the version
+// exists. The linker says nothing if it does not.
 func TestImage(t *testing.T) {
-	b, err := os.ReadFile("../../../Dockerfile")
+	for _, file := range []string{"Dockerfile", ".goreleaser.yaml"} {
+		t.Run(file, func(t *testing.T) { testVariable(t, file) })
+	}
+}
+
+func testVariable(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("../../..", file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile(`-X github\.com/flagstaff-go/flagstaff/(\S+)\.(\w+)=\$VERSION`).FindStringSubmatch(string(b))
+	m := regexp.MustCompile(`-X github\.com/flagstaff-go/flagstaff/(\S+)\.(\w+)=(\$VERSION|\{\{ \.Tag \}\})`).FindStringSubmatch(string(b))
 	if m == nil {
-		t.Fatal("the Dockerfile links no version")
+		t.Fatal("it links no version")
 	}
 	files, err := filepath.Glob(filepath.Join("../../..", m[1], "*.go"))
 	if err != nil {
