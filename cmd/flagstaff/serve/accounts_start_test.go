@@ -490,7 +490,7 @@ func TestBadAccountSettings(t *testing.T) {
 		{[]string{"-summary-timeout", "5s"}, 2, "flag -summary-timeout needs -summary-url"},
 		{[]string{"-summary-url", "https://x/v1"}, 2, "flag -summary-url needs -summary-model"},
 		{[]string{"-summary-url", "https://u:" + secret + "@x/v1", "-summary-model", "m"}, 2, "invalid value for flag -summary-url: want an http or https URL without user"},
-		{[]string{"-summary-url", "https://x/v1", "-summary-model", "m", "-summary-timeout", "3m"}, 2, `invalid value "3m0s" for flag -summary-timeout: want 1s to 2m`},
+		{[]string{"-summary-url", "https://x/v1", "-summary-model", "m", "-summary-timeout", "26s"}, 2, `invalid value "26s" for flag -summary-timeout: want 1s to 25s`},
 		{[]string{"-summary-url", "https://x/v1", "-summary-model", "m", "-summary-timeout", "5"}, 2, "want a time with its unit"},
 		{[]string{"-summary-url", "https://x/v1", "-summary-model", "m", "-summary-key-file", missing}, 1, "read the key of -summary-key-file: open " + missing},
 		{[]string{"-summary-url", "https://x/v1", "-summary-model", "m", "-summary-key-file", plain}, 1, plain + " of -summary-key-file has no key"},

@@ -32,8 +32,8 @@ func (s *settings) checkSummaries() error {
 		return nil
 	case c.model == "":
 		return errors.New("flag -summary-url needs -summary-model, the name of a model of the service")
-	case c.timeout != 0 && (time.Duration(c.timeout) < time.Second || time.Duration(c.timeout) > 2*time.Minute):
-		return fmt.Errorf("invalid value %q for flag -summary-timeout: want 1s to 2m", c.timeout.String())
+	case c.timeout != 0 && (time.Duration(c.timeout) < time.Second || time.Duration(c.timeout) > maxAnswerTime-5*time.Second): // counting takes time, too
+		return fmt.Errorf("invalid value %q for flag -summary-timeout: want 1s to %v", c.timeout.String(), maxAnswerTime-5*time.Second)
 	}
 	if _, err := chat.New(chat.Config{URL: c.url, Model: c.model}); err != nil { // which may have a password
 		return errors.New("invalid value for flag -summary-url: want an http or https URL without user, query and fragment, such as https://api.example.com/v1")
