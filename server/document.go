@@ -2,7 +2,7 @@ package server
 
 import (
 	"net/http"
-	"sync"
+	"strings"
 
 	"github.com/flagstaff-go/flagstaff/server/internal/openapi"
 )
@@ -21,16 +21,28 @@ var (
 	schemaJSON = []string{"application/json", "application/vnd.oai.openapi+json"}
 	schemaYAML = []string{"application/yaml", "application/vnd.oai.openapi", "application/x-yaml", "text/yaml"}
 
-	// The documents are made when they are asked for first.
-	documentJSON = sync.OnceValue(func() document { return newDocument([]byte(openapi.JSON())) })
-	documentYAML = sync.OnceValue(func() document { return newDocument([]byte(openapi.YAML())) })
-	documentPage = sync.OnceValues(func() (document, error) {
-		text, err := openapi.Page()
-		return newDocument(text), err
-	})
-
 	docsPolicy = []string{openapi.Policy()}
 )
+
+// A description is the OpenAPI document of a server in the forms that it answers with.
+type description struct{ json, yaml, page document }
+
+// describe makes the description when it is asked for first. What belongs to a project and other
+// packages add ([ManagementConfig.Routes]) is in it if they do.
+func (c Config) describe() (description, error) {
+	has := make(map[string]bool)
+	for _, rt := range c.routes() {
+		has[rt.path] = true
+	}
+	asJSON, asYAML, err := openapi.Part(func(path string) bool {
+		return c.Management.Service != nil && strings.HasPrefix(path, "/api/projects/{project}/") && !has[path]
+	})
+	if err != nil {
+		return description{}, err
+	}
+	page, err := openapi.Page(asJSON)
+	return description{newDocument([]byte(asJSON)), newDocument([]byte(asYAML)), newDocument(page)}, err
+}
 
 // schema answers with the OpenAPI document: as JSON if the query says so, or if it says
 // nothing and the client would rather have JSON, and otherwise as YAML.
@@ -38,19 +50,23 @@ func (s *Server) schema(x *exchange) error {
 	if err := s.takeIP(x); err != nil {
 		return err
 	}
+	described, err := s.described()
+	if err != nil {
+		return err
+	}
 	format := lastOf(x.r.URL.RawQuery, "format")
 	h := x.w.Header()
 	h["Vary"] = varyAccept
 	h["X-Content-Type-Options"] = noSniff
-	contentType, d := typeYAML, documentYAML
+	contentType, d := typeYAML, described.yaml
 	switch {
 	case format == "json", format == "" && prefers(x.r.Header["Accept"], schemaJSON, schemaYAML):
-		contentType, d = typeJSON, documentJSON
+		contentType, d = typeJSON, described.json
 	case format != "" && format != "yaml":
 		return &parameterError{"format", format, "yaml or json"}
 	}
 	h["Cache-Control"] = cacheFive
-	return x.respondDocument(contentType, d())
+	return x.respondDocument(contentType, d)
 }
 
 // docs answers with the page.
@@ -58,7 +74,7 @@ func (s *Server) docs(x *exchange) error {
 	if err := s.takeIP(x); err != nil {
 		return err
 	}
-	page, err := documentPage()
+	described, err := s.described()
 	if err != nil {
 		return err
 	}
@@ -66,5 +82,5 @@ func (s *Server) docs(x *exchange) error {
 	h["Cache-Control"] = cacheFive
 	h["Content-Security-Policy"] = docsPolicy
 	h["X-Content-Type-Options"] = noSniff
-	return x.respondDocument(typeHTML, page)
+	return x.respondDocument(typeHTML, described.page)
 }

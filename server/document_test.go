@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,6 +70,58 @@ func TestDocumentLimited(t *testing.T) {
 	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
 		if resp := (call{method: "GET", target: "/api/schema/"}).do(s); resp.StatusCode != want {
 			t.Errorf("request %d = %d, want %d", i, resp.StatusCode, want)
+		}
+	}
+}
+
+// TestDocumentOfAddedRoutes: what other packages add is in the document of servers that have it,
+// and else nothing of it is, nor what only it refers to.
+func TestDocumentOfAddedRoutes(t *testing.T) {
+	whole := newAPI(t, apiSetup{})
+	without := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.Routes = nil }})
+	text := func(a *apiServer, target string) string {
+		t.Helper()
+		resp := call{method: "GET", target: target}.do(a)
+		body := bodyText(t, resp)
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("GET %s = %d %s", target, resp.StatusCode, body)
+		}
+		return body
+	}
+	if text(whole, "/api/schema?format=json") != openapi.JSON() || text(whole, "/api/schema?format=yaml") != openapi.YAML() {
+		t.Error("a server with all routes has another document")
+	}
+	inJSON, inYAML, page := text(without, "/api/schema?format=json"), text(without, "/api/schema?format=yaml"), text(without, "/api/docs")
+	var d struct {
+		Paths      map[string]json.RawMessage
+		Components map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(inJSON), &d); err != nil {
+		t.Fatal(err)
+	}
+	for path := range describedBy(t).Paths {
+		_, got := d.Paths[path]
+		want := !strings.HasPrefix(path, "/api/projects/{project}/surveys")
+		if got != want || strings.Contains(inYAML, "\n  "+path+":\n") != want {
+			t.Errorf("%s is in the document: %t as JSON, want %t", path, got, want)
+		}
+	}
+	for _, kind := range d.Components {
+		for name := range kind {
+			if !strings.Contains(inYAML, "\n    "+name+":") {
+				t.Errorf("%s is not in the document as YAML", name)
+			}
+		}
+	}
+	for name, want := range map[string]bool{"SurveyStats": false, "SurveyPatch": false, "SurveyQuestion": true, "ClientSurvey": true, "Flag": true} {
+		_, got := d.Components["schemas"][name]
+		if got != want || strings.Contains(inYAML, "\n    "+name+":") != want || strings.Contains(page, `id="schema-`+name+`"`) != want {
+			t.Errorf("schema %s is in the document: %t as JSON, want %t", name, got, want)
+		}
+	}
+	for _, m := range regexp.MustCompile(`#/components/(\w+)/(\w+)`).FindAllStringSubmatch(inJSON+inYAML, -1) {
+		if d.Components[m[1]][m[2]] == nil {
+			t.Errorf("%s leads nowhere", m[0])
 		}
 	}
 }

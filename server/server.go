@@ -31,6 +31,8 @@ type Server struct {
 	streams   *streams
 	appPath   string // of Config.Management.AppURL
 
+	described func() (description, error)
+
 	// For the management API.
 	apiLimiters apiLimiters
 	origins     *http.CrossOriginProtection
@@ -78,6 +80,7 @@ func New(c Config) (*Server, error) {
 		addressed: c.addressed(),
 		streams:   streams,
 		appPath:   pathOf(c.Management.AppURL),
+		described: sync.OnceValues(c.describe),
 
 		apiLimiters: apiLimiters,
 		origins:     origins,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -26,9 +27,12 @@ type Config struct {
 	Leader storage.Leader
 
 	// Summarizer puts answers into words. It is asked only for organizations that have
-	// approved that answers are processed so. Nil: [summary.Extractive], which sends
-	// nothing anywhere.
+	// approved that answers are processed so. If it fails, answers are counted, as
+	// [summary.Extractive] does. Nil: they are always counted, and sent nowhere.
 	Summarizer summary.Summarizer
+
+	// SummaryNotice says what Summarizer sends, and to whom, for the people who approve it.
+	SummaryNotice string
 
 	// OnResponse is called with each response to a survey of its project that
 	// [Service.Sink] has stored, one call at a time and at most once for each event, with
@@ -68,6 +72,8 @@ type Service struct {
 	answered  chan struct{}       // a response was stored, or a survey has changed
 	responses chan storedResponse // of which OnResponse is told
 	notified  *lru.Cache[responseKey, struct{}]
+
+	summarizerFailed atomic.Int64 // when, in Unix seconds
 }
 
 // New returns a Service, or an error if the Config makes no sense.

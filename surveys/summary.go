@@ -31,6 +31,10 @@ type SummaryQuery struct {
 // A SummaryRefresh says whether a summary is made anew although there is one.
 type SummaryRefresh struct {
 	Force optional.Value[bool] `json:"force_refresh"`
+
+	// Counted asks for what can be said by counting, where the error would be
+	// ErrProcessingNotApproved.
+	Counted bool `json:"-"`
 }
 
 // A Summary sums up the answers to a question (management.md §11.5).
@@ -40,6 +44,8 @@ type Summary struct {
 	GeneratedAt   time.Time `json:"generated_at"`
 	TraceID       string    `json:"trace_id,omitempty"`
 	Cached        bool      `json:"cached"`
+	WrittenBy     string    `json:"written_by,omitempty"` // the service that has; "": it was counted
+	Problem       string    `json:"problem,omitempty"`    // why it was counted, and not written
 }
 
 // A Headline sums up responses in a sentence (management.md §11.6).
@@ -47,11 +53,14 @@ type Headline struct {
 	Headline string `json:"headline"`
 	Sampled  int    `json:"responses_sampled"`
 	HasMore  bool   `json:"has_more"`
+	Problem  string `json:"problem,omitempty"` // why it was counted, and not written
 }
 
 const (
 	maxSummarized = 1000 // answers of which a summary is made, the newest
 	maxSampled    = 100  // responses of which a headline is made, the newest
+
+	summarizerPause = time.Minute // in which one that has failed is not asked again, unless somebody insists
 )
 
 // ErrProcessingNotApproved is the error if answers would be handed to
@@ -61,28 +70,47 @@ var ErrProcessingNotApproved error = &management.Error{
 	Kind: management.ErrForbidden, Code: "permission_denied", Detail: "The organization has not approved that its data is processed by AI.",
 }
 
-// chosenSummarizer returns the Summarizer to use. The one of Config.Summarizer needs the
-// organization's consent.
-func (s *Service) chosenSummarizer(o *storage.Organization) (summary.Summarizer, error) {
-	if s.c.Summarizer == nil {
-		return summary.Extractive{}, nil
+// SummaryNotice says what is sent to whom if an organization approves that its data is
+// processed, "" if answers are only counted.
+func (s *Service) SummaryNotice() string { return s.c.SummaryNotice }
+
+// maySend reports whether Config.Summarizer is asked about the answers of an organization.
+func (s *Service) maySend(o *storage.Organization, r SummaryRefresh) (bool, error) {
+	approved := o.AIProcessingApproved != nil && *o.AIProcessingApproved
+	if s.c.Summarizer != nil && !approved && !r.Counted {
+		return false, ErrProcessingNotApproved
 	}
-	if o.AIProcessingApproved == nil || !*o.AIProcessingApproved {
-		return nil, ErrProcessingNotApproved
+	return s.c.Summarizer != nil && approved, nil
+}
+
+// sumUp asks Config.Summarizer if it may, and counts otherwise. The problem says why it has
+// counted although it may ask.
+func (s *Service) sumUp(ctx context.Context, send, insist bool, ask func(summary.Summarizer) error) (problem string, err error) {
+	if send && (insist || s.now().Sub(time.Unix(s.summarizerFailed.Load(), 0)) > summarizerPause) {
+		if err = ask(s.c.Summarizer); err == nil || ctx.Err() != nil {
+			return "", err
+		}
+		s.summarizerFailed.Store(s.now().Unix())
+		s.c.Log.WarnContext(ctx, "the summarizer failed, and answers were counted instead", "error", err)
 	}
-	return s.c.Summarizer, nil
+	if send {
+		problem = "The service that writes summaries has failed. The answers were counted instead."
+	}
+	return problem, ask(summary.Extractive{})
 }
 
 // A keptSummary is a summary as it is stored with a survey.
 type keptSummary struct {
 	Summary
-	All int `json:"all"` // responses to the survey when it was made
+	All  int  `json:"all"`            // responses to the survey when it was made
+	Sent bool `json:"sent,omitempty"` // Config.Summarizer was asked
 }
 
 // Summarize returns a summary of the newest answers to a question of a survey, without
 // archived ones. It is the summary that was made before, unless the query forces a new one,
 // there are a tenth more responses now, or the questions or the archived responses have
-// changed since. It needs scope survey:read. The error may be ErrProcessingNotApproved.
+// changed since, or whether Config.Summarizer may be asked. It needs scope survey:read. The
+// error may be ErrProcessingNotApproved.
 func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, id string, q SummaryQuery) (*Summary, error) {
 	w, v, err := s.read(ctx, p, ref, id)
 	if err != nil {
@@ -95,7 +123,7 @@ func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, i
 	if err != nil {
 		return nil, err
 	}
-	words, err := s.chosenSummarizer(w.at.Organization)
+	send, err := s.maySend(w.at.Organization, q.Refresh)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +131,7 @@ func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, i
 	if err != nil {
 		return nil, err
 	}
-	if old, ok := summariesOf(v)[question.ID]; ok && !q.Refresh.Force.Value && !summaryOutdated(old.All, all) {
+	if old, ok := summariesOf(v)[question.ID]; ok && old.Sent == send && !q.Refresh.Force.Value && !summaryOutdated(old.All, all) {
 		old.Cached = true
 		return &old.Summary, nil
 	}
@@ -115,14 +143,18 @@ func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, i
 	if len(answers) == 0 {
 		return &made, nil
 	}
-	out, err := words.Summarize(ctx, summary.Input{Survey: v.Name, Question: *question, Answers: answers})
-	if err != nil {
-		return nil, err
+	made.Problem, err = s.sumUp(ctx, send, q.Refresh.Force.Value, func(words summary.Summarizer) error {
+		out, err := words.Summarize(ctx, summary.Input{Survey: v.Name, Question: *question, Answers: answers})
+		made.Content, made.WrittenBy = out.Content, out.By
+		return err
+	})
+	made.ResponseCount, made.TraceID = len(answers), uuid.NewString()
+	if err != nil || made.Problem != "" {
+		return &made, err
 	}
-	made.Content, made.ResponseCount, made.TraceID = out.Content, len(answers), uuid.NewString()
 	return &made, s.keepSummary(ctx, v, func(current *Survey) {
 		known := summariesOf(current)
-		known[question.ID] = keptSummary{made, all}
+		known[question.ID] = keptSummary{made, all, send}
 		current.Summaries = rawjson.Must(known)
 	})
 }
@@ -231,7 +263,7 @@ func (s *Service) Headline(ctx context.Context, p *management.Principal, ref, id
 	if v.Headline != "" && v.HeadlineSample > 0 && !q.Force.Value && !summaryOutdated(v.HeadlineResponses, total) {
 		return &Headline{Headline: v.Headline, Sampled: v.HeadlineSample}, nil
 	}
-	words, err := s.chosenSummarizer(w.at.Organization)
+	send, err := s.maySend(w.at.Organization, q)
 	if err != nil {
 		return nil, err
 	}
@@ -246,28 +278,33 @@ func (s *Service) Headline(ctx context.Context, p *management.Principal, ref, id
 	if err != nil {
 		return nil, err
 	}
-	headline, err := words.Headline(ctx, in)
-	if err != nil {
-		return nil, err
+	out := &Headline{Sampled: len(in[0].Answers), HasMore: total > maxSampled}
+	out.Problem, err = s.sumUp(ctx, send, q.Force.Value, func(words summary.Summarizer) (err error) {
+		out.Headline, err = words.Headline(ctx, in)
+		return err
+	})
+	if err != nil || send != (s.c.Summarizer != nil) || out.Problem != "" { // which is not what is to be kept
+		return out, err
 	}
-	out := &Headline{Headline: headline, Sampled: len(in.Responses), HasMore: total > maxSampled}
 	return out, s.keepSummary(ctx, v, func(current *Survey) {
-		current.Headline, current.HeadlineSample, current.HeadlineResponses = headline, out.Sampled, total
+		current.Headline, current.HeadlineSample, current.HeadlineResponses = out.Headline, out.Sampled, total
 	})
 }
 
 // headlineInput reads the newest responses to questions of a survey.
-func (s *Service) headlineInput(ctx context.Context, v *Survey, questions []rules.Question) (summary.HeadlineInput, error) {
-	in := summary.HeadlineInput{Survey: v.Name, Questions: questions}
+func (s *Service) headlineInput(ctx context.Context, v *Survey, questions []rules.Question) ([]summary.Input, error) {
+	in := make([]summary.Input, len(questions))
+	for i, q := range questions {
+		in[i] = summary.Input{Survey: v.Name, Question: q}
+	}
 	for r, err := range s.events.SurveyResponses(ctx, s.responsesOf(v)) {
 		if err != nil {
 			return in, err
 		}
-		response := summary.Response{Answers: make([][]string, len(questions))}
-		for i := range questions {
-			response.Answers[i] = answersTo(&r, &questions[i])
+		for i := range in {
+			in[i].Answers = append(in[i].Answers, answersTo(&r, &in[i].Question))
 		}
-		if in.Responses = append(in.Responses, response); len(in.Responses) == maxSampled {
+		if len(in[0].Answers) == maxSampled {
 			break
 		}
 	}

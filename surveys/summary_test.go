@@ -112,7 +112,7 @@ func TestSummariesOfNothing(t *testing.T) {
 type recorder struct {
 	mu        sync.Mutex
 	inputs    []summary.Input
-	headlines []summary.HeadlineInput
+	headlines [][]summary.Input
 	during    func() error // what happens while it works
 }
 
@@ -123,7 +123,7 @@ func (r *recorder) Summarize(_ context.Context, in summary.Input) (summary.Outpu
 	return summary.Output{Content: fmt.Sprint("summary ", len(r.inputs))}, r.happens()
 }
 
-func (r *recorder) Headline(_ context.Context, in summary.HeadlineInput) (string, error) {
+func (r *recorder) Headline(_ context.Context, in []summary.Input) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.headlines = append(r.headlines, in)
@@ -302,8 +302,8 @@ func TestSummarizerIsTold(t *testing.T) {
 	}
 	h := must(w.headline(id, false))(t)
 	in := r.headlines[0]
-	if h.Sampled != 100 || !h.HasMore || len(in.Responses) != 100 || len(in.Questions) != 3 || len(in.Responses[0].Answers) != 3 {
-		t.Errorf("headline %+v of %d responses to %+v", h, len(in.Responses), in.Questions)
+	if h.Sampled != 100 || !h.HasMore || len(in) != 3 || len(in[0].Answers) != 100 || len(in[2].Answers) != 100 || in[2].Question.ID != "open" || in[2].Survey != "NPS" {
+		t.Errorf("headline %+v of %+v", h, in)
 	}
 	if again := must(w.headline(id, false))(t); again.HasMore || again.Sampled != 100 {
 		t.Errorf("the headline that is there: %+v", again)
@@ -323,28 +323,26 @@ func TestSummariesMeanwhile(t *testing.T) {
 	w.approve(true)
 	kept := func(v *surveys.Survey) bool { return v != nil && (v.Headline != "" || v.Summaries != nil) }
 	for _, tt := range []struct {
-		name  string
-		do    func(id uuid.UUID) error
-		fails bool
-		want  func(v *surveys.Survey) bool // nil: it is gone
+		name string
+		do   func(id uuid.UUID) error
+		want func(v *surveys.Survey) bool // nil: it is gone
 	}{
 		{
-			"another description", func(id uuid.UUID) error { return second(w.tryChange(id, `{"description":"new"}`)) }, false,
+			"another description", func(id uuid.UUID) error { return second(w.tryChange(id, `{"description":"new"}`)) },
 			func(v *surveys.Survey) bool { return v.Description == "new" && kept(v) },
 		},
 		{
 			"another question", func(id uuid.UUID) error {
 				return second(w.tryChange(id, `{"questions":[{"id":"open","type":"open","question":"Else?"}]}`))
-			}, false,
+			},
 			func(v *surveys.Survey) bool { return !kept(v) },
 		},
 		{
 			"deleted", func(id uuid.UUID) error {
 				return w.Delete(t.Context(), w.as(w.ada), refOf(w.web), id.String())
-			}, false,
+			},
 			func(v *surveys.Survey) bool { return v == nil },
 		},
-		{"a failure", func(uuid.UUID) error { return errBroken }, true, func(v *surveys.Survey) bool { return !kept(v) }},
 	} {
 		for what, call := range map[string]func(id uuid.UUID) error{
 			"summary":  func(id uuid.UUID) error { return second(w.summarize(id, "open", false)) },
@@ -354,15 +352,88 @@ func TestSummariesMeanwhile(t *testing.T) {
 				id := w.survey(`{` + fourQuestions + `}`).ID
 				w.event("sent", id, "d", 0, `{"$survey_response_open":"x"}`)
 				r.during = func() error { return tt.do(id) }
-				if err := call(id); errors.Is(err, errBroken) != tt.fails || !tt.fails && err != nil {
-					t.Errorf("error: %v", err)
-				}
+				w.ok(call(id))
 				v, err := w.store.Survey(t.Context(), w.web.ID, id)
 				if err != nil && !errors.Is(err, management.ErrNotFound) || !tt.want(v) {
 					t.Errorf("stored: %+v, %v", v, err)
 				}
 			})
 		}
+	}
+}
+
+// If the Summarizer fails, answers are counted, and that is said and not kept. It is asked
+// again after a minute, or by force.
+func TestSummarizerFails(t *testing.T) {
+	r := new(recorder)
+	w := newWorld(t, withSummarizer(r))
+	w.approve(true)
+	id := w.survey(`{` + fourQuestions + `,"start_date":` + date(0) + `}`).ID
+	w.event("sent", id, "d", 0, `{"$survey_response_open":"x"}`)
+	failing := func() error { return errBroken }
+	for _, tt := range []struct {
+		name   string
+		during func() error
+		after  time.Duration
+		force  bool
+		asked  int // of both
+		failed bool
+	}{
+		{"it fails", failing, 0, false, 1, true}, // the headline comes within the minute
+		{"a minute later", failing, time.Minute, false, 0, true},
+		{"more than a minute later", failing, time.Second, false, 1, true},
+		{"by force", failing, time.Second, true, 2, true},
+		{"it works, by force", nil, 0, true, 2, false},
+		{"and is kept", failing, time.Hour, false, 0, false},
+	} {
+		w.clock.advance(tt.after)
+		r.during, r.inputs, r.headlines = tt.during, nil, nil
+		s := must(w.summarize(id, "open", tt.force))(t)
+		h := must(w.headline(id, tt.force))(t)
+		if n := len(r.inputs) + len(r.headlines); n != tt.asked {
+			t.Errorf("%s: it was asked %d times, want %d", tt.name, n, tt.asked)
+		}
+		counted := strings.HasPrefix(s.Content, "## Overview\n\n1 answer.") && h.Headline == "1 answer without a common theme."
+		if tt.failed != (s.Problem != "") || tt.failed != (h.Problem != "") || tt.failed != counted {
+			t.Errorf("%s: %+v, %+v", tt.name, s, h)
+		}
+		if v := w.storedSurvey(id); tt.failed != (v.Headline == "" && v.Summaries == nil) {
+			t.Errorf("%s: stored %+v", tt.name, v)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r.during = func() error { cancel(); return ctx.Err() }
+	if _, err := w.Summarize(ctx, w.as(w.ada), refOf(w.web), id.String(), surveys.SummaryQuery{
+		QuestionID: "open", Refresh: surveys.SummaryRefresh{Force: optional.Of(true)},
+	}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller has gone: %v", err)
+	}
+}
+
+// Without approval, what can be counted is shown to those who ask for it, and nothing is sent.
+func TestSummariesCountedWithoutApproval(t *testing.T) {
+	r := new(recorder)
+	w := newWorld(t, withSummarizer(r))
+	id := w.survey(`{` + fourQuestions + `,"start_date":` + date(0) + `}`).ID
+	w.event("sent", id, "d", 0, `{"$survey_response_open":"x"}`)
+	counted := surveys.SummaryRefresh{Counted: true}
+	ask := func() (*surveys.Summary, *surveys.Headline) {
+		t.Helper()
+		s, err := w.Summarize(t.Context(), w.as(w.ada), refOf(w.web), id.String(), surveys.SummaryQuery{QuestionID: "open", Refresh: counted})
+		w.ok(err)
+		return s, must(w.Headline(t.Context(), w.as(w.ada), refOf(w.web), id.String(), counted))(t)
+	}
+	s, h := ask()
+	if len(r.inputs)+len(r.headlines) > 0 || !strings.HasPrefix(s.Content, "## Overview") || h.Headline != "1 answer without a common theme." || s.Problem+h.Problem != "" {
+		t.Errorf("without approval: asked %d times, %+v, %+v", len(r.inputs)+len(r.headlines), s, h)
+	}
+	w.approve(true)
+	if s, h = ask(); s.Content != "summary 1" || h.Headline != "headline 1" {
+		t.Errorf("after the approval: %+v, %+v", s, h)
+	}
+	w.approve(false)
+	if s, _ = ask(); s.Cached || !strings.HasPrefix(s.Content, "## Overview") {
+		t.Errorf("not approved any more: %+v", s)
 	}
 }
 

@@ -302,7 +302,7 @@ func TestWrongUses(t *testing.T) {
 		{typed{[]string{"serve", "-database-url", "x.db"}, nil}, fromServe + "there is no flag -database-url; did you mean -store STORE?"},
 		{typed{[]string{"serve", "-verbose"}, nil}, fromServe + "there is no flag -verbose; did you mean -log-level LEVEL, such as -log-level debug?"},
 		{typed{[]string{"serve", "-rate", "5"}, nil}, fromServe + "there is no flag -rate; did you mean -rate-limit RATE[:BURST], or -rate-limit-ip RATE[:BURST]?"},
-		{typed{[]string{"serve", "-timeout", "5s"}, nil}, fromServe + "there is no flag -timeout; did you mean -shutdown-timeout TIME, or -store-timeout TIME?"},
+		{typed{[]string{"serve", "-timeout", "5s"}, nil}, fromServe + "there is no flag -timeout; did you mean -shutdown-timeout TIME, or -store-timeout TIME, or -summary-timeout TIME?"},
 		{typed{[]string{"serve", "-trusted_proxies", "none"}, nil}, fromServe + "there is no flag -trusted_proxies; did you mean -trusted-proxies PREFIXES?"},
 		{typed{[]string{"serve", "-nonsense"}, nil}, fromServe + "there is no flag -nonsense; see -help"},
 

@@ -67,8 +67,7 @@
 //
 // Another package can keep tables of its own in a store, such as package surveys: an
 // [Extension] has their migrations, with a version of their own, and takes part in the
-// transactions that store events and delete them. The tables of surveys themselves are older
-// than that, so that each store has them, empty if nothing uses them.
+// transactions that store events and delete them.
 //
 // # Events
 //

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 	"github.com/flagstaff-go/flagstaff/surveys"
@@ -24,8 +27,10 @@ func (h *handlers) answersScreen() shell.Screen {
 			"POST /projects/{project}/surveys/{survey}/answers": shell.About(h.postAnswer, h.survey),
 		},
 		Done: map[string]string{
-			"hidden": "The response is archived, and does not count.",
-			"shown":  "The response counts again.",
+			"hidden":   "The response is archived, and does not count.",
+			"shown":    "The response counts again.",
+			"written":  "Answers to surveys of the organization are sent, and summaries written.",
+			"unshared": "Answers are not sent any more. Summaries are counted here.",
 		},
 		Undo: map[string]shell.Undoer{"Response": h.undoResponse},
 	}
@@ -42,9 +47,18 @@ type answersView struct {
 	CSV                         string
 	Rows                        []answerRow
 	shell.Pager
-	Themes    []textBlock
-	ThemesOff string // why there are none
-	Made      shell.Moment
+	Themes  []textBlock
+	Made    shell.Moment
+	Summary *surveys.Summary
+	Sharing sharing
+}
+
+// sharing is whether answers leave the machine so that a service writes summaries.
+type sharing struct {
+	Notice       string // what is sent to whom; "": there is no such service
+	On           bool
+	Organization string
+	MayChange    bool
 }
 
 // An answerRow is an answer with what is known of its response.
@@ -139,16 +153,18 @@ func answerRowOf(q *shell.Request, r *surveys.ResponseView, question string, arc
 }
 
 // themes fills in what the answers have in common.
-func (h *handlers) themes(q *shell.Request, v *answersView, id string) error {
-	s, err := h.surveys.Summarize(q.Context(), q.By, q.Ref, id, surveys.SummaryQuery{QuestionID: v.Question})
-	if shell.IsRefusal(err) {
-		v.ThemesOff = shell.FailureOf(err).Text
-		return nil
+func (h *handlers) themes(q *shell.Request, v *answersView, id string) (err error) {
+	o := q.At.Organization
+	v.Sharing = sharing{
+		h.surveys.SummaryNotice(), o.AIProcessingApproved != nil && *o.AIProcessingApproved, o.Name, q.At.Level >= storage.LevelAdmin,
 	}
+	v.Summary, err = h.surveys.Summarize(q.Context(), q.By, q.Ref, id, surveys.SummaryQuery{
+		QuestionID: v.Question, Refresh: surveys.SummaryRefresh{Counted: true},
+	})
 	if err != nil {
 		return err
 	}
-	v.Themes, v.Made = textBlocks(s.Content), q.Moment(s.GeneratedAt)
+	v.Themes, v.Made = textBlocks(v.Summary.Content), q.Moment(v.Summary.GeneratedAt)
 	return nil
 }
 
@@ -181,19 +197,37 @@ func textBlocks(markdown string) (out []textBlock) {
 	return out
 }
 
-// postAnswer archives a response, or brings it back.
+// postAnswer archives a response, or brings it back, or decides whether answers are sent to
+// the service that writes summaries.
 func (h *handlers) postAnswer(q *shell.Request, s *surveys.View) error {
 	act, done := h.surveys.ArchiveResponse, "hidden"
 	switch q.PostForm.Get("do") {
 	case "archive":
 	case "unarchive":
 		act, done = h.surveys.UnarchiveResponse, "shown"
+	case "send", "count":
+		send := q.PostForm.Get("do") == "send"
+		if done = "unshared"; send {
+			done = "written"
+		}
+		_, err := q.Service.UpdateOrganization(q.Context(), q.By, q.At.Organization.ID.String(), management.OrganizationPatch{AIApproved: optional.Of(send)})
+		if err != nil {
+			return err
+		}
+		return q.Done(answersPath(q, s), done, shell.Undo{})
 	default:
 		return shell.ErrForm
 	}
 	if err := act(q.Context(), q.By, q.Ref, s.ID.String(), q.PostForm.Get("response")); err != nil {
 		return err
 	}
+	return q.Done(answersPath(q, s), done, shell.Undo{
+		What: "Response", Item: s.ID.String() + "/" + q.PostForm.Get("response"), Mark: q.PostForm.Get("do"),
+	})
+}
+
+// answersPath returns the address of the page that a form was on.
+func answersPath(q *shell.Request, s *surveys.View) string {
 	back, _ := url.ParseQuery(q.PostForm.Get("back")) // what cannot be read is left out
 	to := make(url.Values)
 	for _, name := range []string{"question", "q", "archived", "page"} {
@@ -201,9 +235,7 @@ func (h *handlers) postAnswer(q *shell.Request, s *surveys.View) error {
 			to.Set(name, value)
 		}
 	}
-	return q.Done(surveyPath(q, s.ID)+"/answers?"+to.Encode(), done, shell.Undo{
-		What: "Response", Item: s.ID.String() + "/" + q.PostForm.Get("response"), Mark: q.PostForm.Get("do"),
-	})
+	return surveyPath(q, s.ID) + "/answers?" + to.Encode()
 }
 
 func (h *handlers) undoResponse(q *shell.Request, u shell.Undo) (string, shell.Undo, error) {

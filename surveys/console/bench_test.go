@@ -41,7 +41,7 @@ func newLargeSite(b *testing.B, database string) (*site, string) {
 	consoletest.Fatal(b, err)
 	b.Cleanup(func() { consoletest.Fatal(b, store.Close()) })
 	consoletest.Fill(b, store)
-	s := newSiteOn(b, store)
+	s := newSiteOn(b, store, surveys.Config{})
 
 	demo, err := store.Flag(b.Context(), 1, s.Flag("checkout-button").ID)
 	consoletest.Fatal(b, err)

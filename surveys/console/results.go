@@ -96,7 +96,7 @@ func (h *handlers) surveyResults(q *shell.Request, s *surveys.View) error {
 		points := dayPoints(s, stats.PerDay)
 		v.Days = charts.Columns("Responses over time: "+forms.Count(sent.Total, "response", "responses")+" in all", points, 6)
 		v.DayRows = charts.Rows(points, sent.Total)
-		headline, err := shell.Known(h.surveys.Headline(q.Context(), q.By, q.Ref, s.ID.String(), surveys.SummaryRefresh{}))
+		headline, err := shell.Known(h.surveys.Headline(q.Context(), q.By, q.Ref, s.ID.String(), surveys.SummaryRefresh{Counted: true}))
 		if err != nil {
 			return err
 		}

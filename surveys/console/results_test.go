@@ -3,6 +3,9 @@ package console_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -10,14 +13,23 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console/consoletest"
 	"github.com/flagstaff-go/flagstaff/surveys"
+	"github.com/flagstaff-go/flagstaff/surveys/summary/chat"
 )
 
 func init() {
 	actions = append(actions,
 		action{Route: "/projects/{project}/surveys/{survey}/answers", Verb: "archive", Tested: "TestSurveyAnswers"},
 		action{Route: "/projects/{project}/surveys/{survey}/answers", Verb: "unarchive", Tested: "TestSurveyAnswers"},
+		action{
+			Route: "/projects/{project}/surveys/{survey}/answers", Verb: "send", Irreversible: "what was sent was sent; the button beside it ends it",
+			Tested: "TestSummariesAreWritten",
+		},
+		action{
+			Route: "/projects/{project}/surveys/{survey}/answers", Verb: "count", Irreversible: "the button in its place does", Tested: "TestSummariesAreWritten",
+		},
 	)
 }
 
@@ -132,6 +144,67 @@ func TestSurveyAnswers(t *testing.T) {
 	s.Get(path+"?question=words").Want(200, "dark mode")
 	s.Post(path, consoletest.With(nil, "do", "boom")).Want(400).CheckPage()
 	s.Post(path, consoletest.With(nil, "do", "archive", "response", "x")).Want(422).CheckPage()
+}
+
+// TestSummariesAreWritten: what would leave the machine is said before an administrator decides
+// that it does, and what comes back is text.
+func TestSummariesAreWritten(t *testing.T) {
+	var sent []string
+	broken := false
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent = append(sent, string(body))
+		if broken {
+			http.Error(w, "secret reasons", http.StatusInternalServerError)
+			return
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"- Three ask for docs\n<script>alert(2)</script> **bold**"}}]}`)
+	}))
+	t.Cleanup(service.Close)
+	words, err := chat.New(chat.Config{URL: service.URL, Model: "small-1"})
+	consoletest.Fatal(t, err)
+	s := newSiteOn(t, stores.Open(t), surveys.Config{Summarizer: words, SummaryNotice: words.Notice()})
+	v := s.answeredSurvey()
+	path := surveyPath(v) + "/answers"
+	page := path + "?question=words"
+	has := func(button bool, texts ...string) {
+		t.Helper()
+		a := s.Get(page).Want(200, texts...)
+		a.CheckPage()
+		if got := strings.Contains(a.Body, `name="do" value="send"`) || strings.Contains(a.Body, `value="count"`); got != button {
+			t.Errorf("there is a button: %t, want %t", got, button)
+		}
+		if strings.Contains(a.Body, "<script>alert") || strings.Contains(a.Body, "secret reasons") {
+			t.Error("what a service writes, or an answer, comes out as HTML, or a failure in full")
+		}
+	}
+	notice := []string{
+		"Have summaries written", words.Host() + " (model small-1) is sent", "Not sent: distinct IDs, e-mail addresses and properties of persons",
+		"for all surveys of", "docs: 3 (75.0%)",
+	}
+	s.Member("bob@example.com", storage.LevelMember)
+	s.SignIn("bob@example.com")
+	has(false, append(notice, "Its administrators can change it.")...)
+	s.Get(surveyPath(v)+"/results").Want(200, "most mentioned: docs")
+	s.Post(path, consoletest.With(nil, "do", "send", "back", "question=words")).Want(403)
+	s.SignIn("ada@example.com")
+	has(true, notice...)
+	if len(sent) > 0 {
+		t.Fatalf("sent before anybody has decided: %q", sent)
+	}
+	s.Post(path, consoletest.With(nil, "do", "send", "back", "question=words")).Leads(path + "?done=written&question=words")
+	has(true, "Three ask for docs", "<script>alert(2)</script> **bold**", "Written by "+words.Host()+", which may be wrong", "Answers are sent", "Stop sending answers")
+	if len(sent) != 1 || !strings.Contains(sent[0], "dark mode") || strings.Contains(sent[0], "p2") {
+		t.Errorf("sent: %q", sent)
+	}
+	broken = true
+	s.Answered(v, "sent", time.Date(2026, 1, 9, 0, 0, 0, 0, time.UTC), "p4", map[string]any{"words": "more docs"})
+	has(true, "The service that writes summaries has failed. The answers were counted instead.", "docs: 4 (80.0%)", "counted")
+	s.Post(path, consoletest.With(nil, "do", "count", "back", "question=words")).Leads(path + "?done=unshared&question=words")
+	has(true, notice[:4]...)
+	if len(sent) != 2 {
+		t.Errorf("%d requests were sent, want 2", len(sent))
+	}
 }
 
 // TestDaysOfManyYears puts days together, so that a chart has few columns.

@@ -26,10 +26,10 @@ var stores = sqlitetest.NewTemplate(consoletest.Fill, surveys.Extension())
 
 func newSite(t testing.TB) *site {
 	t.Helper()
-	return newSiteOn(t, stores.Open(t))
+	return newSiteOn(t, stores.Open(t), surveys.Config{})
 }
 
-func newSiteOn(t testing.TB, store sqlstore.Storage) *site {
+func newSiteOn(t testing.TB, store sqlstore.Storage, config surveys.Config) *site {
 	t.Helper()
 	s := new(site)
 	s.Site = consoletest.Setup{
@@ -37,7 +37,8 @@ func newSiteOn(t testing.TB, store sqlstore.Storage) *site {
 		Management: func(c *management.Config) { c.FlagUsers = surveys.FlagUsers{} },
 		Console: func(c *console.Config) {
 			var err error
-			s.surveys, err = surveys.New(surveys.Config{Management: c.Service})
+			config.Management = c.Service
+			s.surveys, err = surveys.New(config)
 			consoletest.Fatal(t, err)
 			c.Screens = append(c.Screens, screens.Screens(s.surveys))
 		},

@@ -20,7 +20,7 @@ func ExampleExtractive_Summarize() {
 	// Output:
 	// ## Overview
 	//
-	// 3 answers, median length 11 characters.
+	// 3 answers.
 	//
 	// ## Themes
 	//
@@ -28,24 +28,14 @@ func ExampleExtractive_Summarize() {
 	//
 	// ## Quotes
 	//
-	// **docs**
-	//
 	// - “Better docs, please!”
 	// - “better docs”
 }
 
 func ExampleExtractive_Headline() {
-	headline, err := summary.Extractive{}.Headline(context.Background(), summary.HeadlineInput{
-		Survey: "Onboarding",
-		Questions: []summary.Question{
-			{Type: summary.Rating, Text: "Would you recommend us?", Scale: 10, NPS: true},
-			{Type: summary.Open, Text: "What should we improve?"},
-		},
-		Responses: []summary.Response{
-			{Answers: [][]string{{"8"}, {"Better docs, please!"}}},
-			{Answers: [][]string{{"9"}}},
-			{Answers: [][]string{{"8"}, {"better docs"}}},
-		},
+	headline, err := summary.Extractive{}.Headline(context.Background(), []summary.Input{
+		{Question: summary.Question{Type: summary.Rating, Text: "Would you recommend us?", Scale: 10, NPS: true}, Answers: [][]string{{"8"}, {"9"}, {"8"}}},
+		{Question: summary.Question{Type: summary.Open, Text: "What should we improve?"}, Answers: [][]string{{"Better docs, please!"}, nil, {"better docs"}}},
 	})
 	if err != nil {
 		panic(err)

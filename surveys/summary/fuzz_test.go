@@ -143,10 +143,7 @@ func inOwnWords(q summary.Question, values []string) string {
 func FuzzHeadline(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, kind, scale uint8, choices string, flag bool, text string) {
-		in := summary.HeadlineInput{Questions: []summary.Question{question(kind, scale, choices, flag), open}}
-		for _, values := range responses(text) {
-			in.Responses = append(in.Responses, summary.Response{Answers: [][]string{values, values}})
-		}
+		in := asked([]summary.Question{question(kind, scale, choices, flag), open}, responses(text), responses(text))
 		got := headline(t, in)
 		if n := len(strings.Fields(got)); n == 0 || n > 20 {
 			t.Errorf("Headline = %q with %d words", got, n)

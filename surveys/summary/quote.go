@@ -2,17 +2,15 @@ package summary
 
 import (
 	"html"
+	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
-const maxQuote = 200 // characters, also of the text of a choice
-
-// line returns the beginning of a text as a single line that looks like what it
+// Line returns the beginning of a text as a single line that looks like what it
 // contains: without control characters, and without format characters that are
 // invisible or change the direction of the text after them.
-func line(s string, most int) string {
+func Line(s string, most int) string {
 	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune { // which replaces what is not UTF-8
 		switch {
 		case unicode.IsControl(r):
@@ -42,26 +40,15 @@ func begin(s string, most int) string {
 	return s
 }
 
-// markup lists the characters that have a meaning within a line in some dialect
-// of Markdown. Characters with a meaning only at the beginning of a line are
-// not listed: quotes and labels never stand there.
-const markup = "\\`*_[]~|$^=+#{}"
+var (
+	markup  = regexp.MustCompile("[\\\\`*_\\[\\]~|$^=+#{}]") // within a line, in some dialect of Markdown
+	address = regexp.MustCompile(`([.:])([/\pL])`)
+)
 
-// escape returns a line in a form that both Markdown and HTML display as it is.
+// Escape returns a line in a form that both Markdown and HTML display as it is.
 // It adds a word joiner, which is invisible, after the characters that make a
-// text an address of a website or a mailbox: many programs turn anything like
-// an address into a link, even if it is escaped.
-func escape(s string) string {
-	var b strings.Builder
-	for i, r := range s {
-		if strings.ContainsRune(markup, r) {
-			b.WriteByte('\\')
-		}
-		b.WriteString(html.EscapeString(string(r)))
-		next, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
-		if r == '@' || (r == '.' || r == ':') && (next == '/' || unicode.IsLetter(next)) {
-			b.WriteRune('\u2060')
-		}
-	}
-	return b.String()
+// text an address: many programs turn even an escaped address into a link.
+func Escape(line string) string {
+	line = address.ReplaceAllString(strings.ReplaceAll(line, "@", "@\u2060"), "$1\u2060$2")
+	return html.EscapeString(markup.ReplaceAllString(line, `\$0`))
 }

@@ -1,32 +1,31 @@
+// Package summary puts the answers to a survey into words (management.md §11.5 and
+// §11.6): a [Summarizer] writes a page about one question, and a headline about a
+// whole survey. [Extractive] is the built-in one; package chat asks a service.
 package summary
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// A Summarizer puts the answers to a survey into words (management.md §11.5 and
-// §11.6). It must be safe for concurrent use, and must not change its input.
+// A Summarizer puts the answers to a survey into words. It must be safe for
+// concurrent use, and must not change its input.
 //
-// Strangers have typed the answers. An implementation that hands them to a
-// service that writes text must treat them as data: if they contain
-// instructions, those must not be followed, and the answers must have no effect
-// other than on the returned text. The implementation must not return any part
-// of them that Markdown or HTML could take for markup.
-//
-// Callers leave out data that identifies people: an Input has no names,
-// addresses or IDs of the respondents, apart from what these wrote themselves.
-// Callers also check whether the organization allows others to process its
-// data.
+// Strangers have typed the answers: an implementation must not follow instructions
+// in them, nor return any part of them that Markdown or HTML could take for markup.
+// An Input has no names, addresses or IDs of the respondents, apart from what these
+// wrote. Callers check whether the organization allows others to process its data.
 type Summarizer interface {
 	// Summarize returns a page about the answers to one question.
 	Summarize(ctx context.Context, in Input) (Output, error)
 
-	// Headline returns one sentence about a survey, as plain text.
-	Headline(ctx context.Context, in HeadlineInput) (string, error)
+	// Headline returns one sentence about the answers to the questions of a survey,
+	// as plain text.
+	Headline(ctx context.Context, questions []Input) (string, error)
 }
 
 // Texts for surveys and questions that have nothing to summarize.
@@ -78,160 +77,100 @@ type Input struct {
 // An Output is the summary of the answers to one question.
 type Output struct {
 	Content string // Markdown
-}
-
-// A HeadlineInput is a survey with its responses, the newest response first.
-type HeadlineInput struct {
-	Survey    string // name of the survey
-	Questions []Question
-	Responses []Response
-}
-
-// A Response has the answers of one respondent.
-type Response struct {
-	// Answers are in the order of HeadlineInput.Questions, each in the form of
-	// Input.Answers. An empty or missing list means that there is no answer.
-	Answers [][]string
+	By      string // the service that has written it; "": none
 }
 
 // Extractive is the built-in Summarizer: it counts and quotes, and calls no
-// service. The same input gives the same bytes. It is safe for concurrent use.
+// service. The same input gives the same bytes.
+//
+// Of answers in the respondents' own words it names up to five themes, and quotes
+// up to five that speak of most of them. A theme is a word, or two words that follow
+// each other, in at least two answers and in at least 5 % of them, in lower case and
+// in Unicode's form NFKC; stopwords.txt has the words that say nothing about a
+// subject. The first 1000 characters of each answer are read.
 type Extractive struct{}
 
-var _ Summarizer = Extractive{}
-
-// Summarize returns a page about the answers to one question (management.md
-// §11.5). It returns the error of ctx, or an error that says what is wrong with
-// the Question.
+// Summarize implements [Summarizer]. It returns the error of ctx, or an error that
+// says what is wrong with the Question.
 func (Extractive) Summarize(ctx context.Context, in Input) (Output, error) {
-	if err := ctx.Err(); err != nil {
-		return Output{}, err
+	q, answers, err := in.read(ctx)
+	if err != nil || len(answers) == 0 {
+		return Output{Content: NoAnswers}, err
 	}
-	q, answers := &in.Question, visible(in.Answers)
-	if err := q.check("Question"); err != nil {
-		return Output{}, err
-	}
-	if len(answers) == 0 {
-		return Output{Content: NoAnswers}, nil
-	}
-	overview, _, written := q.read(answers)
+	overview, _, written := q.overview(answers)
 	themes, quotes := "None: there are no answers in words.", "None."
 	if len(written) > 0 {
-		var length string
-		length, themes, quotes = describe(written)
-		if q.Type != Open {
-			length = "In their own words: " + length
-		}
-		overview = append(overview, length)
+		themes, quotes = describe(written)
 	}
 	return Output{Content: fmt.Sprintf("## Overview\n\n%s\n\n## Themes\n\n%s\n\n## Quotes\n\n%s\n", strings.Join(overview, "\n\n"), themes, quotes)}, nil
 }
 
-// read returns the paragraphs that a page begins with, the beginning of a
-// headline, and the answers that are in the respondents' own words.
-func (q *Question) read(answers [][]string) (overview []string, headline string, written []string) {
-	switch q.Type {
-	case Rating:
-		overview, headline = q.rate(firsts(answers))
-	case SingleChoice, MultipleChoice:
-		return q.tally(answers)
-	case Link:
-		overview = []string{count(len(answers), "answer") + "."}
-	default:
-		written = firsts(answers)
-	}
-	return overview, headline, written
-}
-
-// Headline reports the result of the first rating or choice that has answers,
-// and the theme that most of the written answers have in common (management.md
-// §11.6). It returns the error of ctx, or an error that says what is wrong with
-// a Question.
-func (Extractive) Headline(ctx context.Context, in HeadlineInput) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
+// Headline implements [Summarizer]: it reports the result of the first rating or choice
+// that has answers, and the most frequent theme. Its errors are those of Summarize.
+func (Extractive) Headline(ctx context.Context, questions []Input) (string, error) {
 	asked, most := false, 0
 	var result, about string // of ratings or choices, and of written answers
-	for i := range in.Questions {
-		q := &in.Questions[i]
-		if err := q.check(fmt.Sprintf("Questions[%d]", i)); err != nil {
+	for _, in := range questions {
+		q, answers, err := in.read(ctx)
+		if err != nil {
 			return "", err
 		}
 		if q.Type == Link {
 			continue
 		}
-		asked = true
-		var answers [][]string
-		for _, r := range in.Responses {
-			if i < len(r.Answers) {
-				answers = append(answers, r.Answers[i])
+		if asked, most = true, max(most, len(answers)); len(answers) > 0 {
+			_, said, written := q.overview(answers)
+			result = cmp.Or(result, said)
+			if themes, _ := themesOf(written); about == "" && len(themes) > 0 {
+				about = "; most mentioned: " + themes[0].text
 			}
-		}
-		if answers = visible(answers); len(answers) == 0 {
-			continue
-		}
-		most = max(most, len(answers))
-		_, said, written := q.read(answers)
-		result = cmp.Or(result, said)
-		if themes := themesOf(written); about == "" && len(themes) > 0 {
-			about = "most mentioned: " + themes[0].text
 		}
 	}
 	switch {
 	case !asked:
-		return NoQuestions, nil
+		return NoQuestions, ctx.Err()
 	case most == 0:
 		return NoResponses, nil
-	case result == "" && about == "":
+	case result+about == "":
 		return count(most, "answer") + " without a common theme.", nil
-	case result == "":
-		result = count(most, "answer")
 	}
-	return strings.TrimSuffix(result+"; "+about, "; ") + ".", nil
+	return cmp.Or(result, count(most, "answer")) + about + ".", nil
 }
 
-// check returns an error that names the invalid field, prefixed with name.
-func (q *Question) check(name string) error {
+// read checks the question, and returns it with the answers that are visible.
+func (in *Input) read(ctx context.Context) (q *Question, answers [][]string, err error) {
+	q = &in.Question
+	for _, values := range in.Answers {
+		seen := slices.DeleteFunc(slices.Clone(values), func(value string) bool {
+			return !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) })
+		})
+		if len(seen) > 0 {
+			answers = append(answers, seen)
+		}
+	}
+	choice := q.Type == SingleChoice || q.Type == MultipleChoice
+	switch {
+	case q.Type == Rating && (q.Scale < 2 || q.Scale > 10):
+		err = fmt.Errorf("summary: Scale of question %d: %d is not from 2 to 10", q.Index, q.Scale)
+	case choice && len(q.Choices) == 0:
+		err = fmt.Errorf("summary: Choices of question %d: there are none, but its Type is %s", q.Index, q.Type)
+	case !choice && q.Type != Open && q.Type != Link && q.Type != Rating:
+		err = fmt.Errorf("summary: Type of question %d: %q is not one of open, link, rating, single_choice and multiple_choice", q.Index, q.Type)
+	}
+	return q, answers, cmp.Or(ctx.Err(), err)
+}
+
+// overview returns how a page and a headline begin, and answers in respondents' own words.
+func (q *Question) overview(answers [][]string) (paragraphs []string, headline string, written []string) {
 	switch q.Type {
-	case Open, Link:
 	case Rating:
-		if q.Scale < 2 || q.Scale > 10 {
-			return fmt.Errorf("summary: %s.Scale: %d is not from 2 to 10", name, q.Scale)
-		}
+		return q.rate(answers)
 	case SingleChoice, MultipleChoice:
-		if len(q.Choices) == 0 {
-			return fmt.Errorf("summary: %s.Choices: there are none, but its Type is %s", name, q.Type)
-		}
-	default:
-		return fmt.Errorf("summary: %s.Type: %q is not one of %s, %s, %s, %s and %s",
-			name, q.Type, Open, Link, Rating, SingleChoice, MultipleChoice)
-	}
-	return nil
-}
-
-// visible returns the values of the answers that have a visible character,
-// without the answers that have none.
-func visible(answers [][]string) (kept [][]string) {
-	for _, values := range answers {
-		var seen []string
-		for _, value := range values {
-			if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) }) {
-				seen = append(seen, value)
-			}
-		}
-		if seen != nil {
-			kept = append(kept, seen)
+		return q.tally(answers)
+	case Open:
+		for _, values := range answers {
+			written = append(written, values[0])
 		}
 	}
-	return kept
-}
-
-// firsts returns the first value of each answer.
-func firsts(answers [][]string) []string {
-	list := make([]string, len(answers))
-	for i, values := range answers {
-		list[i] = values[0]
-	}
-	return list
+	return []string{count(len(answers), "answer") + "."}, "", written
 }

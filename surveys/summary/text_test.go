@@ -77,15 +77,14 @@ func TestThemes(t *testing.T) {
 		{"after 1000 characters", times(2, strings.Repeat(" ", 990)+"search exports"), []string{"search exp 2"}},
 		{"Chinese", eachAlone("希望有文档", "文档！", "文档太少", "好的 API 文档"), []string{"文档 4"}},
 		{"one ideograph", eachAlone("慢", "慢。", "很慢"), nil},
-		{"Japanese", eachAlone("検索が遅い", "検索はダメ", "ダークモード希望", "ダークモードが欲しい"), []string{"ダークモード 2", "検索 2"}},
+		{"Japanese", eachAlone("検索が遅い", "検索はダメ", "ダークモード希望", "ダークモードが欲しい"), []string{"検索 2", "ダークモード 2"}},
 		{"Korean", eachAlone("앱이 느려요", "앱이 좋아요"), []string{"앱이 2"}},
 		{"Arabic", eachAlone("التطبيق بطيء", "البحث بطيء", "التطبيق رائع"), []string{"التطبيق 2", "بطيء 2"}},
 		{"Thai", eachAlone("ค้นหา ช้า", "ค้นหา"), []string{"ค้นหา 2"}},
-		{"short words of other languages", eachAlone("le prix", "le menu", "le bouton", "le texte"), nil},
-		{"articles with a noun", eachAlone("le prix", "le menu", "le prix élevé"), []string{"le prix 2"}},
-		{"not in English", eachAlone("the icon set of the map", "the icon on a map is too small", "the icon size on maps"), []string{"icon 3"}},
-		{"but in capitals", eachAlone("die API stört", "der API fehlt was", "das API lahmt"), []string{"api 3"}},
-		{"unless everything is", eachAlone("DIE API STÖRT", "DER API FEHLT WAS", "DAS API LAHMT"), nil},
+		{"articles of other languages", eachAlone("le prix", "le menu", "le bouton", "le texte"), nil},
+		{"articles with a noun", eachAlone("le prix", "le menu", "le prix élevé"), []string{"prix 2"}},
+		{"short words", eachAlone("the icon set of the map", "the icon on a map is too small", "the icon size on maps"), []string{"icon 3", "map 2"}},
+		{"articles in capitals", eachAlone("DIE API STÖRT", "der API fehlt", "das API lahmt"), []string{"api 3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := summarize(t, open, tt.answers)
@@ -130,26 +129,6 @@ func TestThemesAreCounted(t *testing.T) {
 			}
 			last = n
 		}
-	}
-}
-
-func TestOverviewOfTexts(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		answers [][]string
-		want    string // its first line
-	}{
-		{"one character", eachAlone("x"), "1 answer, median length 1 character."},
-		{"between two", eachAlone("four", "three"), "2 answers, median length 4.5 characters."},
-		{"characters, not bytes", eachAlone("äöü"), "1 answer, median length 3 characters."},
-		{"all of it", eachAlone(" " + strings.Repeat("a ", 5000)), "1 answer, median length 9999 characters."},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, _, _ := strings.Cut(section(t, summarize(t, open, tt.answers), "Overview"), "\n")
-			if got != tt.want {
-				t.Errorf("overview begins with %q, want %q", got, tt.want)
-			}
-		})
 	}
 }
 
@@ -202,13 +181,13 @@ func TestQuotes(t *testing.T) {
 		answers [][]string
 		want    string
 	}{
-		{"of no theme: the first two", eachAlone("one", "two", "three"), "- “one”\n- “two”"},
+		{"of no theme: the first five", eachAlone("one", "two", "three", "four", "five", "six"), "- “one”\n- “two”\n- “three”\n- “four”\n- “five”"},
 		{
-			"those with most themes, then the first", eachAlone("slow", "export", "slow", "slow export", "slow search", "search"),
-			"**slow**\n\n- “slow export”\n- “slow search”\n\n**export**\n\n- “export”\n\n**search**\n\n- “search”",
+			"those with most themes, and then with others", eachAlone("slow", "export", "slow", "slow export", "slow search", "search"),
+			"- “slow export”\n- “slow search”\n- “export”\n- “search”\n- “slow”",
 		},
-		{"not the same text twice", eachAlone("slow", "slow", "so slow"), "**slow**\n\n- “slow”\n- “so slow”"},
-		{"again, if there is no other", eachAlone("export. search", "export. search"), "**export**\n\n- “export. search”\n\n**search**\n\n- “export. search”"},
+		{"not those without a theme", eachAlone("blue", "slow", "slow!"), "- “slow”\n- “slow!”"},
+		{"not the same text twice", eachAlone("slow", "slow", "so slow"), "- “slow”\n- “so slow”"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, section(t, summarize(t, open, tt.answers), "Quotes")); diff != "" {

@@ -29,12 +29,12 @@ type services struct {
 }
 
 // services returns the services behind the management API.
-func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer management.Mailer, appURL string, projects *catalog.Catalog, log *slog.Logger) (*services, error) {
+func (s *settings) services(store sqlstore.Storage, keys [][]byte, given *given, projects *catalog.Catalog, log *slog.Logger) (*services, error) {
 	if len(keys) == 0 {
 		log.Warn("two-factor authentication is not available: there is no -secret-key-file")
 	}
 	c := management.Config{
-		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
+		Store: store, Data: store, Leader: store, Mailer: given.mailer, AppURL: given.appURL, SecretKeys: keys,
 		Retain: s.retain.duration(), SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
 		DeleteStrict: s.deleteUsers.value == "strict", DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
@@ -50,7 +50,11 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 	if err != nil {
 		return nil, err
 	}
-	asked, err := surveys.New(surveys.Config{Management: accounts, Leader: store, Log: log})
+	config := surveys.Config{Management: accounts, Leader: store, Log: log}
+	if given.words != nil {
+		config.Summarizer, config.SummaryNotice = given.words, given.words.Notice()
+	}
+	asked, err := surveys.New(config)
 	if err != nil {
 		return nil, err
 	}

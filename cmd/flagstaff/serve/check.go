@@ -74,6 +74,13 @@ func (m *Main) check(ctx context.Context, s *settings, invalid error) error {
 	}
 	m.checkAddresses(ctx, s, c)
 	s.checkFiles(ctx, c)
+	if words, err := s.summarizer(); s.isWrong("summary-url", "summary-key-file", "summary-model", "summary-timeout") {
+		// there is an error
+	} else if err != nil {
+		c.fail("summaries", err)
+	} else if words != nil {
+		c.ok("summaries", "are written by %s for organizations that approve it; nothing was sent", words.Host())
+	}
 	s.checkOwner(ctx, c)
 	if s.isWrong("store") {
 		return c.result()

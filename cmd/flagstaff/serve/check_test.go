@@ -157,15 +157,16 @@ func TestCheckTellsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := command(t, "-check", "-addr", "192.0.2.1:0", "-store", "postgres://flagstaff:s3cret@/x?host="+missing, "-flags", missing, "-geoip", missing,
-		"-tls-cert", missing, "-tls-key", missing, "-secret-key-file", missing, "-mail-dir", file, "-stream", "nats://flagstaff:s3cret@127.0.0.1:1", "-max-connections", "1000000", "-admin-email", "nobody")
-	if code != 1 || !strings.HasSuffix(stderr, ": 10 errors\n") {
+		"-tls-cert", missing, "-tls-key", missing, "-secret-key-file", missing, "-mail-dir", file, "-stream", "nats://flagstaff:s3cret@127.0.0.1:1", "-max-connections", "1000000", "-admin-email", "nobody",
+		"-summary-url", "https://x/v1", "-summary-model", "m", "-summary-key-file", missing)
+	if code != 1 || !strings.HasSuffix(stderr, ": 11 errors\n") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 	var got []string
 	for _, m := range regexp.MustCompile(`(?m)^error +(\S+(?: \S+)?) `).FindAllStringSubmatch(stdout, -1) {
 		got = append(got, m[1])
 	}
-	if diff := gocmp.Diff([]string{"connections", "address", "certificate", "flags", "geoip", "mail", "first owner", "secret keys", "store", "stream"}, got); diff != "" {
+	if diff := gocmp.Diff([]string{"connections", "address", "certificate", "flags", "geoip", "mail", "summaries", "first owner", "secret keys", "store", "stream"}, got); diff != "" {
 		t.Errorf("errors (-want +got)\n%s\n%s", diff, stdout)
 	}
 	if strings.Contains(stdout+stderr, "s3cret") {

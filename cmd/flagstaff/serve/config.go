@@ -63,6 +63,7 @@ type settings struct {
 	smtp             string
 	mailDir          string
 	mailFrom         string
+	summaries        summaries
 	mutations        choice
 	retain           retention
 	sessionIdle      duration
@@ -177,6 +178,10 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification, and links of invitations have to be handed over")
 	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
 	set.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that mail is from (default flagstaff@ the host of -app-url)")
+	set.StringVar(&s.summaries.url, "summary-url", "", "have summaries of survey answers written by the service at `URL`, to which /chat/completions is added, such as https://api.example.com/v1; answers are sent only for organizations that approve it in the console, and the console says what is sent (default: answers are counted and quoted, and sent nowhere)")
+	set.StringVar(&s.summaries.keyFile, "summary-key-file", "", "`FILE` with the key that the service of -summary-url wants")
+	set.StringVar(&s.summaries.model, "summary-model", "", "`NAME` of the model that the service of -summary-url is asked for")
+	set.Var(&s.summaries.timeout, "summary-timeout", "`TIME` that the service of -summary-url may take; then answers are counted instead (default 20s)")
 	set.Var(&s.mutations, "account-mutations", "what a personal API key needs to change e-mail address, password or two-factor authentication: key (itself), stepup (the password or a code besides) or off (`MODE`: it cannot)")
 	set.Var(&s.retain, "retain", "delete events that happened more than `DAYS` ago, such as 90d, with the survey answers among them; events as old that clients send again are not stored; 0 keeps all")
 	set.Var(&s.sessionIdle, "session-idle", "`TIME` without a request after which a session of the console ends")
@@ -343,6 +348,7 @@ func (s *settings) check() (errs []error) {
 	if path, _ := s.keyFile(); s.verifyByCode && path == "" && s.store != sqlite.Memory {
 		fail(errors.New("flag -verify-by-code needs the keys of -secret-key-file, which a store in PostgreSQL does not bring along"))
 	}
+	fail(s.checkSummaries())
 	fail(s.checkStream())
 	if s.projectKey == "" && s.demo {
 		s.projectKey = demoKey

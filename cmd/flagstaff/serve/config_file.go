@@ -176,5 +176,6 @@ func (s *settings) exposed() (sentences []string) {
 		look(path, "the keys of the store's secrets")
 	}
 	look(s.tlsKey, "the key of the certificate")
+	look(s.summaries.keyFile, "the key of the service of -summary-url")
 	return sentences
 }

@@ -27,6 +27,7 @@ var groups = []struct {
 		"max-body", "max-body-memory", "max-event",
 	}},
 	{"Events", []string{"retain", "stream", "stream-consume", "stream-replicas", "stream-partitions"}},
+	{"Summaries of survey answers", []string{"summary-url", "summary-key-file", "summary-model", "summary-timeout"}},
 	{"Users and the management API", []string{
 		"secret-key-file", "without-secrets", "smtp", "mail-dir", "mail-from", "session-idle", "session-life", "account-mutations",
 		"verify-by-code", "hide-backup-codes", "revoke-keys-on-password-change", "delete-users", "delete-empty-organizations",

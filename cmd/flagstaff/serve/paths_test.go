@@ -28,16 +28,17 @@ func TestPaths(t *testing.T) {
 	below := filepath.Join(file, "below")
 	pair := func(path string) []string { return []string{"-tls-cert", path, "-tls-key", path} }
 	for option, wrong := range map[string]map[string]string{ // by what is wrong, the path
-		"store":           {"no folder": missing, "a folder": folder, "below a file": below},
-		"addr":            {"no folder": "unix:" + missing, "a folder": "unix:" + folder, "below a file": "unix:" + below},
-		"tls-cert":        {"no folder": missing, "a folder": folder, "below a file": below, "no certificate": file},
-		"tls-key":         {"no folder": missing, "a folder": folder, "below a file": below, "no key": file},
-		"flags":           {"no folder": missing, "a folder": folder, "below a file": below, "no document": file},
-		"geoip":           {"no folder": missing, "a folder": folder, "below a file": below, "no database": file},
-		"secret-key-file": {"no folder": missing, "a folder": folder, "below a file": below, "no key": file},
-		"first-keys":      {"no folder": missing, "a folder": folder, "below a file": below, "a file": file},
-		"mail-dir":        {"a file": file, "below a file": below},
-		"config":          {"no folder": missing, "a folder": folder, "below a file": below, "no options": file},
+		"store":            {"no folder": missing, "a folder": folder, "below a file": below},
+		"addr":             {"no folder": "unix:" + missing, "a folder": "unix:" + folder, "below a file": "unix:" + below},
+		"tls-cert":         {"no folder": missing, "a folder": folder, "below a file": below, "no certificate": file},
+		"tls-key":          {"no folder": missing, "a folder": folder, "below a file": below, "no key": file},
+		"flags":            {"no folder": missing, "a folder": folder, "below a file": below, "no document": file},
+		"geoip":            {"no folder": missing, "a folder": folder, "below a file": below, "no database": file},
+		"secret-key-file":  {"no folder": missing, "a folder": folder, "below a file": below, "no key": file},
+		"summary-key-file": {"no folder": missing, "a folder": folder, "below a file": below},
+		"first-keys":       {"no folder": missing, "a folder": folder, "below a file": below, "a file": file},
+		"mail-dir":         {"a file": file, "below a file": below},
+		"config":           {"no folder": missing, "a folder": folder, "below a file": below, "no options": file},
 	} {
 		if runtime.GOOS == "linux" { // where not even root can make a file
 			const closed = "/proc/flagstaff"
@@ -55,6 +56,9 @@ func TestPaths(t *testing.T) {
 				args := []string{"-addr", "127.0.0.1:0", "-store", filepath.Join(own, "a.db"), "-" + option, path}
 				if strings.HasPrefix(option, "tls-") {
 					args = append(args, pair(path)...)
+				}
+				if option == "summary-key-file" {
+					args = append(args, "-summary-url", "https://x/v1", "-summary-model", "m")
 				}
 				code, stdout, stderr := command(t, append([]string{"-check"}, args...)...)
 				name := strings.TrimPrefix(path, unixPrefix)

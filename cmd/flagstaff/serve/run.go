@@ -27,6 +27,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 	"github.com/flagstaff-go/flagstaff/surveys"
+	"github.com/flagstaff-go/flagstaff/surveys/summary/chat"
 )
 
 // Main is the standalone server as a program, without the process around it. Its
@@ -149,7 +150,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	services, err := s.services(store, keys, given.mailer, given.appURL, projects, log)
+	services, err := s.services(store, keys, given, projects, log)
 	if err != nil {
 		return err
 	}
@@ -305,6 +306,7 @@ type given struct {
 	geo      *geoip.Resolver // nil without -geoip
 	keys     [][]byte
 	mailer   management.Mailer // nil without mail
+	words    *chat.Summarizer  // nil without -summary-url
 	conn     *nats.Conn        // nil without -stream
 }
 
@@ -360,6 +362,9 @@ func (m *Main) prepare(ctx context.Context, s *settings, log *slog.Logger) (_ *g
 		}
 	}
 	if g.mailer, err = s.mailer(g.appURL); err != nil {
+		return nil, err
+	}
+	if g.words, err = s.summarizer(); err != nil {
 		return nil, err
 	}
 	if m.store == nil {

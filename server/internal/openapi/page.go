@@ -20,9 +20,9 @@ var style string
 //go:embed page.html
 var pageText string
 
-// Page returns the document as a page for people. It needs no other file, no script and
+// Page returns a document, as JSON, as a page for people. It needs no other file, no script and
 // no other host.
-func Page() ([]byte, error) {
+func Page(document string) ([]byte, error) {
 	var a api
 	if err := json.Unmarshal([]byte(document), &a); err != nil {
 		return nil, fmt.Errorf("openapi: read the document: %w", err)

@@ -22,7 +22,7 @@ func readAPI(t *testing.T) *api {
 // TestPage: the page shows every operation and every schema once, its links lead
 // somewhere, and it needs nothing from elsewhere.
 func TestPage(t *testing.T) {
-	text, err := Page()
+	text, err := Page(JSON())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestPage(t *testing.T) {
 
 // TestPolicy: the policy has the hash of the style as it stands in the page.
 func TestPolicy(t *testing.T) {
-	text, err := Page()
+	text, err := Page(JSON())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,11 @@ package storetest_test
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
@@ -48,7 +50,42 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
-// TestOldStore opens a store that release 0.1 has written, with chunks of the events that count.
+// tables returns the tables of surveys in a store.
+func (d *database) tables(t *testing.T) (names []string) {
+	t.Helper()
+	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'survey%' ORDER BY name"
+	if d.postgres {
+		query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE 'survey%' ORDER BY tablename"
+	}
+	rows, err := d.raw(t).QueryContext(t.Context(), query)
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		must(t, rows.Scan(&name))
+		names = append(names, name)
+	}
+	must(t, rows.Err())
+	return names
+}
+
+// TestTables: a store has the tables of surveys once it is opened with them.
+func TestTables(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		must(t, d.open(t).Close())
+		if got := d.tables(t); len(got) > 0 {
+			t.Errorf("a store without surveys has the tables %q", got)
+		}
+		must(t, d.open(t, surveys.Extension()).Close())
+		want := []string{"survey", "survey_backlog", "survey_event", "survey_response_archive", "surveys_db_version"}
+		if got := d.tables(t); !slices.Equal(got, want) {
+			t.Errorf("a store with surveys has the tables %q, want %q", got, want)
+		}
+	})
+}
+
+// TestOldStore opens a store that a version has written whose own migrations made the tables of
+// surveys, with chunks of the events that count.
 func TestOldStore(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, id := t.Context(), numbered(1)
@@ -62,6 +99,7 @@ func TestOldStore(t *testing.T) {
 		}
 		s.write(t, events...)
 		want(t, "ArchiveResponse", true)(s.ArchiveResponse(ctx, p.ID, id, numbered(30), s.now))
+		before := mustList(s.Surveys(ctx, p.ID))
 		must(t, s.Close())
 
 		// As it was: without the migrations that are newer.
@@ -72,7 +110,8 @@ func TestOldStore(t *testing.T) {
 		}
 		for _, statement := range []string{
 			"DROP TABLE surveys_db_version", "DROP INDEX survey_event_counted", "DROP INDEX survey_event_uncounted",
-			"DELETE FROM goose_db_version WHERE version_id = 23", "ALTER TABLE survey_event ADD COLUMN chunk_id bigint",
+			"DELETE FROM goose_db_version WHERE version_id = 23", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (4, true)",
+			"ALTER TABLE survey_event ADD COLUMN chunk_id bigint",
 			"CREATE TABLE survey_chunk (id bigint PRIMARY KEY, project_id bigint NOT NULL, survey_id text NOT NULL, first_at bigint NOT NULL, " +
 				"last_at bigint NOT NULL, responses bigint NOT NULL, entries " + blob + " NOT NULL)",
 			"INSERT INTO survey_chunk VALUES (1, 1, 'x', 1, 1, 30, '')", "UPDATE survey_event SET chunk_id = 1",
@@ -88,10 +127,17 @@ func TestOldStore(t *testing.T) {
 		oracle.Archive(1, id, numbered(30))
 		q.ExcludeArchived = true
 		wantSame(t, "what is stored", again, oracle, q)
-		want(t, "Surveys", 1)(len(mustList(again.Surveys(ctx, p.ID))), nil)
-		if _, err := again.Survey(ctx, p.ID, kept); err != nil {
-			t.Errorf("Survey: %v", err)
+		after := mustList(again.Surveys(ctx, p.ID))
+		if diff := cmp.Diff(before, after); diff != "" || len(after) != 1 || after[0].ID != kept {
+			t.Errorf("Surveys (-before +after)\n%s", diff)
 		}
+		if got := d.tables(t); slices.Contains(got, "survey_chunk") {
+			t.Errorf("there are the tables %q", got)
+		}
+		more := again.surveyEvent(id, surveyStep{"survey sent", "v", 40, `"$survey_response":"x"`, 40})
+		again.write(t, more) // beside those with a column that is not used any more
+		oracle.Write([]capture.Event{more})
+		wantSame(t, "what is stored after the upgrade", again, oracle, q)
 	})
 }
 

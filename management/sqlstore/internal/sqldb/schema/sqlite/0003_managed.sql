@@ -71,58 +71,6 @@ CREATE TABLE early_access_feature (
 );
 CREATE INDEX early_access_feature_by_project ON early_access_feature (project_id, created_at, number);
 
-CREATE TABLE survey (
-	id                           text    PRIMARY KEY,
-	project_id                   integer NOT NULL REFERENCES project (id) ON DELETE CASCADE,
-	name                         text    NOT NULL,
-	description                  text    NOT NULL,
-	type                         text    NOT NULL,
-	schedule                     text,
-	linked_flag_id               integer REFERENCES feature_flag (id) ON DELETE SET NULL,
-	targeting_flag_id            integer REFERENCES feature_flag (id) ON DELETE SET NULL,
-	internal_targeting_flag_id   integer REFERENCES feature_flag (id) ON DELETE SET NULL,
-	internal_sampling_flag_id    integer REFERENCES feature_flag (id) ON DELETE SET NULL,
-	linked_insight_id            integer,
-	questions                    text,
-	conditions                   text,
-	appearance                   text,
-	translations                 text,
-	form_content                 text,
-	base_language                text    NOT NULL,
-	start_date                   integer,
-	end_date                     integer,
-	archived                     integer NOT NULL,
-	responses_limit              integer,
-	iteration_count              integer,
-	iteration_frequency_days     integer,
-	iteration_start_dates        text,
-	current_iteration            integer,
-	current_iteration_start_date integer,
-	sampling_start_date          integer,
-	sampling_interval_type       text,
-	sampling_interval            integer,
-	sampling_limit               integer,
-	sampling_daily_limits        text,
-	enable_partial_responses     integer,
-	enable_iframe_embedding      integer,
-	headline_summary             text    NOT NULL,
-	headline_sample_count        integer NOT NULL,
-	headline_response_count      integer NOT NULL,
-	question_summaries           text,
-	created_by                   integer REFERENCES user_account (id) ON DELETE SET NULL,
-	created_at                   integer NOT NULL,
-	updated_at                   integer NOT NULL,
-	UNIQUE (project_id, name)
-);
-CREATE INDEX survey_by_project ON survey (project_id, created_at, id);
-CREATE INDEX survey_scheduled ON survey (created_at, id) WHERE start_date IS NOT NULL AND end_date IS NULL AND archived = false;
--- For ON DELETE.
-CREATE INDEX survey_by_linked_flag ON survey (linked_flag_id);
-CREATE INDEX survey_by_targeting_flag ON survey (targeting_flag_id);
-CREATE INDEX survey_by_internal_flag ON survey (internal_targeting_flag_id);
-CREATE INDEX survey_by_sampling_flag ON survey (internal_sampling_flag_id);
-CREATE INDEX survey_by_creator ON survey (created_by);
-
 -- A version grows with every change of a project's data; project 0 stands for
 -- the list of projects. Versions of a deleted project are deleted with the rest
 -- of its data.
@@ -162,7 +110,6 @@ DROP TABLE flag_count;
 ALTER TABLE organization DROP COLUMN member_count;
 DROP TABLE user_count;
 DROP TABLE project_version;
-DROP TABLE survey;
 DROP TABLE early_access_feature;
 DROP TABLE cohort;
 DROP TABLE feature_flag;
