@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/people"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 )
@@ -32,14 +33,13 @@ type foundGroup struct {
 // A found thing has a page.
 type found struct{ Name, About, URL string }
 
-const (
-	foundListed = 8   // of each kind
-	maxFind     = 200 // characters, as of other searches
-)
+const foundListed = 8 // of each kind
 
 func find(q *shell.Request) error {
-	text := []rune(strings.TrimSpace(q.Form.Get("q")))
-	v := &findView{Text: string(text[:min(len(text), maxFind)]), Action: q.ProjectPath("/find")}
+	v := &findView{Text: strings.TrimSpace(q.Form.Get("q")), Action: q.ProjectPath("/find")}
+	if err := check.Search(v.Text); err != nil { // which the form does not send
+		return shell.ErrForm
+	}
 	for _, look := range []func(*findView, *shell.Request) error{
 		(*findView).screens, (*findView).flags, (*findView).cohorts, (*findView).persons,
 	} {

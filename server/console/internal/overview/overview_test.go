@@ -72,5 +72,6 @@ func TestFind(t *testing.T) {
 	get("user-00").Want(200, "Persons user-00", "Show all").CheckPage()
 	get("early").Want(200, "Screens Early access").CheckPage()
 	get("nothing is like this").Want(200, "Nothing is found", "“nothing is like this”").CheckPage()
-	get(strings.Repeat("é", 300)).Want(200, "Nothing is found").CheckPage()
+	get(strings.Repeat("é", 200)).Want(200, "Nothing is found").CheckPage()
+	get(strings.Repeat("é", 201)).Want(400).CheckPage()
 }
