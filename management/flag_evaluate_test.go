@@ -118,7 +118,7 @@ func TestExplanationText(t *testing.T) {
 
 // definitions returns what Web serves.
 func (w *world) definitions() (*flags.Definitions, error) {
-	list, err := w.store.Flags(w.t.Context(), w.web.ID)
+	list, err := w.store.CalledFlags(w.t.Context(), w.web.ID)
 	return storage.FlagDefinitions(list, nil, nil), err
 }
 

@@ -28,7 +28,7 @@ func (w *work) definitionSet(ctx context.Context) (*definitionSet, error) {
 	if d.flags, err = w.store.FlagDefinitions(ctx, w.at.Project.ID); err != nil {
 		return nil, err
 	}
-	if d.cohorts, err = w.store.Cohorts(ctx, w.at.Project.ID); err != nil {
+	if d.cohorts, err = w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortDeleted.Is(false)); err != nil {
 		return nil, err
 	}
 	if d.groupTypes, err = w.groupTypes(ctx); err != nil {

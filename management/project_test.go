@@ -24,7 +24,7 @@ func (w *world) newProject(body string) (*management.ProjectView, error) {
 func TestCreateProject(t *testing.T) {
 	w := newWorld(t)
 	w.acme.AnonymizeIPs = true
-	w.ok(w.store.UpdateOrganization(t.Context(), w.acme))
+	w.ok(w.store.Organizations().Update(t.Context(), w.acme))
 	made, err := w.newProject(`{"name":" Mobile ","timezone":"America/New_York","completed_snippet_onboarding":true,"api_token":"phc_mine"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestCreateProject(t *testing.T) {
 	if diff := cmp.Diff(want, names.Replace(encode(t, made))); diff != "" {
 		t.Errorf("CreateProject (-want +got)\n%s", diff)
 	}
-	if p := must(w.store.Project(t.Context(), made.ID))(t); p.SecretHash != storage.HashKey(secret) {
+	if p := must(w.store.Projects().Get(t.Context(), storage.ProjectID.Is(made.ID)))(t); p.SecretHash != storage.HashKey(secret) {
 		t.Errorf("stored %+v", p)
 	}
 	shown := *made
@@ -137,7 +137,7 @@ func TestListProjects(t *testing.T) {
 		}
 	}
 	w.umbra.MembersCanUseKeys = false
-	w.ok(w.store.UpdateOrganization(t.Context(), w.umbra))
+	w.ok(w.store.Organizations().Update(t.Context(), w.umbra))
 	if page, err := w.ListProjects(t.Context(), w.key(w.ada), "", 10, 0); err != nil || page.Total != 2 {
 		t.Errorf("ListProjects with a key that Umbra does not admit = %+v, %v; want two", page, err)
 	}
@@ -153,7 +153,7 @@ func TestUpdateProject(t *testing.T) {
 	}
 	want := *w.web
 	want.Name, want.Timezone, want.AnonymizeIPs, want.SnippetOnboarding, want.Updated = "Website", "Asia/Tokyo", true, true, begin.Add(time.Hour)
-	if diff := cmp.Diff(&want, must(w.store.Project(t.Context(), 1))(t)); diff != "" {
+	if diff := cmp.Diff(&want, must(w.store.Projects().Get(t.Context(), storage.ProjectID.Is(1)))(t)); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
 	if view.Name != "Website" || view.SecretToken != nil {
@@ -172,10 +172,10 @@ func TestResetToken(t *testing.T) {
 	if err != nil || view.APIToken == w.web.APIKey || !strings.HasPrefix(view.APIToken, "phc_") || view.SecretToken != nil {
 		t.Errorf("ResetToken = %+v, %v", view, err)
 	}
-	if p, err := w.store.ProjectByKey(t.Context(), view.APIToken); err != nil || p.ID != 1 {
+	if p, err := w.store.Projects().Get(t.Context(), storage.ProjectKey.Is(view.APIToken)); err != nil || p.ID != 1 {
 		t.Errorf("ProjectByKey of the new key = %v, %v", p, err)
 	}
-	if p, err := w.store.ProjectByKey(t.Context(), w.web.APIKey); err == nil {
+	if p, err := w.store.Projects().Get(t.Context(), storage.ProjectKey.Is(w.web.APIKey)); err == nil {
 		t.Errorf("ProjectByKey of the old key = %v", p)
 	}
 }
@@ -189,7 +189,7 @@ func TestSecretTokens(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s = %v", what, err)
 		}
-		p := must(w.store.Project(t.Context(), 1))(t)
+		p := must(w.store.Projects().Get(t.Context(), storage.ProjectID.Is(1)))(t)
 		if p.SecretHash != hash || p.SecretPrevHash != previous {
 			t.Errorf("%s stores %q and %q, want %q and %q", what, p.SecretHash, p.SecretPrevHash, hash, previous)
 		}

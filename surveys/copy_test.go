@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
@@ -53,7 +54,7 @@ func TestCopySurvey(t *testing.T) {
 		if diff := cmp.Diff(&want, got, same); diff != "" {
 			t.Errorf("copy %d (-want +got)\n%s", i, diff)
 		}
-		f := must(w.store.Flag(t.Context(), c.Project, *got.InternalFlag))(t)
+		f := must(w.store.Flags().Get(t.Context(), storage.FlagProject.Is(c.Project), storage.FlagID.Is(*got.InternalFlag)))(t)
 		if f.Active || f.Name != "Targeting flag for survey "+c.Name || !strings.Contains(filtersText(t, f), c.ID.String()+"/1") {
 			t.Errorf("flag of copy %d: %+v", i, f)
 		}

@@ -69,12 +69,12 @@ func newServed(b *testing.B) *served {
 	b.Cleanup(func() { _ = another.Close() })
 	b.Cleanup(func() { _ = store.Close() })
 	o := storage.NewOrganization("Acme")
-	ok(store.CreateOrganization(ctx, o))
+	ok(store.Organizations().Create(ctx, o))
 	p := storage.NewProject(o, "Web")
-	ok(store.CreateProject(ctx, p))
+	ok(store.Projects().Create(ctx, p))
 	u := &storage.User{UUID: uuid.New(), DistinctID: "ada", Email: "ada@example.com", Active: true}
-	ok(store.CreateUser(ctx, u))
-	ok(store.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: storage.LevelOwner}))
+	ok(store.Users().Create(ctx, u))
+	ok(store.Memberships().Create(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: storage.LevelOwner}))
 	var registry server.Registry
 	c, err := catalog.New(catalog.Config{Store: store, Registry: &registry})
 	ok(err)

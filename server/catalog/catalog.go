@@ -24,11 +24,11 @@ import (
 type Store interface {
 	storage.Changes
 
-	Projects(ctx context.Context) ([]storage.Project, error)
+	Projects() storage.Table[storage.Project]
 	FlagDefinitions(ctx context.Context, project int64) ([]storage.Flag, error)
-	Cohorts(ctx context.Context, project int64) ([]storage.Cohort, error)
+	Cohorts() storage.Table[storage.Cohort]
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
-	EarlyAccessFeatures(ctx context.Context, project int64) ([]storage.EarlyAccessFeature, error)
+	EarlyAccess() storage.Table[storage.EarlyAccessFeature]
 }
 
 // A Publisher adds to what clients can fetch of a project. It is called when something of
@@ -156,7 +156,7 @@ func (p *project) serve() {
 
 // readProjects reads the list of projects.
 func (c *Catalog) readProjects(ctx context.Context) error {
-	records, err := c.c.Store.Projects(ctx)
+	records, err := c.c.Store.Projects().List(ctx)
 	if err != nil {
 		return err
 	}
