@@ -46,33 +46,22 @@ type Field[T, V any] string
 // A Where is a condition: Field and Value are the sides of a comparison. A condition with an
 // empty value or list selects what has the empty value or is in the empty list, never all.
 type Where[T any] struct {
-	Field   string
-	Compare Comparison
-	Value   any
+	Field string
+	Op    string // "=", "<>", "IN", or "<", which also selects what has no value
+	Value any
 }
 
-// A Comparison is a way to compare the field of a [Where] with its value.
-type Comparison int
-
-// The comparisons. Before also selects what has no time.
-const (
-	Equal Comparison = iota
-	Unequal
-	Before
-	OneOf
-)
-
 // Is selects what has a value.
-func (f Field[T, V]) Is(v V) Where[T] { return Where[T]{string(f), Equal, v} }
+func (f Field[T, V]) Is(v V) Where[T] { return Where[T]{string(f), "=", v} }
 
 // IsNot selects what has another value.
-func (f Field[T, V]) IsNot(v V) Where[T] { return Where[T]{string(f), Unequal, v} }
+func (f Field[T, V]) IsNot(v V) Where[T] { return Where[T]{string(f), "<>", v} }
 
 // In selects what has one of some values.
-func (f Field[T, V]) In(list []V) Where[T] { return Where[T]{string(f), OneOf, list} }
+func (f Field[T, V]) In(list []V) Where[T] { return Where[T]{string(f), "IN", list} }
 
 // Before selects what has an earlier time or none.
-func (f Field[T, V]) Before(v V) Where[T] { return Where[T]{string(f), Before, v} }
+func (f Field[T, V]) Before(v V) Where[T] { return Where[T]{string(f), "<", v} }
 
 // The fields by which things are selected. The names begin with the kind.
 const (

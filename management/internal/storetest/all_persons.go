@@ -98,7 +98,7 @@ func testCohortCounts(t *testing.T, s *suite) {
 		return ids
 	}
 	if diff := cmp.Diff([]int64{made[0].ID, made[1].ID}, due(s.now.Add(time.Minute))); diff != "" {
-		t.Errorf("CohortsToCount (-want +got)\n%s", diff)
+		t.Errorf("Cohorts.List (-want +got)\n%s", diff)
 	}
 	before, err := s.Versions(ctx)
 	must(t, err)
@@ -107,10 +107,10 @@ func testCohortCounts(t *testing.T, s *suite) {
 	after, err := s.Versions(ctx)
 	must(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("SetCohortCount changes versions (-before +after)\n%s", diff)
+		t.Errorf("Cohorts.Touch changes versions (-before +after)\n%s", diff)
 	}
 	if diff := cmp.Diff([]int64(nil), due(s.now.Add(time.Minute))); diff != "" {
-		t.Errorf("CohortsToCount (-want +got)\n%s", diff)
+		t.Errorf("Cohorts.List (-want +got)\n%s", diff)
 	}
 	must(t, s.Cohorts().Touch(ctx, &storage.Cohort{Project: p.ID + 1, ID: made[0].ID, Count: new(1), Calculated: new(s.now)})) // of another project
 	got, err := s.Cohorts().Get(ctx, storage.CohortProject.Is(p.ID), storage.CohortID.Is(made[0].ID))

@@ -128,7 +128,7 @@ func testAtomic(t *testing.T, s *suite) {
 			if err := create(inner, "inner"); err != nil {
 				return err
 			}
-			wantError(t, "CreateOrganization of the outer transaction", storage.ErrConflict, create(inner, "outer"))
+			wantError(t, "Organizations.Create of the outer transaction", storage.ErrConflict, create(inner, "outer"))
 			return inner.Atomic(ctx, func(innermost storage.Store) error { return create(innermost, "innermost") })
 		})
 		if err != nil {
@@ -138,7 +138,7 @@ func testAtomic(t *testing.T, s *suite) {
 	})
 	must(t, err)
 	for _, slug := range []string{"outer", "inner", "innermost", "last"} {
-		wantError(t, "CreateOrganization of "+slug, storage.ErrConflict, create(s, slug))
+		wantError(t, "Organizations.Create of "+slug, storage.ErrConflict, create(s, slug))
 	}
 }
 
@@ -247,20 +247,20 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 			err  error
 			want error
 		}{
-			{"CreateUser", store.Users().Create(ctx, &taken), storage.ErrConflict},
-			{"UpdateUser", store.Users().Update(ctx, &renamed), storage.ErrConflict},
-			{"UpdateProject", store.Projects().Update(ctx, &moved), storage.ErrConflict},
-			{"UpdateKey", store.Keys().Update(ctx, &key), storage.ErrConflict},
-			{"CreateOrganization", store.Organizations().Create(ctx, c.here), storage.ErrConflict},
-			{"CreateMembership", store.Memberships().Create(ctx, &c.before.Memberships[0]), storage.ErrConflict},
-			{"SetTOTP", store.TOTPs().Set(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}), storage.ErrNotFound},
+			{"Users.Create", store.Users().Create(ctx, &taken), storage.ErrConflict},
+			{"Users.Update", store.Users().Update(ctx, &renamed), storage.ErrConflict},
+			{"Projects.Update", store.Projects().Update(ctx, &moved), storage.ErrConflict},
+			{"Keys.Update", store.Keys().Update(ctx, &key), storage.ErrConflict},
+			{"Organizations.Create", store.Organizations().Create(ctx, c.here), storage.ErrConflict},
+			{"Memberships.Create", store.Memberships().Create(ctx, &c.before.Memberships[0]), storage.ErrConflict},
+			{"TOTPs.Set", store.TOTPs().Set(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}), storage.ErrNotFound},
 			{"a backup code of nobody", store.BackupCodes().Create(ctx, &storage.BackupCode{User: 99, Hash: binary, Created: s.now}), storage.ErrNotFound},
-			{"CreateProject", store.Projects().Create(ctx, storage.NewProject(&storage.Organization{ID: uuid.New()}, "x")), storage.ErrNotFound},
-			{"DeleteUser", store.Users().Delete(ctx, storage.UserID.Is(99)), storage.ErrNotFound},
-			{"CreateFlag", store.Flags().Create(ctx, &flag), storage.ErrConflict},
-			{"UpdateFlag", store.Flags().Update(ctx, &flag), storage.ErrNotFound},
-			{"UpdateEarlyAccessFeature", store.EarlyAccess().Update(ctx, &feature), storage.ErrNotFound},
-			{"CreateCohort", store.Cohorts().Create(ctx, &storage.Cohort{Project: 99, Created: s.now}), storage.ErrNotFound},
+			{"Projects.Create", store.Projects().Create(ctx, storage.NewProject(&storage.Organization{ID: uuid.New()}, "x")), storage.ErrNotFound},
+			{"Users.Delete", store.Users().Delete(ctx, storage.UserID.Is(99)), storage.ErrNotFound},
+			{"Flags.Create", store.Flags().Create(ctx, &flag), storage.ErrConflict},
+			{"Flags.Update", store.Flags().Update(ctx, &flag), storage.ErrNotFound},
+			{"EarlyAccess.Update", store.EarlyAccess().Update(ctx, &feature), storage.ErrNotFound},
+			{"Cohorts.Create", store.Cohorts().Create(ctx, &storage.Cohort{Project: 99, Created: s.now}), storage.ErrNotFound},
 		} {
 			if !errors.Is(tt.err, tt.want) {
 				return fmt.Errorf("%s: error %w, want %w", tt.call, tt.err, tt.want)

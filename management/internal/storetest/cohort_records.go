@@ -59,11 +59,11 @@ func testCohortRecords(t *testing.T, s *suite) {
 	moved := other
 	moved.Project = p.ID
 	for call, err := range map[string]error{
-		"CreateCohort of no project":      s.Cohorts().Create(ctx, &storage.Cohort{Project: 99, Created: s.now}),
-		"CreateCohort by nobody":          s.Cohorts().Create(ctx, &storage.Cohort{Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
-		"UpdateCohort by nobody":          s.Cohorts().Update(ctx, &storage.Cohort{ID: bare.ID, Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
-		"UpdateCohort of another project": s.Cohorts().Update(ctx, &moved),
-		"UpdateCohort of none":            s.Cohorts().Update(ctx, &storage.Cohort{ID: 99, Project: p.ID, Created: s.now}),
+		"Cohorts.Create of no project":      s.Cohorts().Create(ctx, &storage.Cohort{Project: 99, Created: s.now}),
+		"Cohorts.Create by nobody":          s.Cohorts().Create(ctx, &storage.Cohort{Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"Cohorts.Update by nobody":          s.Cohorts().Update(ctx, &storage.Cohort{ID: bare.ID, Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"Cohorts.Update of another project": s.Cohorts().Update(ctx, &moved),
+		"Cohorts.Update of none":            s.Cohorts().Update(ctx, &storage.Cohort{ID: 99, Project: p.ID, Created: s.now}),
 	} {
 		wantError(t, call, storage.ErrNotFound, err)
 	}

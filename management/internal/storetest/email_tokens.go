@@ -18,14 +18,14 @@ func testEmailTokens(t *testing.T, s *suite) {
 	wantAllSet(t, full)
 	bare := storage.EmailToken{User: bob.ID, Hash: []byte("b"), Created: s.now, Expires: s.now}
 	for _, token := range []*storage.EmailToken{&full, &bare} {
-		wantErr(t, "EmailToken before there is one", storage.ErrNotFound)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(token.User)))
+		wantErr(t, "EmailTokens.Get before there is one", storage.ErrNotFound)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(token.User)))
 		must(t, s.EmailTokens().Set(ctx, token))
 	}
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			want(t, "EmailToken", &full)(store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(full.User)))
-			want(t, "EmailToken", &bare)(store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(bare.User)))
+			want(t, "EmailTokens.Get", &full)(store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(full.User)))
+			want(t, "EmailTokens.Get", &bare)(store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(bare.User)))
 		}
 	}
 	check()
@@ -33,12 +33,12 @@ func testEmailTokens(t *testing.T, s *suite) {
 	must(t, s.EmailTokens().Set(ctx, &bare))
 	must(t, s.EmailTokens().Set(ctx, &full))
 	check()
-	wantError(t, "SetEmailToken of nobody", storage.ErrNotFound,
+	wantError(t, "EmailTokens.Set of nobody", storage.ErrNotFound,
 		s.EmailTokens().Set(ctx, &storage.EmailToken{User: 99, Hash: []byte("c"), Created: s.now, Expires: s.now}))
 	for _, n := range []int{1, 0} {
-		want(t, "DeleteEmailToken", n)(s.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(ann.ID)))
+		want(t, "EmailTokens.DeleteAll", n)(s.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(ann.ID)))
 	}
-	want(t, "DeleteEmailToken of nobody", 0)(s.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(99)))
-	wantErr(t, "EmailToken that is deleted", storage.ErrNotFound)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(ann.ID)))
-	want(t, "EmailToken of another", &full)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(bob.ID)))
+	want(t, "EmailTokens.DeleteAll of nobody", 0)(s.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(99)))
+	wantErr(t, "EmailTokens.Get that is deleted", storage.ErrNotFound)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(ann.ID)))
+	want(t, "EmailTokens.Get of another", &full)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(bob.ID)))
 }

@@ -58,7 +58,7 @@ func testFlags(t *testing.T, s *suite) {
 			for _, f := range all {
 				want(t, "Flag", f)(store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.ID)))
 				if !f.Deleted {
-					want(t, "FlagByKey", f)(store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagKey.Is(f.Key), storage.FlagDeleted.Is(false)))
+					want(t, "Flags.Get", f)(store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagKey.Is(f.Key), storage.FlagDeleted.Is(false)))
 					lists[f.Project] = append(lists[f.Project], *f)
 				}
 			}
@@ -75,9 +75,9 @@ func testFlags(t *testing.T, s *suite) {
 	check()
 	wantErr(t, "Flag of another project", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(q.ID), storage.FlagID.Is(full.ID)))
 	wantErr(t, "Flag that is unknown", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(99)))
-	wantErr(t, "FlagByKey of a deleted flag", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is(full.Key), storage.FlagDeleted.Is(false)))
-	wantErr(t, "FlagByKey in other letters", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is("Bare"), storage.FlagDeleted.Is(false)))
-	wantErr(t, "FlagByKey of no project", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(99), storage.FlagKey.Is("bare"), storage.FlagDeleted.Is(false)))
+	wantErr(t, "Flags.Get of a deleted flag", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is(full.Key), storage.FlagDeleted.Is(false)))
+	wantErr(t, "Flags.Get in other letters", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is("Bare"), storage.FlagDeleted.Is(false)))
+	wantErr(t, "Flags.Get of no project", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(99), storage.FlagKey.Is("bare"), storage.FlagDeleted.Is(false)))
 
 	taken := s.flag(t, p, "taken")
 	all = append(all, taken)
@@ -94,18 +94,18 @@ func testFlags(t *testing.T, s *suite) {
 	} {
 		fresh, changed := storage.Flag{Project: p.ID, Key: "fresh", Created: s.now, Updated: s.now}, bare
 		tt.set(&fresh)
-		wantError(t, "CreateFlag with a wrong "+tt.name, tt.want, s.Flags().Create(ctx, &fresh))
+		wantError(t, "Flags.Create with a wrong "+tt.name, tt.want, s.Flags().Create(ctx, &fresh))
 		changed.Name = "never"
 		tt.set(&changed)
-		wantError(t, "UpdateFlag with a wrong "+tt.name, tt.want, s.Flags().Update(ctx, &changed))
+		wantError(t, "Flags.Update with a wrong "+tt.name, tt.want, s.Flags().Update(ctx, &changed))
 	}
 	moved := other
 	moved.Project, moved.Key = p.ID, "moved"
 	for call, err := range map[string]error{
-		"UpdateFlag of another project": s.Flags().Update(ctx, &moved),
-		"UpdateFlag of none":            s.Flags().Update(ctx, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}),
-		"DeleteFlag of another project": s.Flags().Delete(ctx, storage.FlagProject.Is(q.ID), storage.FlagID.Is(bare.ID)),
-		"DeleteFlag of none":            s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(99)),
+		"Flags.Update of another project": s.Flags().Update(ctx, &moved),
+		"Flags.Update of none":            s.Flags().Update(ctx, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}),
+		"Flags.Delete of another project": s.Flags().Delete(ctx, storage.FlagProject.Is(q.ID), storage.FlagID.Is(bare.ID)),
+		"Flags.Delete of none":            s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(99)),
 	} {
 		wantError(t, call, storage.ErrNotFound, err)
 	}
@@ -117,7 +117,7 @@ func testFlags(t *testing.T, s *suite) {
 	check()
 	restored := bare
 	restored.Deleted = false
-	wantError(t, "UpdateFlag that restores a flag whose key is taken", storage.ErrConflict, s.Flags().Update(ctx, &restored))
+	wantError(t, "Flags.Update that restores a flag whose key is taken", storage.ErrConflict, s.Flags().Update(ctx, &restored))
 	taken.Key = "other"
 	must(t, s.Flags().Update(ctx, taken))
 	bare = restored
@@ -143,8 +143,8 @@ func testFlags(t *testing.T, s *suite) {
 	all = append(all, one, two)
 	wrong := *two
 	one.Name, one.Active, two.Name, wrong.Key = "1", true, "2", one.Key
-	wantError(t, "UpdateFlag of several, one with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, one, &wrong))
-	wantError(t, "UpdateFlag of several, one of which is unknown", storage.ErrNotFound, s.Flags().Update(ctx, one, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}))
+	wantError(t, "Flags.Update of several, one with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, one, &wrong))
+	wantError(t, "Flags.Update of several, one of which is unknown", storage.ErrNotFound, s.Flags().Update(ctx, one, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}))
 	if f, err := s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(one.ID)); err != nil || f.Name != "" {
 		t.Errorf("after a change that failed the flag is %+v, %v", f, err)
 	}
@@ -155,7 +155,7 @@ func testFlags(t *testing.T, s *suite) {
 	last := s.flag(t, p, "last")
 	must(t, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(last.ID)))
 	wantErr(t, "Flag that is deleted for good", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(last.ID)))
-	wantError(t, "DeleteFlag again", storage.ErrNotFound, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(last.ID)))
+	wantError(t, "Flags.Delete again", storage.ErrNotFound, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(last.ID)))
 	if next := s.flag(t, p, "last"); next.ID <= last.ID {
 		t.Errorf("flag %d comes after flag %d, which is deleted", next.ID, last.ID)
 	}
@@ -192,7 +192,7 @@ func testFlagLists(t *testing.T, s *suite) {
 			page = append(page, *flags[name])
 		}
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			wantPage(t, "FindFlags: "+name, page, total)(store.Flags().Page(ctx, limit, offset, f.Where(p.ID)...))
+			wantPage(t, "Flags.Page: "+name, page, total)(store.Flags().Page(ctx, limit, offset, f.Where(p.ID)...))
 		}
 	}
 	yes, no := new(true), new(false)
@@ -218,7 +218,7 @@ func testFlagLists(t *testing.T, s *suite) {
 	check("a deleted one", filter{Key: "key-x"}, 10, 0, "", 0)
 	check("one of a survey", filter{Key: "key-y"}, 10, 0, "", 0)
 	check("one of another project", filter{Key: "key-z"}, 10, 0, "", 0)
-	wantPage(t, "FindFlags of no project", []storage.Flag(nil), 0)(s.Flags().Page(ctx, 10, 0, filter{}.Where(99)...))
+	wantPage(t, "Flags.Page of no project", []storage.Flag(nil), 0)(s.Flags().Page(ctx, 10, 0, filter{}.Where(99)...))
 
 	totals := func(when string, all, active, archived, both int) {
 		t.Helper()
@@ -236,7 +236,7 @@ func testFlagLists(t *testing.T, s *suite) {
 			} {
 				list, total, err := store.Flags().Page(ctx, 100, 0, tt.filter.Where(p.ID)...)
 				if err != nil || total != tt.want || len(list) != tt.want {
-					t.Errorf("%s FindFlags(%+v) = %d flags of %d, %v; want %d", when, tt.filter, len(list), total, err, tt.want)
+					t.Errorf("%s Flags.Page(%+v) = %d flags of %d, %v; want %d", when, tt.filter, len(list), total, err, tt.want)
 				}
 			}
 		}
@@ -269,9 +269,9 @@ func testFlagLists(t *testing.T, s *suite) {
 	totals("after some are deleted for good", 4, 1, 1, 1)
 	taken := *flags['d']
 	taken.Key, taken.Active = flags['e'].Key, true
-	wantError(t, "UpdateFlag with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, &taken))
+	wantError(t, "Flags.Update with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, &taken))
 	taken.ID = 0
-	wantError(t, "CreateFlag with a key that is taken", storage.ErrConflict, s.Flags().Create(ctx, &taken))
+	wantError(t, "Flags.Create with a key that is taken", storage.ErrConflict, s.Flags().Create(ctx, &taken))
 	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		must(t, store.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(flags['e'].ID)))
 		must(t, store.Flags().Create(ctx, &taken))
@@ -279,19 +279,19 @@ func testFlagLists(t *testing.T, s *suite) {
 	}))
 	totals("after what failed", 4, 1, 1, 1)
 	must(t, s.Atomic(ctx, func(store storage.Store) error {
-		wantError(t, "CreateFlag in a transaction", storage.ErrNotFound, store.Flags().Create(ctx, &storage.Flag{Project: 99, Key: "x", Created: s.now, Updated: s.now}))
+		wantError(t, "Flags.Create in a transaction", storage.ErrNotFound, store.Flags().Create(ctx, &storage.Flag{Project: 99, Key: "x", Created: s.now, Updated: s.now}))
 		return store.Flags().Create(ctx, &storage.Flag{Project: p.ID, Key: "new", Created: s.now, Updated: s.now})
 	}))
 	totals("after a transaction", 5, 1, 1, 1)
-	want(t, "FindFlags of the other project", 1)(len(s.list(t, q)), nil)
+	want(t, "Flags.Page of the other project", 1)(len(s.list(t, q)), nil)
 }
 
-// list returns the flags of a project that FindFlags finds.
+// list returns the flags of a project that Flags.Page finds.
 func (s *suite) list(t *testing.T, p *storage.Project) []storage.Flag {
 	t.Helper()
 	list, total, err := s.Flags().Page(t.Context(), 1000, 0, storage.FlagFilter{}.Where(p.ID)...)
 	if err != nil || total != len(list) {
-		t.Errorf("FindFlags = %d flags of %d, %v", len(list), total, err)
+		t.Errorf("Flags.Page = %d flags of %d, %v", len(list), total, err)
 	}
 	return list
 }
@@ -336,14 +336,14 @@ func testFlagVersions(t *testing.T, s *suite) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for i := range versions {
-				want(t, "FlagVersion", &versions[i])(store.FlagVersions().Get(ctx, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(versions[i].Version)))
+				want(t, "FlagVersions.Get", &versions[i])(store.FlagVersions().Get(ctx, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(versions[i].Version)))
 			}
-			wantPage(t, "FlagVersions", versions, len(versions))(store.FlagVersions().Page(ctx, 100, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
-			wantPage(t, "FlagVersions: a page", versions[1:3], len(versions))(store.FlagVersions().Page(ctx, 2, 1, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
-			wantPage(t, "FlagVersions: behind the end", []storage.Flag(nil), len(versions))(store.FlagVersions().Page(ctx, 2, len(versions), storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
-			wantPage(t, "FlagVersions of another project", []storage.Flag(nil), 0)(store.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(f.ID)))
-			wantErr(t, "FlagVersion of another project", storage.ErrNotFound)(store.FlagVersions().Get(ctx, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(1)))
-			wantErr(t, "FlagVersion that there never was", storage.ErrNotFound)(store.FlagVersions().Get(ctx, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(5)))
+			wantPage(t, "FlagVersions.Page", versions, len(versions))(store.FlagVersions().Page(ctx, 100, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+			wantPage(t, "FlagVersions.Page: a page", versions[1:3], len(versions))(store.FlagVersions().Page(ctx, 2, 1, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+			wantPage(t, "FlagVersions.Page: behind the end", []storage.Flag(nil), len(versions))(store.FlagVersions().Page(ctx, 2, len(versions), storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+			wantPage(t, "FlagVersions.Page of another project", []storage.Flag(nil), 0)(store.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(f.ID)))
+			wantErr(t, "FlagVersions.Get of another project", storage.ErrNotFound)(store.FlagVersions().Get(ctx, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(1)))
+			wantErr(t, "FlagVersions.Get that there never was", storage.ErrNotFound)(store.FlagVersions().Get(ctx, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(5)))
 		}
 	}
 	check()
@@ -356,10 +356,10 @@ func testFlagVersions(t *testing.T, s *suite) {
 
 	taken := f
 	taken.Project, taken.Version = q.ID, 9
-	wantError(t, "UpdateFlag of another project", storage.ErrNotFound, s.Flags().Update(ctx, &taken))
+	wantError(t, "Flags.Update of another project", storage.ErrNotFound, s.Flags().Update(ctx, &taken))
 	taken.ID, taken.Key = foreign.ID, "taken"
 	must(t, s.Flags().Create(ctx, &storage.Flag{Project: q.ID, Key: "taken", Created: s.now, Updated: s.now}))
-	wantError(t, "UpdateFlag with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, &taken))
+	wantError(t, "Flags.Update with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, &taken))
 	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		undone := f
 		undone.Version++
@@ -370,7 +370,7 @@ func testFlagVersions(t *testing.T, s *suite) {
 		return errStop
 	}))
 	check()
-	wantErr(t, "FlagVersion of a change that failed", storage.ErrNotFound)(s.FlagVersions().Get(ctx, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(foreign.ID), storage.FlagVersion.Is(9)))
+	wantErr(t, "FlagVersions.Get of a change that failed", storage.ErrNotFound)(s.FlagVersions().Get(ctx, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(foreign.ID), storage.FlagVersion.Is(9)))
 
 	must(t, s.Users().Delete(ctx, storage.UserID.Is(ann.ID))) // whose changes stay
 	for i := range versions {
@@ -378,9 +378,9 @@ func testFlagVersions(t *testing.T, s *suite) {
 	}
 	check()
 	must(t, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(f.ID)))
-	wantPage(t, "FlagVersions of a flag that is deleted for good", []storage.Flag(nil), 0)(s.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+	wantPage(t, "FlagVersions.Page of a flag that is deleted for good", []storage.Flag(nil), 0)(s.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
 	if _, total, err := s.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(foreign.ID)); total != 1 || err != nil {
-		t.Errorf("FlagVersions of the other flag: total %d, %v; want 1", total, err)
+		t.Errorf("FlagVersions.Page of the other flag: total %d, %v; want 1", total, err)
 	}
 }
 

@@ -31,7 +31,7 @@ func testKeys(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, k := range []*storage.PersonalKey{&full, &newest, &oldest, &other} {
 				want(t, "Key", k)(store.Keys().Get(ctx, storage.KeyID.Is(k.ID)))
-				want(t, "KeyByHash", k)(store.Keys().Get(ctx, storage.KeyHash.Is(k.Hash)))
+				want(t, "Keys.Get", k)(store.Keys().Get(ctx, storage.KeyHash.Is(k.Hash)))
 			}
 			want(t, "Keys", []storage.PersonalKey{newest, full, oldest})(store.Keys().List(ctx, storage.KeyUser.Is(ann.ID)))
 		}
@@ -39,7 +39,7 @@ func testKeys(t *testing.T, s *suite) {
 	check()
 	want(t, "Keys of nobody", []storage.PersonalKey(nil))(s.Keys().List(ctx, storage.KeyUser.Is(99)))
 	wantErr(t, "Key", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyID.Is("nobody's")))
-	wantErr(t, "KeyByHash", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyHash.Is(storage.HashKey("phx_nobody"))))
+	wantErr(t, "Keys.Get", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyHash.Is(storage.HashKey("phx_nobody"))))
 
 	key := func(id, hash string, user int64) *storage.PersonalKey {
 		return &storage.PersonalKey{ID: id, User: user, Label: "never", Hash: hash, Created: s.now}
@@ -49,13 +49,13 @@ func testKeys(t *testing.T, s *suite) {
 		err  error
 		want error
 	}{
-		{"CreateKey with an ID that is taken", s.Keys().Create(ctx, key("full", "free", ann.ID)), storage.ErrConflict},
-		{"CreateKey with a hash that is taken", s.Keys().Create(ctx, key("free", other.Hash, ann.ID)), storage.ErrConflict},
-		{"CreateKey of nobody", s.Keys().Create(ctx, key("free", "free", 99)), storage.ErrNotFound},
-		{"UpdateKey with a hash that is taken", s.Keys().Update(ctx, key("full", other.Hash, ann.ID)), storage.ErrConflict},
-		{"UpdateKey of an unknown key", s.Keys().Update(ctx, key("free", "free", ann.ID)), storage.ErrNotFound},
-		{"DeleteKey of an unknown key", s.Keys().Delete(ctx, storage.KeyID.Is("free")), storage.ErrNotFound},
-		{"TouchKey of an unknown key", s.Keys().Touch(ctx, &storage.PersonalKey{ID: "free", LastUsed: new(s.now)}), nil},
+		{"Keys.Create with an ID that is taken", s.Keys().Create(ctx, key("full", "free", ann.ID)), storage.ErrConflict},
+		{"Keys.Create with a hash that is taken", s.Keys().Create(ctx, key("free", other.Hash, ann.ID)), storage.ErrConflict},
+		{"Keys.Create of nobody", s.Keys().Create(ctx, key("free", "free", 99)), storage.ErrNotFound},
+		{"Keys.Update with a hash that is taken", s.Keys().Update(ctx, key("full", other.Hash, ann.ID)), storage.ErrConflict},
+		{"Keys.Update of an unknown key", s.Keys().Update(ctx, key("free", "free", ann.ID)), storage.ErrNotFound},
+		{"Keys.Delete of an unknown key", s.Keys().Delete(ctx, storage.KeyID.Is("free")), storage.ErrNotFound},
+		{"Keys.Touch of an unknown key", s.Keys().Touch(ctx, &storage.PersonalKey{ID: "free", LastUsed: new(s.now)}), nil},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
 	}
@@ -66,9 +66,9 @@ func testKeys(t *testing.T, s *suite) {
 	full.Hash, full.Mask, full.LastRolled = storage.HashKey("phx_rolled"), "phx_...lled", new(s.now.Add(2*time.Hour))
 	must(t, s.Keys().Update(ctx, &full))
 	check()
-	wantErr(t, "KeyByHash of a hash that was replaced", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyHash.Is(before)))
+	wantErr(t, "Keys.Get of a hash that was replaced", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyHash.Is(before)))
 
-	// Everything can be taken away but LastUsed, which TouchKey alone sets.
+	// Everything can be taken away but LastUsed, which Keys.Touch alone sets.
 	full = storage.PersonalKey{ID: "full", User: ann.ID, Hash: full.Hash, Created: s.now}
 	must(t, s.Keys().Update(ctx, &full))
 	full.LastUsed = new(s.now.Add(time.Hour))
@@ -87,7 +87,7 @@ func testKeys(t *testing.T, s *suite) {
 
 	must(t, s.Keys().Delete(ctx, storage.KeyID.Is(full.ID)))
 	wantErr(t, "Key that is deleted", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyID.Is(full.ID)))
-	wantErr(t, "KeyByHash that is deleted", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyHash.Is(full.Hash)))
+	wantErr(t, "Keys.Get that is deleted", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyHash.Is(full.Hash)))
 	want(t, "Keys", []storage.PersonalKey{newest, oldest})(s.Keys().List(ctx, storage.KeyUser.Is(ann.ID)))
-	wantError(t, "DeleteKey again", storage.ErrNotFound, s.Keys().Delete(ctx, storage.KeyID.Is(full.ID)))
+	wantError(t, "Keys.Delete again", storage.ErrNotFound, s.Keys().Delete(ctx, storage.KeyID.Is(full.ID)))
 }

@@ -44,10 +44,10 @@ func testOrganizations(t *testing.T, s *suite) {
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	want(t, "OrganizationsByID", []storage.Organization{oldest, bare})(
+	want(t, "Organizations.List", []storage.Organization{oldest, bare})(
 		s.Organizations().List(ctx, storage.OrganizationID.In([]uuid.UUID{bare.ID, uuid.New(), oldest.ID, bare.ID})))
-	want(t, "OrganizationsByID of none", []storage.Organization(nil))(s.Organizations().List(ctx, storage.OrganizationID.In(nil)))
-	want(t, "OrganizationsByID of one unknown", []storage.Organization(nil))(s.Organizations().List(ctx, storage.OrganizationID.In([]uuid.UUID{uuid.New()})))
+	want(t, "Organizations.List of none", []storage.Organization(nil))(s.Organizations().List(ctx, storage.OrganizationID.In(nil)))
+	want(t, "Organizations.List of one unknown", []storage.Organization(nil))(s.Organizations().List(ctx, storage.OrganizationID.In([]uuid.UUID{uuid.New()})))
 
 	organization := func(id uuid.UUID, slug string) *storage.Organization {
 		return &storage.Organization{ID: id, Name: "never", Slug: slug, Created: s.now, Updated: s.now}
@@ -57,11 +57,11 @@ func testOrganizations(t *testing.T, s *suite) {
 		err  error
 		want error
 	}{
-		{"CreateOrganization with an ID that is taken", s.Organizations().Create(ctx, organization(bare.ID, "free")), storage.ErrConflict},
-		{"CreateOrganization with a slug that is taken", s.Organizations().Create(ctx, organization(uuid.New(), "full")), storage.ErrConflict},
-		{"UpdateOrganization with a slug that is taken", s.Organizations().Update(ctx, organization(bare.ID, "full")), storage.ErrConflict},
-		{"UpdateOrganization of none", s.Organizations().Update(ctx, organization(uuid.New(), "free")), storage.ErrNotFound},
-		{"DeleteOrganization of none", s.Organizations().Delete(ctx, storage.OrganizationID.Is(uuid.New())), storage.ErrNotFound},
+		{"Organizations.Create with an ID that is taken", s.Organizations().Create(ctx, organization(bare.ID, "free")), storage.ErrConflict},
+		{"Organizations.Create with a slug that is taken", s.Organizations().Create(ctx, organization(uuid.New(), "full")), storage.ErrConflict},
+		{"Organizations.Update with a slug that is taken", s.Organizations().Update(ctx, organization(bare.ID, "full")), storage.ErrConflict},
+		{"Organizations.Update of none", s.Organizations().Update(ctx, organization(uuid.New(), "free")), storage.ErrNotFound},
+		{"Organizations.Delete of none", s.Organizations().Delete(ctx, storage.OrganizationID.Is(uuid.New())), storage.ErrNotFound},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
 	}
@@ -114,12 +114,12 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 		want(t, "what is left", before)(after, err)
 		for _, project := range []*storage.Project{q, r} {
 			wantErr(t, "Project", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectID.Is(project.ID)))
-			wantErr(t, "ProjectByKey", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectKey.Is(project.APIKey)))
+			wantErr(t, "Projects.Get", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectKey.Is(project.APIKey)))
 		}
 		wantErr(t, "Organization", storage.ErrNotFound)(store.Organizations().Get(ctx, storage.OrganizationID.Is(gone.ID)))
 		want(t, "Members", []storage.Membership(nil))(store.Memberships().List(ctx, storage.MembershipOrganization.Is(gone.ID)))
 	}
-	wantError(t, "DeleteOrganization again", storage.ErrNotFound, s.Organizations().Delete(ctx, storage.OrganizationID.Is(gone.ID)))
+	wantError(t, "Organizations.Delete again", storage.ErrNotFound, s.Organizations().Delete(ctx, storage.OrganizationID.Is(gone.ID)))
 	s.organization(t, "gone")
 }
 

@@ -44,7 +44,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, p := range []*storage.Project{&full, &bare, &third} {
 				want(t, "Project", p)(store.Projects().Get(ctx, storage.ProjectID.Is(p.ID)))
-				want(t, "ProjectByKey", p)(store.Projects().Get(ctx, storage.ProjectKey.Is(p.APIKey)))
+				want(t, "Projects.Get", p)(store.Projects().Get(ctx, storage.ProjectKey.Is(p.APIKey)))
 				for _, hash := range []string{p.SecretHash, p.SecretPrevHash} {
 					if hash != "" {
 						want(t, "ProjectBySecret", p)(storage.ProjectBySecret(ctx, store, hash))
@@ -60,12 +60,12 @@ func testProjectRecords(t *testing.T, s *suite) {
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	want(t, "ProjectsOf", list{full, bare, third})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{other.ID, acme.ID, uuid.New(), empty.ID, other.ID})))
-	want(t, "ProjectsOf one", list{full, third})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{acme.ID})))
-	want(t, "ProjectsOf an empty organization", list(nil))(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{empty.ID})))
-	want(t, "ProjectsOf none", list(nil))(s.Projects().List(ctx, storage.ProjectOrganization.In(nil)))
+	want(t, "Projects.List", list{full, bare, third})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{other.ID, acme.ID, uuid.New(), empty.ID, other.ID})))
+	want(t, "Projects.List one", list{full, third})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{acme.ID})))
+	want(t, "Projects.List an empty organization", list(nil))(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{empty.ID})))
+	want(t, "Projects.List none", list(nil))(s.Projects().List(ctx, storage.ProjectOrganization.In(nil)))
 	wantErr(t, "Project that is unknown", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectID.Is(99)))
-	wantErr(t, "ProjectByKey that is unknown", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectKey.Is("phc_nobody")))
+	wantErr(t, "Projects.Get that is unknown", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectKey.Is("phc_nobody")))
 	wantErr(t, "ProjectBySecret that is unknown", storage.ErrNotFound)(storage.ProjectBySecret(ctx, s, storage.HashKey("phs_nobody")))
 
 	for _, tt := range []struct {
@@ -80,26 +80,26 @@ func testProjectRecords(t *testing.T, s *suite) {
 	} {
 		fresh, changed := *storage.NewProject(acme, "never"), bare
 		tt.set(&fresh)
-		wantError(t, "CreateProject with a wrong "+tt.name, tt.want, s.Projects().Create(ctx, &fresh))
+		wantError(t, "Projects.Create with a wrong "+tt.name, tt.want, s.Projects().Create(ctx, &fresh))
 		changed.Name = "never"
 		tt.set(&changed)
-		wantError(t, "UpdateProject with a wrong "+tt.name, tt.want, s.Projects().Update(ctx, &changed))
+		wantError(t, "Projects.Update with a wrong "+tt.name, tt.want, s.Projects().Update(ctx, &changed))
 	}
 	unknown := *storage.NewProject(acme, "never")
 	unknown.ID = 99
-	wantError(t, "UpdateProject of none", storage.ErrNotFound, s.Projects().Update(ctx, &unknown))
-	wantError(t, "DeleteProject of none", storage.ErrNotFound, s.Projects().Delete(ctx, storage.ProjectID.Is(99)))
+	wantError(t, "Projects.Update of none", storage.ErrNotFound, s.Projects().Update(ctx, &unknown))
+	wantError(t, "Projects.Delete of none", storage.ErrNotFound, s.Projects().Delete(ctx, storage.ProjectID.Is(99)))
 	check()
 
 	before := full
 	full = storage.Project{ID: full.ID, UUID: full.UUID, Organization: empty.ID, APIKey: "phc_rolled", Created: s.now, Updated: s.now}
 	must(t, s.Projects().Update(ctx, &full))
-	wantErr(t, "ProjectByKey of a key that was replaced", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectKey.Is(before.APIKey)))
+	wantErr(t, "Projects.Get of a key that was replaced", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectKey.Is(before.APIKey)))
 	before.ID, before.UUID = bare.ID, bare.UUID // and the keys that are free now
 	bare = before
 	must(t, s.Projects().Update(ctx, &bare))
 	check()
-	want(t, "ProjectsOf", list{full})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{empty.ID, other.ID})))
+	want(t, "Projects.List", list{full})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{empty.ID, other.ID})))
 	for bit := range 4 {
 		alternate(&third, bit)
 		must(t, s.Projects().Update(ctx, &third))
@@ -137,14 +137,14 @@ func testDeleteProject(t *testing.T, s *suite) {
 		after, err := overview(ctx, store, ann.ID, bob.ID)
 		want(t, "what is left", before)(after, err)
 		wantErr(t, "Project that is deleted", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectID.Is(gone.ID)))
-		wantErr(t, "ProjectByKey of one that is deleted", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectKey.Is(gone.APIKey)))
-		want(t, "ProjectsOf", []storage.Project{*p})(store.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{o.ID})))
+		wantErr(t, "Projects.Get of one that is deleted", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectKey.Is(gone.APIKey)))
+		want(t, "Projects.List", []storage.Project{*p})(store.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{o.ID})))
 		left := world{FlagTotals: make(map[int64]int)}
 		must(t, left.look(ctx, store, gone.ID))
 		want(t, "what a project that is deleted has", world{FlagTotals: map[int64]int{gone.ID: 0}})(left, nil)
 	}
-	wantError(t, "DeleteProject again", storage.ErrNotFound, s.Projects().Delete(ctx, storage.ProjectID.Is(gone.ID)))
-	wantError(t, "UpdateProject that is deleted", storage.ErrNotFound, s.Projects().Update(ctx, gone))
+	wantError(t, "Projects.Delete again", storage.ErrNotFound, s.Projects().Delete(ctx, storage.ProjectID.Is(gone.ID)))
+	wantError(t, "Projects.Update that is deleted", storage.ErrNotFound, s.Projects().Update(ctx, gone))
 }
 
 func testIngestedEvent(t *testing.T, s *suite) {
@@ -156,7 +156,7 @@ func testIngestedEvent(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, project := range []*storage.Project{p, quiet} {
 				want(t, "Project", project)(store.Projects().Get(ctx, storage.ProjectID.Is(project.ID)))
-				want(t, "ProjectByKey", project)(store.Projects().Get(ctx, storage.ProjectKey.Is(project.APIKey)))
+				want(t, "Projects.Get", project)(store.Projects().Get(ctx, storage.ProjectKey.Is(project.APIKey)))
 			}
 			want(t, "Projects", []storage.Project{*p, *quiet})(store.Projects().List(ctx))
 		}

@@ -31,13 +31,13 @@ func testSessions(t *testing.T, s *suite) {
 			want(t, "Sessions", ofBob)(store.Sessions().List(ctx, storage.SessionUser.Is(bob.ID)))
 			want(t, "Sessions of nobody", list(nil))(store.Sessions().List(ctx, storage.SessionUser.Is(99)))
 			for _, v := range append(ofAnn[:len(ofAnn):len(ofAnn)], ofBob...) {
-				want(t, "SessionByHash", &v)(store.Sessions().Get(ctx, storage.SessionHash.Is(v.Hash)))
+				want(t, "Sessions.Get", &v)(store.Sessions().Get(ctx, storage.SessionHash.Is(v.Hash)))
 			}
 		}
 	}
 	check(list{full, bare}, list{other})
-	wantErr(t, "SessionByHash of none", storage.ErrNotFound)(s.Sessions().Get(ctx, storage.SessionHash.Is([]byte("none"))))
-	wantErr(t, "SessionByHash of the beginning of one", storage.ErrNotFound)(s.Sessions().Get(ctx, storage.SessionHash.Is([]byte("ba"))))
+	wantErr(t, "Sessions.Get of none", storage.ErrNotFound)(s.Sessions().Get(ctx, storage.SessionHash.Is([]byte("none"))))
+	wantErr(t, "Sessions.Get of the beginning of one", storage.ErrNotFound)(s.Sessions().Get(ctx, storage.SessionHash.Is([]byte("ba"))))
 
 	taken, foreign, unknown, homeless := bare, bare, bare, bare
 	taken.Hash = full.Hash
@@ -47,14 +47,14 @@ func testSessions(t *testing.T, s *suite) {
 	fresh := taken
 	fresh.ID = uuid.New()
 	for call, tt := range map[string]struct{ err, want error }{
-		"UpdateSession with a hash that is taken": {s.Sessions().Update(ctx, &taken), storage.ErrConflict},
-		"CreateSession with a hash that is taken": {s.Sessions().Create(ctx, &fresh), storage.ErrConflict},
-		"CreateSession with an ID that is taken":  {s.Sessions().Create(ctx, &storage.Session{ID: full.ID, User: ann.ID, Hash: []byte("x"), Created: s.now, Seen: s.now}), storage.ErrConflict},
-		"CreateSession of nobody":                 {s.Sessions().Create(ctx, &homeless), storage.ErrNotFound},
-		"UpdateSession of another user":           {s.Sessions().Update(ctx, &foreign), storage.ErrNotFound},
-		"UpdateSession that is unknown":           {s.Sessions().Update(ctx, &unknown), storage.ErrNotFound},
-		"DeleteSession of another user":           {s.Sessions().Delete(ctx, storage.SessionUser.Is(bob.ID), storage.SessionID.Is(bare.ID)), storage.ErrNotFound},
-		"DeleteSession that is unknown":           {s.Sessions().Delete(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.Is(unknown.ID)), storage.ErrNotFound},
+		"Sessions.Update with a hash that is taken": {s.Sessions().Update(ctx, &taken), storage.ErrConflict},
+		"Sessions.Create with a hash that is taken": {s.Sessions().Create(ctx, &fresh), storage.ErrConflict},
+		"Sessions.Create with an ID that is taken":  {s.Sessions().Create(ctx, &storage.Session{ID: full.ID, User: ann.ID, Hash: []byte("x"), Created: s.now, Seen: s.now}), storage.ErrConflict},
+		"Sessions.Create of nobody":                 {s.Sessions().Create(ctx, &homeless), storage.ErrNotFound},
+		"Sessions.Update of another user":           {s.Sessions().Update(ctx, &foreign), storage.ErrNotFound},
+		"Sessions.Update that is unknown":           {s.Sessions().Update(ctx, &unknown), storage.ErrNotFound},
+		"Sessions.Delete of another user":           {s.Sessions().Delete(ctx, storage.SessionUser.Is(bob.ID), storage.SessionID.Is(bare.ID)), storage.ErrNotFound},
+		"Sessions.Delete that is unknown":           {s.Sessions().Delete(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.Is(unknown.ID)), storage.ErrNotFound},
 	} {
 		wantError(t, call, tt.want, tt.err)
 	}
@@ -62,7 +62,7 @@ func testSessions(t *testing.T, s *suite) {
 
 	full.Hash, full.Pending, full.Created, full.Seen, full.Address, full.Browser = []byte("new"), false, s.now.Add(time.Minute), s.now.Add(time.Second), "", ""
 	must(t, s.Sessions().Update(ctx, &full))
-	wantErr(t, "SessionByHash of before", storage.ErrNotFound)(s.Sessions().Get(ctx, storage.SessionHash.Is([]byte("\x00full\xff"))))
+	wantErr(t, "Sessions.Get of before", storage.ErrNotFound)(s.Sessions().Get(ctx, storage.SessionHash.Is([]byte("\x00full\xff"))))
 	check(list{bare, full}, list{other})
 	seen := full
 	seen.Seen, seen.Address, seen.Browser, seen.Hash, seen.Pending = s.now.Add(3*time.Hour), "192.0.2.1", "é", []byte("ignored"), true
@@ -85,10 +85,10 @@ func testSessions(t *testing.T, s *suite) {
 
 	must(t, s.Sessions().Create(ctx, &bare))
 	must(t, s.Sessions().Create(ctx, &other))
-	want(t, "DeleteSessions but one", 1)(s.Sessions().DeleteAll(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.IsNot(full.ID)))
-	want(t, "DeleteSessions again", 0)(s.Sessions().DeleteAll(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.IsNot(full.ID)))
+	want(t, "Sessions.DeleteAll but one", 1)(s.Sessions().DeleteAll(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.IsNot(full.ID)))
+	want(t, "Sessions.DeleteAll again", 0)(s.Sessions().DeleteAll(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.IsNot(full.ID)))
 	check(list{full}, list{other})
-	want(t, "DeleteSessions but one of another user", 1)(s.Sessions().DeleteAll(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.IsNot(other.ID)))
+	want(t, "Sessions.DeleteAll but one of another user", 1)(s.Sessions().DeleteAll(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.IsNot(other.ID)))
 	check(nil, list{other})
 	must(t, s.Sessions().Create(ctx, &full))
 	must(t, s.Sessions().Delete(ctx, storage.SessionUser.Is(ann.ID), storage.SessionID.Is(full.ID)))
@@ -136,8 +136,8 @@ func testLinks(t *testing.T, s *suite) {
 	taken, homeless := reset, reset
 	taken.Hash = other.Hash
 	homeless.User, homeless.Hash = 99, []byte("homeless")
-	wantError(t, "SetLink with a hash that is taken", storage.ErrConflict, s.Links().Set(ctx, &taken))
-	wantError(t, "SetLink of nobody", storage.ErrNotFound, s.Links().Set(ctx, &homeless))
+	wantError(t, "Links.Set with a hash that is taken", storage.ErrConflict, s.Links().Set(ctx, &taken))
+	wantError(t, "Links.Set of nobody", storage.ErrNotFound, s.Links().Set(ctx, &homeless))
 	check(&full, &reset, &other)
 	want(t, "DeleteAll of links", 2)(s.Links().DeleteAll(ctx, storage.LinkUser.Is(ann.ID)))
 	want(t, "DeleteAll of links", 0)(s.Links().DeleteAll(ctx, storage.LinkUser.Is(ann.ID)))

@@ -681,9 +681,9 @@ func testCancellation(t *testing.T, s *suite) {
 	ran := false
 	u := s.newUser("ann")
 	for call, err := range map[string]error{
-		"Write":      s.Write(ctx, []capture.Event{s.event("page", "u", `{}`)}),
-		"CreateUser": s.Users().Create(ctx, &u),
-		"Atomic":     s.Atomic(ctx, func(storage.Store) error { ran = true; return nil }),
+		"Write":        s.Write(ctx, []capture.Event{s.event("page", "u", `{}`)}),
+		"Users.Create": s.Users().Create(ctx, &u),
+		"Atomic":       s.Atomic(ctx, func(storage.Store) error { ran = true; return nil }),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context: %v, want context.Canceled", call, err)
@@ -697,6 +697,6 @@ func testCancellation(t *testing.T, s *suite) {
 	if list := s.stored(t, 1); len(list) != 0 {
 		t.Errorf("it stored %v", list)
 	}
-	wantErr(t, "UserByEmail", storage.ErrNotFound)(s.Users().Get(t.Context(), storage.UserEmail.Is(u.Email)))
+	wantErr(t, "Users.Get", storage.ErrNotFound)(s.Users().Get(t.Context(), storage.UserEmail.Is(u.Email)))
 	s.write(t) // nothing
 }

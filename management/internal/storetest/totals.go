@@ -104,10 +104,10 @@ func testTotals(t *testing.T, s *suite) {
 
 	taken := *bob
 	taken.Email, taken.Active = eve.Email, false
-	wantError(t, "UpdateUser", storage.ErrConflict, s.Users().Update(ctx, &taken))
-	wantError(t, "CreateUser", storage.ErrConflict, s.Users().Create(ctx, new(*bob)))
-	wantError(t, "CreateMembership", storage.ErrConflict, join(s, acme, bob))
-	wantError(t, "DeleteMembership", storage.ErrNotFound, s.Memberships().Delete(ctx, storage.MembershipOrganization.Is(acme.ID), storage.MembershipUser.Is(joe.ID)))
+	wantError(t, "Users.Update", storage.ErrConflict, s.Users().Update(ctx, &taken))
+	wantError(t, "Users.Create", storage.ErrConflict, s.Users().Create(ctx, new(*bob)))
+	wantError(t, "Memberships.Create", storage.ErrConflict, join(s, acme, bob))
+	wantError(t, "Memberships.Delete", storage.ErrNotFound, s.Memberships().Delete(ctx, storage.MembershipOrganization.Is(acme.ID), storage.MembershipUser.Is(joe.ID)))
 	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		away := *bob
 		away.Active = false
@@ -117,7 +117,7 @@ func testTotals(t *testing.T, s *suite) {
 	must(t, s.Atomic(ctx, func(store storage.Store) error {
 		away := *joe
 		away.Active = false
-		wantError(t, "UpdateUser in a transaction", storage.ErrConflict, store.Users().Update(ctx, &taken))
+		wantError(t, "Users.Update in a transaction", storage.ErrConflict, store.Users().Update(ctx, &taken))
 		return errors.Join(join(store, other, joe), store.Users().Update(ctx, &away))
 	}))
 	check("after a transaction")

@@ -31,11 +31,11 @@ func testTOTP(t *testing.T, s *suite) {
 		}
 	}
 	check()
-	want(t, "WithTOTP", []int64{ann.ID, bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{eve.ID, bob.ID, 99, ann.ID, bob.ID}))))
-	want(t, "WithTOTP of many", []int64{ann.ID, bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In(many(eve.ID, bob.ID, ann.ID)))))
-	want(t, "WithTOTP of one", []int64{bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{bob.ID}))))
-	want(t, "WithTOTP of nobody", []int64(nil))(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In(nil))))
-	wantError(t, "SetTOTP of nobody", storage.ErrNotFound, s.TOTPs().Set(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}))
+	want(t, "TOTPs.List", []int64{ann.ID, bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{eve.ID, bob.ID, 99, ann.ID, bob.ID}))))
+	want(t, "TOTPs.List of many", []int64{ann.ID, bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In(many(eve.ID, bob.ID, ann.ID)))))
+	want(t, "TOTPs.List of one", []int64{bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{bob.ID}))))
+	want(t, "TOTPs.List of nobody", []int64(nil))(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In(nil))))
+	wantError(t, "TOTPs.Set of nobody", storage.ErrNotFound, s.TOTPs().Set(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}))
 
 	full.User, bare.User = bare.User, full.User
 	must(t, s.TOTPs().Set(ctx, &full))
@@ -45,7 +45,7 @@ func testTOTP(t *testing.T, s *suite) {
 	want(t, "DeleteAll of an authenticator", 0)(s.TOTPs().DeleteAll(ctx, storage.TOTPUser.Is(full.User)))
 	wantErr(t, "TOTP that is deleted", storage.ErrNotFound)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(full.User)))
 	want(t, "TOTP", &bare)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(bare.User)))
-	want(t, "WithTOTP", []int64{bare.User})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{ann.ID, bob.ID}))))
+	want(t, "TOTPs.List", []int64{bare.User})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{ann.ID, bob.ID}))))
 }
 
 func testPendingTOTP(t *testing.T, s *suite) {
@@ -53,26 +53,26 @@ func testPendingTOTP(t *testing.T, s *suite) {
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	p := storage.PendingTOTP{User: ann.ID, Secret: binary, Attempts: 4, Expires: s.now}
 	wantAllSet(t, p)
-	wantErr(t, "PendingTOTP before there is one", storage.ErrNotFound)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
+	wantErr(t, "PendingTOTPs.Get before there is one", storage.ErrNotFound)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
 	must(t, s.PendingTOTPs().Set(ctx, &p))
 	must(t, s.PendingTOTPs().Set(ctx, &storage.PendingTOTP{User: bob.ID, Secret: binary, Expires: s.now}))
-	want(t, "PendingTOTP", &p)(s.another(t).PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
+	want(t, "PendingTOTPs.Get", &p)(s.another(t).PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
 	p.Secret, p.Attempts, p.Expires = []byte("another"), 0, s.now.Add(time.Microsecond)
 	must(t, s.PendingTOTPs().Set(ctx, &p))
-	want(t, "PendingTOTP that was replaced", &p)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
+	want(t, "PendingTOTPs.Get that was replaced", &p)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
 	wantErr(t, "TOTP of who has a pending one", storage.ErrNotFound)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(ann.ID)))
 	want(t, "DeleteAll of a pending authenticator", 1)(s.PendingTOTPs().DeleteAll(ctx, storage.PendingTOTPUser.Is(bob.ID)))
 	want(t, "DeleteAll of a pending authenticator", 0)(s.PendingTOTPs().DeleteAll(ctx, storage.PendingTOTPUser.Is(bob.ID)))
-	wantErr(t, "PendingTOTP that is deleted", storage.ErrNotFound)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(bob.ID)))
-	want(t, "PendingTOTP of another", &p)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
+	wantErr(t, "PendingTOTPs.Get that is deleted", storage.ErrNotFound)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(bob.ID)))
+	want(t, "PendingTOTPs.Get of another", &p)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
 	p.User = 99
-	wantError(t, "SetPendingTOTP of nobody", storage.ErrNotFound, s.PendingTOTPs().Set(ctx, &p))
+	wantError(t, "PendingTOTPs.Set of nobody", storage.ErrNotFound, s.PendingTOTPs().Set(ctx, &p))
 }
 
 func testBackupCodes(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	want(t, "BackupCodes before there are any", []storage.BackupCode(nil))(s.BackupCodes().List(ctx, storage.BackupCodeUser.Is(ann.ID)))
+	want(t, "BackupCodes.List before there are any", []storage.BackupCode(nil))(s.BackupCodes().List(ctx, storage.BackupCodeUser.Is(ann.ID)))
 	codes := func(user int64, hashes ...string) []storage.BackupCode {
 		var list []storage.BackupCode
 		for _, h := range hashes {
@@ -106,7 +106,7 @@ func testBackupCodes(t *testing.T, s *suite) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for user, list := range of {
-				want(t, "BackupCodes", list)(store.BackupCodes().List(ctx, storage.BackupCodeUser.Is(user)))
+				want(t, "BackupCodes.List", list)(store.BackupCodes().List(ctx, storage.BackupCodeUser.Is(user)))
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func testBackupCodes(t *testing.T, s *suite) {
 	use := func(user int64, hash string, ok bool) {
 		t.Helper()
 		if got, err := one(s.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(user), storage.BackupCodeHash.Is([]byte(hash)))); got != ok || err != nil {
-			t.Errorf("UseBackupCode(%d, %q) = %v, %v; want %v", user, hash, got, err, ok)
+			t.Errorf("BackupCodes.DeleteAll(%d, %q) = %v, %v; want %v", user, hash, got, err, ok)
 		}
 	}
 	use(ann.ID, "old 1", false)

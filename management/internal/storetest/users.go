@@ -43,10 +43,10 @@ func testUsers(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, u := range []*storage.User{&full, &bare} {
 				want(t, "User", u)(store.Users().Get(ctx, storage.UserID.Is(u.ID)))
-				want(t, "UserByUUID", u)(store.Users().Get(ctx, storage.UserUUID.Is(u.UUID)))
-				want(t, "UserByEmail", u)(store.Users().Get(ctx, storage.UserEmail.Is(u.Email)))
+				want(t, "Users.Get", u)(store.Users().Get(ctx, storage.UserUUID.Is(u.UUID)))
+				want(t, "Users.Get", u)(store.Users().Get(ctx, storage.UserEmail.Is(u.Email)))
 			}
-			want(t, "UsersByID", []storage.User{full, bare})(store.Users().List(ctx, storage.UserID.In([]int64{full.ID, bare.ID})))
+			want(t, "Users.List", []storage.User{full, bare})(store.Users().List(ctx, storage.UserID.In([]int64{full.ID, bare.ID})))
 		}
 	}
 	check()
@@ -56,14 +56,14 @@ func testUsers(t *testing.T, s *suite) {
 	check()
 
 	for name, err := range map[string]error{
-		"UpdateUser": s.Users().Update(ctx, &storage.User{ID: 99, UUID: uuid.New(), DistinctID: "x", Email: "x@example.com", Joined: s.now}),
-		"DeleteUser": s.Users().Delete(ctx, storage.UserID.Is(99)),
+		"Users.Update": s.Users().Update(ctx, &storage.User{ID: 99, UUID: uuid.New(), DistinctID: "x", Email: "x@example.com", Joined: s.now}),
+		"Users.Delete": s.Users().Delete(ctx, storage.UserID.Is(99)),
 	} {
 		wantError(t, name+" of nobody", storage.ErrNotFound, err)
 	}
 	wantErr(t, "User 99", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserID.Is(99)))
-	wantErr(t, "UserByUUID of nobody", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserUUID.Is(uuid.New())))
-	wantErr(t, "UserByEmail of nobody", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserEmail.Is(full.PendingEmail)))
+	wantErr(t, "Users.Get of nobody", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserUUID.Is(uuid.New())))
+	wantErr(t, "Users.Get of nobody", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserEmail.Is(full.PendingEmail)))
 	for _, tt := range []struct {
 		name string
 		set  func(*storage.User)
@@ -77,10 +77,10 @@ func testUsers(t *testing.T, s *suite) {
 	} {
 		fresh, changed := s.newUser("fresh"), bare
 		tt.set(&fresh)
-		wantError(t, "CreateUser with a wrong "+tt.name, tt.want, s.Users().Create(ctx, &fresh))
+		wantError(t, "Users.Create with a wrong "+tt.name, tt.want, s.Users().Create(ctx, &fresh))
 		changed.FirstName = "never"
 		tt.set(&changed)
-		wantError(t, "UpdateUser with a wrong "+tt.name, tt.want, s.Users().Update(ctx, &changed))
+		wantError(t, "Users.Update with a wrong "+tt.name, tt.want, s.Users().Update(ctx, &changed))
 	}
 	check()
 
@@ -154,11 +154,11 @@ func testUserList(t *testing.T, s *suite) {
 		wantPage(t, "Users: "+tt.name, list, tt.total)(s.Users().Page(ctx, tt.limit, tt.offset, tt.filter.Where()...))
 	}
 
-	want(t, "UsersByID of nobody", []storage.User(nil))(s.Users().List(ctx, storage.UserID.In(nil)))
-	want(t, "UsersByID of a stranger", []storage.User(nil))(s.Users().List(ctx, storage.UserID.In([]int64{1000})))
-	want(t, "UsersByID", []storage.User{users[0], users[1], users[4]})(
+	want(t, "Users.List of nobody", []storage.User(nil))(s.Users().List(ctx, storage.UserID.In(nil)))
+	want(t, "Users.List of a stranger", []storage.User(nil))(s.Users().List(ctx, storage.UserID.In([]int64{1000})))
+	want(t, "Users.List", []storage.User{users[0], users[1], users[4]})(
 		s.Users().List(ctx, storage.UserID.In([]int64{users[4].ID, 1000, users[0].ID, users[1].ID, users[0].ID})))
-	want(t, "UsersByID of many", users)(s.Users().List(ctx, storage.UserID.In(many(users[4].ID, users[3].ID, users[2].ID, users[1].ID, users[0].ID))))
+	want(t, "Users.List of many", users)(s.Users().List(ctx, storage.UserID.In(many(users[4].ID, users[3].ID, users[2].ID, users[1].ID, users[0].ID))))
 }
 
 // many returns IDs among thousands that do not exist.
@@ -205,7 +205,7 @@ func testDeleteUser(t *testing.T, s *suite) {
 	wantErr(t, "the key of who is deleted", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyID.Is(ann.Email)))
 	want(t, "Members", before.Memberships)(s.Memberships().List(ctx, storage.MembershipOrganization.Is(o.ID)))
 	wantErr(t, "the user who is deleted", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserEmail.Is(ann.Email)))
-	wantError(t, "DeleteUser again", storage.ErrNotFound, s.Users().Delete(ctx, storage.UserID.Is(ann.ID)))
+	wantError(t, "Users.Delete again", storage.ErrNotFound, s.Users().Delete(ctx, storage.UserID.Is(ann.ID)))
 
 	again := s.user(t, "ann") // nothing is taken any more
 	s.furnish(t, again, o, s.project(t, o))
@@ -269,8 +269,8 @@ func testScenes(t *testing.T, s *suite) {
 	check("Scenes of a stranger", []int64{99})
 	want(t, "Scenes of many", scenes[1:2])(s.Scenes().List(ctx, storage.SceneUser.In(many(bob.ID))))
 
-	wantError(t, "SetScene of nobody", storage.ErrNotFound, s.Scenes().Set(ctx, &storage.Scene{User: 99, Project: p.ID, Scene: "x", Dashboard: 1}))
-	wantError(t, "SetScene of no project", storage.ErrNotFound, s.Scenes().Set(ctx, &storage.Scene{User: bob.ID, Project: 99, Scene: "x", Dashboard: 1}))
+	wantError(t, "Scenes.Set of nobody", storage.ErrNotFound, s.Scenes().Set(ctx, &storage.Scene{User: 99, Project: p.ID, Scene: "x", Dashboard: 1}))
+	wantError(t, "Scenes.Set of no project", storage.ErrNotFound, s.Scenes().Set(ctx, &storage.Scene{User: bob.ID, Project: 99, Scene: "x", Dashboard: 1}))
 	want(t, "DeleteAll of a scene", 1)(s.Scenes().DeleteAll(ctx, storage.SceneUser.Is(ann.ID), storage.SceneProject.Is(p.ID), storage.SceneName.Is("Person")))
 	want(t, "DeleteAll of a scene", 0)(s.Scenes().DeleteAll(ctx, storage.SceneUser.Is(ann.ID), storage.SceneProject.Is(p.ID), storage.SceneName.Is("Person")))
 	want(t, "DeleteAll of a scene", 0)(s.Scenes().DeleteAll(ctx, storage.SceneUser.Is(99), storage.SceneProject.Is(99), storage.SceneName.Is("x")))

@@ -39,7 +39,7 @@ func TestEventsPassTransactions(t *testing.T) {
 			for n := range each {
 				waiting.Go(func() {
 					if err := db.Organizations().Create(ctx, storage.NewOrganization(fmt.Sprint("Waiting ", i, n))); err != nil {
-						t.Errorf("CreateOrganization: %v", err)
+						t.Errorf("Organizations.Create: %v", err)
 					}
 				})
 			}
@@ -90,9 +90,9 @@ func TestAfterTransaction(t *testing.T) {
 			}
 			_, reading := kept.Organizations().List(ctx)
 			for call, err := range map[string]error{
-				"Organizations":      reading,
-				"CreateOrganization": kept.Organizations().Create(ctx, storage.NewOrganization("Acme")),
-				"Atomic":             kept.Atomic(ctx, func(storage.Store) error { t.Error("it ran"); return nil }),
+				"Organizations":        reading,
+				"Organizations.Create": kept.Organizations().Create(ctx, storage.NewOrganization("Acme")),
+				"Atomic":               kept.Atomic(ctx, func(storage.Store) error { t.Error("it ran"); return nil }),
 			} {
 				if err == nil || errors.Is(err, capture.ErrUnavailable) {
 					t.Errorf("%s after the transaction: %v, want an error that blames the caller", call, err)

@@ -1,10 +1,6 @@
 package sqldb
 
-import (
-	"context"
-
-	"github.com/flagstaff-go/flagstaff/management/storage"
-)
+import "github.com/flagstaff-go/flagstaff/management/storage"
 
 var cohorts = newTable(table[storage.Cohort]{
 	name: "cohort", noun: "a cohort", key: 2, serial: true, given: true,
@@ -28,17 +24,4 @@ var cohorts = newTable(table[storage.Cohort]{
 })
 
 // Cohorts implements [storage.Store].
-func (a *accounts) Cohorts() storage.Table[storage.Cohort] {
-	return cohortPort{port[storage.Cohort]{cohorts, a}}
-}
-
-type cohortPort struct{ port[storage.Cohort] }
-
-func (p cohortPort) Create(ctx context.Context, list ...*storage.Cohort) error {
-	return p.each(ctx, list, func(a *accounts, c *storage.Cohort) error {
-		if err := p.keepIDs(ctx, a, &c.ID); err != nil {
-			return err
-		}
-		return p.insert(ctx, a, c)
-	})
-}
+func (a *accounts) Cohorts() storage.Table[storage.Cohort] { return port[storage.Cohort]{cohorts, a} }

@@ -9,6 +9,10 @@ import (
 var earlyAccess = newTable(table[storage.EarlyAccessFeature]{
 	name: "early_access_feature", noun: "an early access feature", key: 2, order: "created_at DESC, number DESC",
 	project: func(f *storage.EarlyAccessFeature) int64 { return f.Project },
+	writing: func(ctx context.Context, a *accounts, f *storage.EarlyAccessFeature) error {
+		_, err := a.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
+		return err
+	},
 	fields: func(d *Dialect, f *storage.EarlyAccessFeature) []field {
 		return []field{
 			{"id", &f.ID},
@@ -26,29 +30,5 @@ var earlyAccess = newTable(table[storage.EarlyAccessFeature]{
 
 // EarlyAccess implements [storage.Store].
 func (a *accounts) EarlyAccess() storage.Table[storage.EarlyAccessFeature] {
-	return earlyAccessPort{port[storage.EarlyAccessFeature]{earlyAccess, a}}
-}
-
-type earlyAccessPort struct {
-	port[storage.EarlyAccessFeature]
-}
-
-func (p earlyAccessPort) Create(ctx context.Context, list ...*storage.EarlyAccessFeature) error {
-	return p.write(ctx, list, p.insert)
-}
-
-func (p earlyAccessPort) Update(ctx context.Context, list ...*storage.EarlyAccessFeature) error {
-	return p.write(ctx, list, p.update)
-}
-
-// write stores features of flags, which their project must have.
-func (p earlyAccessPort) write(
-	ctx context.Context, list []*storage.EarlyAccessFeature, put func(context.Context, *accounts, *storage.EarlyAccessFeature) error,
-) error {
-	return p.each(ctx, list, func(a *accounts, f *storage.EarlyAccessFeature) error {
-		if _, err := a.Flags().Get(ctx, storage.FlagID.Is(f.Flag), storage.FlagProject.Is(f.Project)); err != nil {
-			return err
-		}
-		return put(ctx, a, f)
-	})
+	return port[storage.EarlyAccessFeature]{earlyAccess, a}
 }

@@ -91,7 +91,7 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("%d users, %v; want none: their table is new", total, err)
 		}
 		if err := again.Users().Create(t.Context(), &ann); err != nil {
-			t.Errorf("CreateUser: %v", err)
+			t.Errorf("Users.Create: %v", err)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestUpgradeCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, total, err := db.Flags().Page(ctx, 1, 0, storage.FlagFilter{}.Where(p.ID)...); total != 1 || err != nil {
-			t.Errorf("FindFlags: total %d, %v; want 1", total, err)
+			t.Errorf("Flags.Page: total %d, %v; want 1", total, err)
 		}
 	})
 }
@@ -263,7 +263,7 @@ func TestUpgradeVersions(t *testing.T) {
 		db = d.open(t)
 		list, total, err := db.FlagVersions().Page(ctx, 10, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID))
 		if err != nil || total != 1 || len(list) != 1 {
-			t.Fatalf("FlagVersions = %+v of %d, %v; want one version", list, total, err)
+			t.Fatalf("FlagVersions.Page = %+v of %d, %v; want one version", list, total, err)
 		}
 		want := *f
 		want.Created = list[0].Created // which no version has
@@ -275,7 +275,7 @@ func TestUpgradeVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, total, err := db.FlagVersions().Page(ctx, 1, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)); total != 2 || err != nil {
-			t.Errorf("FlagVersions after a change: total %d, %v; want 2", total, err)
+			t.Errorf("FlagVersions.Page after a change: total %d, %v; want 2", total, err)
 		}
 	})
 }

@@ -49,7 +49,14 @@ func (p port[T]) Page(ctx context.Context, limit, offset int, where ...storage.W
 }
 
 func (p port[T]) Create(ctx context.Context, list ...*T) error {
-	return p.each(ctx, list, func(a *accounts, v *T) error { return p.insert(ctx, a, v) })
+	return p.each(ctx, list, func(a *accounts, v *T) error {
+		if p.given {
+			if err := p.keepIDs(ctx, a, p.fields(&a.db.d, v)[0].at.(*int64)); err != nil {
+				return err
+			}
+		}
+		return p.insert(ctx, a, v)
+	})
 }
 
 func (p port[T]) Update(ctx context.Context, list ...*T) error {
@@ -81,6 +88,9 @@ func (p port[T]) Delete(ctx context.Context, where ...storage.Where[T]) error {
 }
 
 func (p port[T]) DeleteAll(ctx context.Context, where ...storage.Where[T]) (n int, err error) {
+	if len(where) == 0 {
+		return 0, fmt.Errorf("delete %s: no condition says which", p.noun)
+	}
 	if p.project == nil && p.deleting == nil {
 		return p.remove(ctx, p.a, where)
 	}
@@ -113,7 +123,13 @@ func (p port[T]) each(ctx context.Context, list []*T, write func(*accounts, *T) 
 	}
 	return p.a.atOnce(ctx, func(a *accounts) error {
 		for _, v := range list {
-			err := write(a, v)
+			err := error(nil)
+			if p.writing != nil {
+				err = p.writing(ctx, a, v)
+			}
+			if err == nil {
+				err = write(a, v)
+			}
 			if err == nil && p.project != nil {
 				err = a.Changed(ctx, p.project(v))
 			}
@@ -127,9 +143,6 @@ func (p port[T]) each(ctx context.Context, list []*T, write func(*accounts, *T) 
 
 // remove deletes the rows that conditions select.
 func (p port[T]) remove(ctx context.Context, a *accounts, where []storage.Where[T]) (int, error) {
-	if len(where) == 0 {
-		return 0, fmt.Errorf("delete %s: no condition says which", p.noun)
-	}
 	tail, args := tailOf(&a.db.d, where, "")
 	query, args, err := a.db.d.among("DELETE FROM "+p.name+" "+tail, args)
 	if err != nil {
@@ -160,29 +173,27 @@ func tailOf[T any](d *Dialect, where []storage.Where[T], order string) (string, 
 // appendCondition appends a condition and its argument. Values that partial indexes name are
 // written out, since the databases compare these conditions as text.
 func appendCondition[T any](b []byte, args []any, d *Dialect, w *storage.Where[T]) ([]byte, []any) {
-	value := w.Value
+	value, operand := w.Value, "?"
 	switch v := value.(type) {
 	case bool:
-		return strconv.AppendBool(append(append(b, w.Field...), " = "...), v), args
+		value, operand = nil, strconv.FormatBool(v)
 	case storage.FlagKind:
-		return strconv.AppendUint(append(append(b, w.Field...), " = "...), uint64(v), 10), args
+		value, operand = nil, strconv.Itoa(int(v))
 	case time.Time:
 		value = d.time(v)
 	case uuid.UUID:
 		value = v.String()
 	case []int64:
-		value = slice[int64](v)
+		value, operand = slice[int64](v), "(?)"
 	case []uuid.UUID:
-		value = idsOf(v)
+		value, operand = idsOf(v), "(?)"
 	}
-	args = append(args, value)
-	switch w.Compare {
-	case storage.Unequal:
-		return append(append(b, w.Field...), " <> ?"...), args
-	case storage.OneOf:
-		return append(append(b, w.Field...), " IN (?)"...), args
-	case storage.Before:
-		return fmt.Appendf(b, "(%s IS NULL OR %[1]s < ?)", w.Field), args
+	if value != nil {
+		args = append(args, value)
 	}
-	return append(append(b, w.Field...), " = ?"...), args
+	if w.Op == "<" {
+		return fmt.Appendf(b, "(%s IS NULL OR %[1]s < %s)", w.Field, operand), args
+	}
+	b = append(append(append(b, w.Field...), ' '), w.Op...)
+	return append(append(b, ' '), operand...), args
 }

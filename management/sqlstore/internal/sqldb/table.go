@@ -25,19 +25,22 @@ type field struct {
 
 // A table stores values of one type, each in a row.
 type table[T any] struct {
-	name     string
-	noun     string // for errors, with its article
-	fields   func(*Dialect, *T) []field
-	key      int                                        // the number of fields, from the first, that are the key
-	serial   bool                                       // the database makes the key
-	given    bool                                       // unless a new row has one, see keepIDs
-	keeps    string                                     // column that updates do not change; "" for none
-	touches  []string                                   // columns that Touch changes
-	project  func(*T) int64                             // the project whose version a write of the row increments; nil for none
-	deleting func(context.Context, *accounts, *T) error // called before a row is deleted; nil: nothing
-	order    string                                     // of lists: columns of ORDER BY
-	columns  string                                     // the columns of fields
-	read     string                                     // SELECT of these, up to the conditions
+	name    string
+	noun    string // for errors, with its article
+	fields  func(*Dialect, *T) []field
+	key     int            // the number of fields, from the first, that are the key
+	serial  bool           // the database makes the key
+	given   bool           // unless a new row has one, see keepIDs
+	keeps   string         // column that updates do not change; "" for none
+	touches []string       // columns that Touch changes
+	order   string         // of lists: columns of ORDER BY
+	project func(*T) int64 // the project whose version a write of the row increments; nil for none
+	columns string         // the columns of fields
+	read    string         // SELECT of these, up to the conditions
+
+	// writing is called before a row is created or updated, and deleting before it is deleted,
+	// in the same transaction. Nil does nothing.
+	writing, deleting func(context.Context, *accounts, *T) error
 }
 
 // newTable completes a table.

@@ -102,7 +102,7 @@ func askManaged(t *testing.T, db *sqldb.DB) {
 	no := new(false)
 	for _, f := range []storage.FlagFilter{{}, {Active: no}, {Archived: no}, {Active: no, Archived: no}, {Key: "Beta", Active: no, Archived: no}} {
 		if _, total, err := db.Flags().Page(ctx, 100, 0, f.Where(project)...); total != 1 || err != nil {
-			t.Fatalf("FindFlags: %d, %v; want 1, nil", total, err)
+			t.Fatalf("Flags.Page: %d, %v; want 1, nil", total, err)
 		}
 	}
 	ignore := func(any, error) {}
