@@ -23,7 +23,7 @@ type definitionSet struct {
 }
 
 func (w *work) definitionSet(ctx context.Context) (*definitionSet, error) {
-	d := &definitionSet{served: w.c.Snapshot(w.at.Project.ID)}
+	d := &definitionSet{served: w.c.Catalog.Snapshot(w.at.Project.ID)}
 	var err error
 	if d.flags, err = w.store.FlagDefinitions(ctx, w.at.Project.ID); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package management_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -255,20 +254,19 @@ func served(s *state) map[int64][]any {
 	return all
 }
 
-// OnChange is called once a change can be seen, and not for one that is not
-// made (Config.OnChange).
-func TestOnChange(t *testing.T) {
+// The Catalog is told once a change can be seen, and not of one that is not made.
+func TestCatalogIsTold(t *testing.T) {
 	for _, m := range methods() {
 		var c *callable
 		var seen []*state
 		var told []int64
 		configure := func(config *management.Config) {
-			config.OnChange = func(_ context.Context, project int64) {
+			config.Catalog = toldCatalog(func(project int64) {
 				if c == nil {
 					return // while the call is prepared
 				}
 				seen, told = append(seen, c.state()), append(told, project)
-			}
+			})
 		}
 		c = m.callable(t, configure)
 		before := c.state()
@@ -282,11 +280,11 @@ func TestOnChange(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, told); diff != "" {
-			t.Errorf("%s calls OnChange for projects (-want +got)\n%s", m.name, diff)
+			t.Errorf("%s tells of projects (-want +got)\n%s", m.name, diff)
 		}
 		for _, s := range seen {
 			if diff := cmp.Diff(after, s, same); diff != "" {
-				t.Errorf("%s: seen in OnChange (-want +got)\n%s", m.name, diff)
+				t.Errorf("%s: seen in Changed (-want +got)\n%s", m.name, diff)
 			}
 		}
 		if want == nil {
@@ -303,7 +301,7 @@ func TestOnChange(t *testing.T) {
 				break
 			}
 			if len(seen) > 0 {
-				t.Fatalf("%s calls OnChange although step %d fails", m.name, steps)
+				t.Fatalf("%s tells although step %d fails", m.name, steps)
 			}
 		}
 	}

@@ -446,7 +446,7 @@ func TestRuling53DeleteUser(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			told := 0
-			w := newWorld(t, tt.configure, func(c *management.Config) { c.OnChange = func(context.Context, int64) { told++ } })
+			w := newWorld(t, tt.configure, func(c *management.Config) { c.Catalog = toldCatalog(func(int64) { told++ }) })
 			if tt.prepare != nil {
 				tt.prepare(w)
 			}
@@ -472,7 +472,7 @@ func TestRuling53DeleteUser(t *testing.T) {
 				t.Errorf("%d organizations are left, want %d", n, tt.organizations)
 			}
 			if want := 2 - tt.organizations; told != want {
-				t.Errorf("OnChange is called %d times, want %d", told, want)
+				t.Errorf("the Catalog is told %d times, want %d", told, want)
 			}
 			if after.Scenes != nil || after.Keys != nil || after.TOTPs != nil || after.Codes != nil || after.Tokens != nil {
 				t.Errorf("something is left: %+v", after)

@@ -726,6 +726,18 @@ func (s *calledStore) CalledFlags(ctx context.Context, project int64) ([]storage
 	return list, err
 }
 
+// A toldCatalog is told of changes, and serves nothing.
+type toldCatalog func(project int64)
+
+func (toldCatalog) Snapshot(int64) *flags.Snapshot                { return nil }
+func (told toldCatalog) Changed(_ context.Context, project int64) { told(project) }
+
+// A servedCatalog serves the same for each project.
+type servedCatalog struct{ served *flags.Snapshot }
+
+func (c *servedCatalog) Snapshot(int64) *flags.Snapshot { return c.served }
+func (*servedCatalog) Changed(context.Context, int64)   {}
+
 // A countingData calls a function before it iterates over all persons.
 type countingData struct {
 	storage.Data

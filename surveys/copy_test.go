@@ -1,7 +1,6 @@
 package surveys_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func TestCopySurvey(t *testing.T) {
 	original := w.fullSurvey()
 	w.clock.advance(9 * aDay)
 	w = w.another(func(c *config) {
-		c.management.OnChange = func(_ context.Context, project int64) { told = append(told, project) }
+		c.management.Catalog = toldCatalog{&told}
 	})
 	before := w.storedSurvey(original.ID)
 	body := fmt.Sprintf(`{"target_team_ids":[%d,%d,%d]}`, w.app.ID, w.web.ID, w.app.ID)
@@ -37,7 +36,7 @@ func TestCopySurvey(t *testing.T) {
 		t.Errorf("a copy: %s, want %s", got, want)
 	}
 	if diff := cmp.Diff([]int64{w.web.ID, w.app.ID}, told, same); diff != "" {
-		t.Errorf("OnChange (-want +got)\n%s", diff)
+		t.Errorf("projects that the Catalog is told of (-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff(before, w.storedSurvey(original.ID), same); diff != "" {
 		t.Errorf("the original (-before +after)\n%s", diff)

@@ -354,6 +354,12 @@ func (a *altered) AddActivity(ctx context.Context, entries ...*storage.Activity)
 	return a.addActivity(a.Store, ctx, entries...)
 }
 
+// A toldCatalog notes of which projects it is told, and serves nothing.
+type toldCatalog struct{ told *[]int64 }
+
+func (c toldCatalog) Snapshot(int64) *flags.Snapshot           { return nil }
+func (c toldCatalog) Changed(_ context.Context, project int64) { *c.told = append(*c.told, project) }
+
 // alter is for newWorld.
 func alter(a *altered) func(*config) {
 	return func(c *config) {

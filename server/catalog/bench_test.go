@@ -79,7 +79,7 @@ func newServed(b *testing.B) *served {
 	c, err := catalog.New(catalog.Config{Store: store, Registry: &registry})
 	ok(err)
 	ok(c.Refresh(ctx))
-	s, err := management.New(management.Config{Store: store, Data: store, OnChange: c.Changed})
+	s, err := management.New(management.Config{Store: store, Data: store, Catalog: c})
 	ok(err)
 	owner, err := s.PrincipalOf(ctx, u.UUID)
 	ok(err)

@@ -246,8 +246,7 @@ func (c *Catalog) Follow(project int64, l *source.Loader) {
 	}
 }
 
-// Snapshot is the function for Snapshot of a management.Config: it returns the compiled
-// flags that are served for a project, nil if there are none.
+// Snapshot implements management.Catalog.
 func (c *Catalog) Snapshot(project int64) *flags.Snapshot {
 	e, ok := c.evaluators.Load(project)
 	if !ok {
@@ -256,9 +255,8 @@ func (c *Catalog) Snapshot(project int64) *flags.Snapshot {
 	return e.(*flags.Evaluator).Snapshot()
 }
 
-// Changed is the function for OnChange of a management.Config: it calls Refresh
-// and logs its error. By then the change is stored; if it cannot be read now,
-// Run reads it later.
+// Changed implements management.Catalog: it calls Refresh and logs its error. By then the
+// change is stored; if it cannot be read now, Run reads it later.
 func (c *Catalog) Changed(ctx context.Context, project int64) {
 	if err := c.Refresh(context.WithoutCancel(ctx)); err != nil {
 		c.c.Log.ErrorContext(ctx, "a change is not served yet", "project", project, "error", err)

@@ -125,7 +125,7 @@ func (setup Setup) Site(t testing.TB) *Site {
 	Fatal(t, s.Served.Refresh(t.Context()))
 	m := management.Config{
 		Store: s.Broken, Data: s.Broken, SecretKeys: [][]byte{make([]byte, 32)},
-		OnChange: s.Served.Changed, Snapshot: s.Served.Snapshot, Now: func() time.Time { return time.Now().Add(s.Ahead) },
+		Catalog: s.Served, Now: func() time.Time { return time.Now().Add(s.Ahead) },
 	}
 	if setup.Management != nil {
 		setup.Management(&m)
