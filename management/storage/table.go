@@ -14,7 +14,7 @@ import (
 // a thing that does not exist or refers to one that does not exist. Create, Update and Set
 // return ErrConflict if a value that must be unique is taken.
 type Table[T any] interface {
-	// Get returns the first one of the things that conditions select.
+	// Get returns the thing that conditions select.
 	Get(ctx context.Context, where ...Where[T]) (*T, error)
 	List(ctx context.Context, where ...Where[T]) ([]T, error)
 

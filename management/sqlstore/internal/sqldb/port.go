@@ -21,28 +21,34 @@ type port[T any] struct {
 
 // Get implements [storage.Table], as do the methods below.
 func (p port[T]) Get(ctx context.Context, where ...storage.Where[T]) (*T, error) {
-	tail, args := tailOf(&p.a.db.d, where, "")
-	var row *T
-	err := p.a.read(ctx, p.read+tail, args, func(r *sql.Rows) error {
-		if row != nil {
+	query, args := selecting(&p.a.db.d, p.read, where, "")
+	var got struct {
+		row   T
+		found bool
+	}
+	err := p.a.read(ctx, query, args, func(r *sql.Rows) error {
+		if got.found {
 			return nil
 		}
-		row = new(T)
-		return r.Scan(collect(p.fields(&p.a.db.d, row), func(f *field) any { return f.at })...)
+		got.found = true
+		return r.Scan(collect(p.fields(&p.a.db.d, &got.row), func(f *field) any { return f.at })...)
 	})
-	if err == nil && row == nil {
+	if err == nil && !got.found {
 		err = storage.ErrNotFound
 	}
-	return row, wrap("read "+p.noun, err)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.noun, err)
+	}
+	return &got.row, nil
 }
 
 func (p port[T]) List(ctx context.Context, where ...storage.Where[T]) ([]T, error) {
-	tail, args := tailOf(&p.a.db.d, where, p.order)
+	tail, args := selecting(&p.a.db.d, "", where, p.order)
 	return p.list(ctx, p.a, tail, args...)
 }
 
 func (p port[T]) Page(ctx context.Context, limit, offset int, where ...storage.Where[T]) ([]T, int, error) {
-	tail, args := tailOf(&p.a.db.d, where, "")
+	tail, args := selecting(&p.a.db.d, "", where, "")
 	return paged(ctx, p.a, p.noun, "SELECT count(*) FROM "+p.name+" "+tail, args, offset, func() ([]T, error) {
 		return p.list(ctx, p.a, tail+" ORDER BY "+p.order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	})
@@ -143,8 +149,8 @@ func (p port[T]) each(ctx context.Context, list []*T, write func(*accounts, *T) 
 
 // remove deletes the rows that conditions select.
 func (p port[T]) remove(ctx context.Context, a *accounts, where []storage.Where[T]) (int, error) {
-	tail, args := tailOf(&a.db.d, where, "")
-	query, args, err := a.db.d.among("DELETE FROM "+p.name+" "+tail, args)
+	query, args := selecting(&a.db.d, "DELETE FROM "+p.name+" ", where, "")
+	query, args, err := a.db.d.among(query, args)
 	if err != nil {
 		return 0, err
 	}
@@ -152,9 +158,9 @@ func (p port[T]) remove(ctx context.Context, a *accounts, where []storage.Where[
 	return int(n), wrap("delete "+p.noun, err)
 }
 
-// tailOf returns the end of a SELECT with conditions.
-func tailOf[T any](d *Dialect, where []storage.Where[T], order string) (string, []any) {
-	b := make([]byte, 0, 256)
+// selecting returns a statement with conditions, and their arguments.
+func selecting[T any](d *Dialect, statement string, where []storage.Where[T], order string) (string, []any) {
+	b := append(make([]byte, 0, 1<<10), statement...)
 	args := make([]any, 0, len(where)+2)
 	for i := range where {
 		if i == 0 {
@@ -192,7 +198,8 @@ func appendCondition[T any](b []byte, args []any, d *Dialect, w *storage.Where[T
 		args = append(args, value)
 	}
 	if w.Op == "<" {
-		return fmt.Appendf(b, "(%s IS NULL OR %[1]s < %s)", w.Field, operand), args
+		b = append(append(append(append(b, '('), w.Field...), " IS NULL OR "...), w.Field...)
+		return append(b, " < ?)"...), args
 	}
 	b = append(append(append(b, w.Field...), ' '), w.Op...)
 	return append(append(b, ' '), operand...), args

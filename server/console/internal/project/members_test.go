@@ -47,7 +47,8 @@ func level(s *consoletest.Site, email string) int {
 	s.T.Helper()
 	u, err := s.Store.Users().Get(s.T.Context(), storage.UserEmail.Is(email))
 	consoletest.Fatal(s.T, err)
-	m, err := s.Store.Memberships().Get(s.T.Context(), storage.MembershipOrganization.Is(s.Organization().ID), storage.MembershipUser.Is(u.ID))
+	in := storage.MembershipOrganization.Is(s.Organization().ID)
+	m, err := s.Store.Memberships().Get(s.T.Context(), in, storage.MembershipUser.Is(u.ID))
 	consoletest.Fatal(s.T, err)
 	return m.Level
 }
