@@ -3,6 +3,7 @@ package docs_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"maps"
 	"os"
 	"path"
@@ -64,5 +65,30 @@ func TestBudget(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
 		t.Errorf("lines and exported names of packages: -budget +now\n%s\nIf a rise has its price: go test ./docs -update, and say in the commit why", diff)
+	}
+}
+
+// TestPorts holds how many methods the ports of the store have, with those of flags/subject that
+// they embed: who writes another store, or something between, has to know them all. A kind
+// of rows is one more Table, and not five more methods.
+func TestPorts(t *testing.T) {
+	const most = 80
+	n := 0
+	sources := packages(t)
+	for _, folder := range []string{"management/storage", "flags/subject"} {
+		for _, file := range sources[folder] {
+			for spec := range typeSpecs(file) {
+				port, ok := spec.Type.(*ast.InterfaceType)
+				if !ok || folder == "flags/subject" && spec.Name.Name != "Store" {
+					continue
+				}
+				for _, method := range port.Methods.List {
+					n += len(method.Names) // none if another port is embedded
+				}
+			}
+		}
+	}
+	if n > most || n < most/2 {
+		t.Errorf("the ports have %d methods, want at most %d", n, most)
 	}
 }

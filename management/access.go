@@ -44,15 +44,15 @@ func (w *work) enter(ctx context.Context, ref string, scopes ...Scope) error {
 			return missing
 		}
 	}
-	project, err := w.store.Project(ctx, id)
+	project, err := w.store.Projects().Get(ctx, storage.ProjectID.Is(id))
 	if err != nil {
 		return goneError(err, missing)
 	}
-	organization, err := w.store.Organization(ctx, project.Organization)
+	organization, err := w.store.Organizations().Get(ctx, storage.OrganizationID.Is(project.Organization))
 	if err != nil { // deleted just now
 		return goneError(err, missing)
 	}
-	m, err := w.store.Membership(ctx, organization.ID, p.User.ID)
+	m, err := w.store.Memberships().Get(ctx, storage.MembershipOrganization.Is(organization.ID), storage.MembershipUser.Is(p.User.ID))
 	if err != nil { // nobody learns which projects others have
 		return goneError(err, missing)
 	}
@@ -99,11 +99,11 @@ func (w *work) organizationByRef(ctx context.Context, ref string, need int, scop
 			return nil, 0, missing
 		}
 	}
-	m, err := w.store.Membership(ctx, id, p.User.ID)
+	m, err := w.store.Memberships().Get(ctx, storage.MembershipOrganization.Is(id), storage.MembershipUser.Is(p.User.ID))
 	if err != nil {
 		return nil, 0, goneError(err, missing)
 	}
-	o, err := w.store.Organization(ctx, id)
+	o, err := w.store.Organizations().Get(ctx, storage.OrganizationID.Is(id))
 	if err != nil {
 		return nil, 0, storeError(err)
 	}
@@ -119,7 +119,7 @@ func (w *work) organizationByRef(ctx context.Context, ref string, need int, scop
 // admittingOrganizations returns the organizations of the Principal's user that
 // admit the Principal, in order of creation, and the user's level in each.
 func (w *work) admittingOrganizations(ctx context.Context) ([]storage.Organization, map[uuid.UUID]int, error) {
-	memberships, err := w.store.MembershipsOf(ctx, []int64{w.by.User.ID})
+	memberships, err := w.store.Memberships().List(ctx, storage.MembershipUser.In([]int64{w.by.User.ID}))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,7 @@ func (w *work) admittingOrganizations(ctx context.Context) ([]storage.Organizati
 		levels[m.Organization] = m.Level
 		ids = append(ids, m.Organization)
 	}
-	all, err := w.store.OrganizationsByID(ctx, ids)
+	all, err := w.store.Organizations().List(ctx, storage.OrganizationID.In(ids))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +151,7 @@ func (w *work) userByRef(ctx context.Context, ref string) (*storage.User, error)
 			return nil, plainNotFound
 		}
 	}
-	u, err := w.store.UserByUUID(ctx, id)
+	u, err := w.store.Users().Get(ctx, storage.UserUUID.Is(id))
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -172,7 +172,7 @@ func (w *work) ownUser(ctx context.Context, ref string) (*storage.User, error) {
 
 // activeUser returns the Principal's user as it is stored now.
 func (w *work) activeUser(ctx context.Context) (*storage.User, error) {
-	u, err := w.store.User(ctx, w.by.User.ID)
+	u, err := w.store.Users().Get(ctx, storage.UserID.Is(w.by.User.ID))
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
 		return nil, plainNotFound
 	}
@@ -247,9 +247,9 @@ func (s *Service) ProjectRef(ctx context.Context, by *Principal, ref, apiKey str
 	case apiKey == "":
 		return "@current", nil
 	}
-	p, err := s.c.Store.ProjectByKey(ctx, apiKey)
+	p, err := s.c.Store.Projects().Get(ctx, storage.ProjectKey.Is(apiKey))
 	if err == nil {
-		_, err = s.c.Store.Membership(ctx, p.Organization, by.User.ID)
+		_, err = s.c.Store.Memberships().Get(ctx, storage.MembershipOrganization.Is(p.Organization), storage.MembershipUser.Is(by.User.ID))
 	}
 	if err != nil {
 		return "", goneError(err, forbidden("You don't have access to the project."))
@@ -263,6 +263,6 @@ func (s *Service) projectBySecret(ctx context.Context, key string) (*storage.Pro
 	if len(key) > maxKeyLength {
 		return nil, wrong
 	}
-	p, err := s.c.Store.ProjectBySecret(ctx, storage.HashKey(key))
+	p, err := storage.ProjectBySecret(ctx, s.c.Store, storage.HashKey(key))
 	return p, goneError(err, wrong)
 }

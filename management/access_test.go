@@ -18,7 +18,7 @@ func TestAccessOrder(t *testing.T) {
 	// nothing to her.
 	w.join(w.ada, w.umbra, storage.LevelMember, nil)
 	w.umbra.MembersCanUseKeys = false
-	w.ok(w.store.UpdateOrganization(t.Context(), w.umbra))
+	w.ok(w.store.Organizations().Update(t.Context(), w.umbra))
 	secret := w.organization("Secret")
 	plans := w.project(secret, "Plans")
 	const (
@@ -97,7 +97,7 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	// A current project can be one that is theirs no more.
-	w.ok(w.store.DeleteMembership(t.Context(), w.umbra.ID, w.dov.ID))
+	w.ok(w.store.Memberships().Delete(t.Context(), storage.MembershipOrganization.Is(w.umbra.ID), storage.MembershipUser.Is(w.dov.ID)))
 	_, err := w.Access(t.Context(), w.as(w.dov), "@current")
 	checkFault(t, "Access after leaving", err, "not found not_found")
 }

@@ -127,7 +127,7 @@ func (w *work) startApplying(ctx context.Context, set *definitionSet, o ApplyOpt
 	for n := range set.flags {
 		a.at[set.flags[n].Key] = n
 	}
-	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
+	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(w.at.Project.ID))
 	for _, f := range features {
 		a.features[f.Flag] = f
 	}
@@ -237,7 +237,7 @@ func (i *importer) changeFlags(ctx context.Context, action string, list []*stora
 		i.apply.flags = append(i.apply.flags, appliedFlag{before, f, action})
 		log = append(log, flagActivity(f, "updated", i.flagChanges(before, f, false)))
 	}
-	if err := i.store.UpdateFlag(ctx, list...); err != nil {
+	if err := i.store.Flags().Update(ctx, list...); err != nil {
 		return flagStoreError(err)
 	}
 	return i.record(ctx, log...)

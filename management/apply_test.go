@@ -191,7 +191,7 @@ func TestApplyRefuses(t *testing.T) {
 	const internal = "survey-targeting-x"
 	f := storage.NewFlag(w.web.ID, w.clock.Now())
 	f.Key, f.Kind, f.Filters = internal, storage.FlagSurveyTargeting, filtersOf(when("plan", "pro"))
-	w.ok(w.store.CreateFlag(t.Context(), f))
+	w.ok(w.store.Flags().Create(t.Context(), f))
 	must(w.CreateCohort(t.Context(), w.as(w.ada), ref(w.web), decode[management.CohortPatch](t, `{"name":"Acme","is_static":true}`)))(t)
 	before := w.state()
 	const any = `"filters":{"groups":[{}]}`

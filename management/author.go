@@ -28,7 +28,7 @@ func (w *work) usersByID(ctx context.Context, ids []int64) (map[int64]*storage.U
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, err := w.store.UsersByID(ctx, ids)
+	list, err := w.store.Users().List(ctx, storage.UserID.In(ids))
 	return byKey(list, func(u *storage.User) int64 { return u.ID }), err
 }
 

@@ -48,12 +48,12 @@ func Bootstrap(ctx context.Context, s storage.Store, f First) (*Created, error) 
 	var created *Created
 	err = s.Atomic(ctx, func(s storage.Store) error {
 		created = nil
-		_, users, err := s.Users(ctx, storage.UserFilter{}, 1, 0)
+		_, users, err := s.Users().Page(ctx, 1, 0, storage.UserFilter{}.Where()...)
 		if err != nil || users > 0 {
 			return err
 		}
 		c := &Created{Owner: *owner, PersonalKey: cmp.Or(f.PersonalKey, storage.NewPersonalKey())}
-		organizations, err := s.Organizations(ctx)
+		organizations, err := s.Organizations().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -80,10 +80,10 @@ func (c *Created) createOrganization(ctx context.Context, s storage.Store, f Fir
 	p := storage.NewProject(o, cmp.Or(f.Project, "Default project"))
 	c.SecretKey = cmp.Or(f.SecretKey, storage.NewSecretKey())
 	p.APIKey, p.SecretHash = cmp.Or(f.APIKey, p.APIKey), storage.HashKey(c.SecretKey)
-	if err := s.CreateOrganization(ctx, o); err != nil {
+	if err := s.Organizations().Create(ctx, o); err != nil {
 		return err
 	}
-	if err := s.CreateProject(ctx, p); err != nil {
+	if err := s.Projects().Create(ctx, p); err != nil {
 		return err
 	}
 	c.Organization, c.Project = *o, *p
@@ -92,29 +92,29 @@ func (c *Created) createOrganization(ctx context.Context, s storage.Store, f Fir
 
 func (c *Created) createOwner(ctx context.Context, s storage.Store, o *storage.Organization) error {
 	u := &c.Owner
-	switch old, err := s.UserByEmail(ctx, u.Email); {
+	switch old, err := s.Users().Get(ctx, storage.UserEmail.Is(u.Email)); {
 	case err == nil: // the user exists and is not active
 		*u = *old
 		u.Active, u.Staff = true, true
 	case !errors.Is(err, ErrNotFound):
 		return err
 	default:
-		if err := s.CreateUser(ctx, u); err != nil {
+		if err := s.Users().Create(ctx, u); err != nil {
 			return err
 		}
 	}
 	m := &storage.Membership{ID: storage.NewID(), Organization: o.ID, User: u.ID, Level: storage.LevelOwner, Joined: u.Joined, Updated: u.Joined}
-	switch old, err := s.Membership(ctx, o.ID, u.ID); {
+	switch old, err := s.Memberships().Get(ctx, storage.MembershipOrganization.Is(o.ID), storage.MembershipUser.Is(u.ID)); {
 	case err == nil:
 		old.Level = storage.LevelOwner
-		err = s.UpdateMembership(ctx, old)
+		err = s.Memberships().Update(ctx, old)
 		if err != nil {
 			return err
 		}
 	case !errors.Is(err, ErrNotFound):
 		return err
 	default:
-		if err := s.CreateMembership(ctx, m); err != nil {
+		if err := s.Memberships().Create(ctx, m); err != nil {
 			return err
 		}
 	}
@@ -125,11 +125,11 @@ func (c *Created) createOwner(ctx context.Context, s storage.Store, o *storage.O
 		ID: storage.RandomToken(32), User: u.ID, Label: "first start", Mask: maskOf(c.PersonalKey), Hash: storage.HashKey(c.PersonalKey),
 		Scopes: []string{"*"}, Created: storage.Now(),
 	}
-	switch old, err := s.KeyByHash(ctx, k.Hash); {
+	switch old, err := s.Keys().Get(ctx, storage.KeyHash.Is(k.Hash)); {
 	case err == nil && old.User == u.ID: // an earlier start made the key
 		return nil
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
 	}
-	return s.CreateKey(ctx, k)
+	return s.Keys().Create(ctx, k)
 }

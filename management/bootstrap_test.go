@@ -102,7 +102,7 @@ func TestBootstrapOwner(t *testing.T) {
 	second.Created = second.Created.AddDate(0, 0, 1)
 	project := storage.NewProject(first, "Project")
 	for _, err := range []error{
-		store.CreateOrganization(t.Context(), second), store.CreateOrganization(t.Context(), first), store.CreateProject(t.Context(), project),
+		store.Organizations().Create(t.Context(), second), store.Organizations().Create(t.Context(), first), store.Projects().Create(t.Context(), project),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -133,9 +133,9 @@ func TestBootstrapInactiveOwner(t *testing.T) {
 	u := c.Owner
 	u.Active, u.Staff, u.FirstName = false, false, "Ada"
 	w.put(&u)
-	m := must(store.Membership(t.Context(), c.Organization.ID, u.ID))(t)
+	m := must(store.Memberships().Get(t.Context(), storage.MembershipOrganization.Is(c.Organization.ID), storage.MembershipUser.Is(u.ID)))(t)
 	m.Level = storage.LevelMember
-	w.ok(store.UpdateMembership(t.Context(), m))
+	w.ok(store.Memberships().Update(t.Context(), m))
 
 	again, err := management.Bootstrap(t.Context(), store, management.First{})
 	if err != nil || again == nil {

@@ -290,9 +290,9 @@ func TestFailedFlags(t *testing.T) {
 	ctx, p, web := t.Context(), w.as(w.ada), ref(w.web)
 	w.capture(w.web, "x", "u1", `{}`)
 	w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
-	f := must(w.store.Flag(ctx, w.web.ID, 1))(t)
+	f := must(w.store.Flags().Get(ctx, storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(1)))(t)
 	f.Filters = filtersOf(inCohort("99"))
-	w.ok(w.store.UpdateFlag(ctx, f))
+	w.ok(w.store.Flags().Update(ctx, f))
 	v := must(w.explain("1", `{"distinct_id":"u1"}`))(t)
 	if v.Value != nil || !v.Result.Failed || v.Result.Reason.Code != "dependency_not_found_cohort" {
 		t.Errorf("ExplainFlag = %v, %+v", v.Value, v.Result)
@@ -309,17 +309,17 @@ func TestFailedFlags(t *testing.T) {
 
 	// A circle, and a payload that nobody can have encrypted.
 	f.Filters = filtersOf(dependsOn("1"))
-	w.ok(w.store.UpdateFlag(ctx, f))
+	w.ok(w.store.Flags().Update(ctx, f))
 	if r := must(w.EvaluationReasons(ctx, p, web, "u1", ""))(t)["k"]; r.Value != false || r.Evaluation.Reason != "not_evaluated" {
 		t.Errorf("EvaluationReasons of a circle = %+v", r)
 	}
 	f.Filters, f.RemoteConfig, f.EncryptedPayloads = filtersOf(`{"groups":[{}],"payloads":{"true":"sealed:!"}}`), true, true
-	w.ok(w.store.UpdateFlag(ctx, f))
+	w.ok(w.store.Flags().Update(ctx, f))
 	if got := payload(t, must(w.Flag(ctx, w.key(w.ada), web, "1"))(t)); got != masked {
 		t.Errorf("the payload is %q", got)
 	}
 	f.Filters, f.RemoteConfig, f.EncryptedPayloads = filtersOf(`{`), false, false
-	w.ok(w.store.UpdateFlag(ctx, f))
+	w.ok(w.store.Flags().Update(ctx, f))
 	v = must(w.explain("1", `{"distinct_id":"u1"}`))(t)
 	if v.Value != nil || !v.Result.Failed || v.Result.Reason.Code != "flag_data_parsing_error" {
 		t.Errorf("ExplainFlag of what is not JSON = %v, %+v", v.Value, v.Result)
@@ -329,13 +329,13 @@ func TestFailedFlags(t *testing.T) {
 	}
 	// Others are not hurt, and it stays as it is until condition sets are sent.
 	must(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, `{"key":"new","filters":`+everybody+`}`)))(t)
-	if v := must(w.changeFlag("1", `{"name":"N"}`))(t); shown(v.Filters) != "{}" || filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)) != "{" {
-		t.Errorf("what is not JSON is shown as %s, and stored as %s", shown(v.Filters), filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)))
+	if v := must(w.changeFlag("1", `{"name":"N"}`))(t); shown(v.Filters) != "{}" || filtersText(t, must(w.store.Flags().Get(ctx, storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(1)))(t)) != "{" {
+		t.Errorf("what is not JSON is shown as %s, and stored as %s", shown(v.Filters), filtersText(t, must(w.store.Flags().Get(ctx, storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(1)))(t)))
 	}
 	_, err := w.changeFlag("1", `{"key":"other"}`)
 	checkFault(t, "a change of what is not JSON", err, "invalid invalid_input filters")
-	if v := must(w.changeFlag("1", `{"filters":`+everybody+`}`))(t); filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)) != shown(v.Filters) {
-		t.Errorf("stored are %s, shown %s", filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)), shown(v.Filters))
+	if v := must(w.changeFlag("1", `{"filters":`+everybody+`}`))(t); filtersText(t, must(w.store.Flags().Get(ctx, storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(1)))(t)) != shown(v.Filters) {
+		t.Errorf("stored are %s, shown %s", filtersText(t, must(w.store.Flags().Get(ctx, storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(1)))(t)), shown(v.Filters))
 	}
 }
 

@@ -63,7 +63,7 @@ func (s *Service) CountCohorts(ctx context.Context) error {
 	if s.c.Data == nil {
 		return nil
 	}
-	due, err := s.c.Store.CohortsToCount(ctx, s.now().Add(-countLasts))
+	due, err := s.c.Store.Cohorts().List(ctx, storage.CohortDeleted.Is(false), storage.CohortCalculated.Before(s.now().Add(-countLasts)))
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Service) CountCohorts(ctx context.Context) error {
 // countProject counts cohorts of one project.
 func (s *Service) countProject(ctx context.Context, list []storage.Cohort) error {
 	w := s.begin(nil)
-	project, err := w.store.Project(ctx, list[0].Project)
+	project, err := w.store.Projects().Get(ctx, storage.ProjectID.Is(list[0].Project))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -129,14 +129,14 @@ func (s *Service) countProject(ctx context.Context, list []storage.Cohort) error
 // storeCount stores a count, unless what was counted has changed meanwhile.
 func (s *Service) storeCount(ctx context.Context, counted *storage.Cohort, count *int, at time.Time) error {
 	return s.atomic(ctx, nil, func(w *work) error {
-		c, err := w.store.Cohort(ctx, counted.Project, counted.ID)
+		c, err := w.store.Cohorts().Get(ctx, storage.CohortProject.Is(counted.Project), storage.CohortID.Is(counted.ID))
 		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !normal.SameCriteria(c.Criteria, counted.Criteria)) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		return w.store.SetCohortCount(ctx, c.Project, c.ID, count, at)
+		return w.store.Cohorts().Touch(ctx, &storage.Cohort{Project: c.Project, ID: c.ID, Count: count, Calculated: new(at)})
 	})
 }
 

@@ -145,7 +145,7 @@ func (w *work) changedCohort(ctx context.Context, set *definitionSet, patch *Coh
 	case id.Undecoded() != nil:
 		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
 	case id.Set && !id.Null:
-		c, err = w.store.Cohort(ctx, w.at.Project.ID, id.Value)
+		c, err = w.store.Cohorts().Get(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortID.Is(id.Value))
 		if err != nil {
 			return nil, nil, goneError(err, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value))
 		}

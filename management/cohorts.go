@@ -224,7 +224,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 	if err != nil {
 		return nil, err
 	}
-	all, err := w.store.Cohorts(ctx, w.at.Project.ID)
+	all, err := w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortDeleted.Is(false))
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func (w *work) cohortByRef(ctx context.Context, ref string) (*storage.Cohort, er
 	if err != nil {
 		return nil, plainNotFound
 	}
-	c, err := w.store.Cohort(ctx, w.at.Project.ID, id)
+	c, err := w.store.Cohorts().Get(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortID.Is(id))
 	return c, storeError(err)
 }
 
@@ -291,7 +291,7 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 		if c.Static {
 			c.Count, c.Calculated = new(0), new(c.Created)
 		}
-		if err := w.store.CreateCohort(ctx, c); err != nil {
+		if err := w.store.Cohorts().Create(ctx, c); err != nil {
 			return nil, storeError(err)
 		}
 		if err := w.logCohort(ctx, c, "created", nil); err != nil {
@@ -351,7 +351,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 func (w *work) saveCohort(ctx context.Context, before, c *storage.Cohort) error {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(c, nil))
 	if len(changes) > 0 || !bytes.Equal(shownCriteria{before.Criteria}.JSON(), shownCriteria{c.Criteria}.JSON()) {
-		if err := w.store.UpdateCohort(ctx, c); err != nil {
+		if err := w.store.Cohorts().Update(ctx, c); err != nil {
 			return storeError(err)
 		}
 	}
@@ -587,11 +587,11 @@ func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *storage.Co
 		return count, err
 	}
 	return count, s.atomic(ctx, p, func(w *work) error {
-		current, err := w.store.Cohort(ctx, c.Project, c.ID)
+		current, err := w.store.Cohorts().Get(ctx, storage.CohortProject.Is(c.Project), storage.CohortID.Is(c.ID))
 		if err != nil {
 			return storeError(err)
 		}
-		if err := w.store.SetCohortCount(ctx, c.Project, c.ID, &count, s.now()); err != nil {
+		if err := w.store.Cohorts().Touch(ctx, &storage.Cohort{Project: c.Project, ID: c.ID, Count: &count, Calculated: new(s.now())}); err != nil {
 			return storeError(err)
 		}
 		changes := more

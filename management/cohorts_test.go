@@ -570,10 +570,12 @@ func (s *countedStore) Atomic(ctx context.Context, f func(storage.Store) error) 
 	return s.Store.Atomic(ctx, func(store storage.Store) error { return f(&countedStore{store, s.counted}) })
 }
 
-func (s *countedStore) SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error {
-	err := s.Store.SetCohortCount(ctx, project, id, count, at)
-	s.counted <- struct{}{}
-	return err
+func (s *countedStore) Cohorts() storage.Table[storage.Cohort] {
+	return tapped[storage.Cohort]{Table: s.Store.Cohorts(), store: s.Store, touch: func(store storage.Store, ctx context.Context, c *storage.Cohort) error {
+		err := store.Cohorts().Touch(ctx, c)
+		s.counted <- struct{}{}
+		return err
+	}}
 }
 
 // TestRuling70Upload: a list that breaks off, with its client gone, leaves members, a

@@ -141,7 +141,7 @@ func TestCurrentIsChosen(t *testing.T) {
 		t.Errorf("current %s, want Acme Web", got)
 	}
 	// There is a current organization that is theirs no more.
-	w.ok(w.store.DeleteMembership(t.Context(), w.umbra.ID, w.eve.ID))
+	w.ok(w.store.Memberships().Delete(t.Context(), storage.MembershipOrganization.Is(w.umbra.ID), storage.MembershipUser.Is(w.eve.ID)))
 	u = w.now(w.eve)
 	u.CurrentProject = nil
 	w.put(u)

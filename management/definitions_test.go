@@ -27,7 +27,7 @@ func TestDefinitions(t *testing.T) {
 	w.flag(w.web, `{"key":"conf","is_remote_configuration":true,"has_encrypted_payloads":true,"filters":{"payloads":{"true":"1"}}}`)
 	w.flag(w.web, `{"key":"trial","creation_context":"experiments","filters":`+everybody+`}`)
 	ctx := t.Context()
-	d := storage.FlagDefinitions(must(w.store.Flags(ctx, w.web.ID))(t), must(w.store.Cohorts(ctx, w.web.ID))(t), map[int]string{0: "company"})
+	d := storage.FlagDefinitions(must(w.store.CalledFlags(ctx, w.web.ID))(t), must(w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.web.ID), storage.CohortDeleted.Is(false)))(t), map[int]string{0: "company"})
 	s := must(flags.Compile(d, flags.CompileOptions{Strict: true}))(t)
 	for _, p := range s.Problems() {
 		if p.Severity > flags.SeverityWarning {
@@ -91,7 +91,7 @@ func TestDefinitionsAccess(t *testing.T) {
 		for _, f := range change {
 			f(k)
 		}
-		w.ok(w.store.CreateKey(ctx, k))
+		w.ok(w.store.Keys().Create(ctx, k))
 		return value
 	}
 	all, reader, other := issue(w.ada), issue(w.ada, scopes("feature_flag:read")), issue(w.ada, scopes("survey:write"))

@@ -60,7 +60,7 @@
 // Nothing is compiled here to be served. [storage.FlagDefinitions] turns what is stored
 // of a project into the document that [flags.Compile] takes; a program that serves
 // flags, as package server/catalog does, calls it when it is told of a change: by
-// Config.OnChange, which is called after the commit and before the answer, or from
+// [Catalog.Changed], which is called after the commit and before the answer, or from
 // other processes by the [storage.Changes]. So who changes a flag and is answered gets
 // the new value from the next request to that process.
 //

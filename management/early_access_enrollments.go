@@ -35,7 +35,7 @@ func (s *Service) ListEnrollments(ctx context.Context, p *Principal, ref, id str
 	if err != nil {
 		return nil, err
 	}
-	flag, err := w.store.Flag(ctx, f.Project, f.Flag)
+	flag, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
 	if err != nil {
 		return nil, storeError(err)
 	}

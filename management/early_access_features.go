@@ -119,7 +119,7 @@ func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref
 	if err != nil {
 		return nil, err
 	}
-	all, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
+	all, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(w.at.Project.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref
 }
 
 func (w *work) earlyAccessView(ctx context.Context, f *storage.EarlyAccessFeature) (*EarlyAccessView, error) {
-	flag, err := w.store.Flag(ctx, f.Project, f.Flag)
+	flag, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -163,7 +163,7 @@ func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*storage.Early
 	if err != nil {
 		return nil, plainNotFound
 	}
-	f, err := w.store.EarlyAccessFeature(ctx, w.at.Project.ID, id)
+	f, err := w.store.EarlyAccess().Get(ctx, storage.FeatureProject.Is(w.at.Project.ID), storage.FeatureID.Is(id))
 	return f, storeError(err)
 }
 
@@ -187,7 +187,7 @@ func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, re
 				return nil, err
 			}
 		}
-		if err := w.store.CreateEarlyAccessFeature(ctx, f); err != nil {
+		if err := w.store.EarlyAccess().Create(ctx, f); err != nil {
 			if errors.Is(err, ErrConflict) {
 				return nil, errFeatureTaken
 			}
@@ -207,7 +207,7 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *storage.EarlyAccessFeatur
 	if !patch.FlagID.Set || patch.FlagID.Null {
 		return w.newEarlyAccessFlag(ctx, f)
 	}
-	flag, err := w.store.Flag(ctx, w.at.Project.ID, patch.FlagID.Value)
+	flag, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagID.Is(patch.FlagID.Value))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *storage.EarlyAccessFeatur
 	case len(judge.Variants(&flag.Filters)) > 0:
 		return nil, invalid("", "invalid_input", "Multivariate feature flags are not supported for early access features.")
 	}
-	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
+	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(w.at.Project.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *storage.EarlyAccessFeatur
 // enrol in it.
 func (w *work) newEarlyAccessFlag(ctx context.Context, f *storage.EarlyAccessFeature) (*storage.Flag, error) {
 	key := keyOf(f.Name)
-	switch _, err := w.store.FlagByKey(ctx, w.at.Project.ID, key); {
+	switch _, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagKey.Is(key), storage.FlagDeleted.Is(false)); {
 	case err == nil:
 		return nil, invalid("name", "unique", "There is already a feature flag with the key %s, which the name gives; choose another name, or name the flag in feature_flag_id.", key)
 	case !errors.Is(err, ErrNotFound):
@@ -279,7 +279,7 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 		}
 		before := *f
 		earlyAccessFields(f, &patch).Apply()
-		flag, err := w.store.Flag(ctx, f.Project, f.Flag)
+		flag, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
 		if err != nil {
 			return nil, storeError(err)
 		}
@@ -289,7 +289,7 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 			}
 		}
 		if changes := field.Differences("EarlyAccessFeature", earlyAccessFields(&before, nil), earlyAccessFields(f, nil)); len(changes) > 0 {
-			if err := w.store.UpdateEarlyAccessFeature(ctx, f); err != nil {
+			if err := w.store.EarlyAccess().Update(ctx, f); err != nil {
 				return nil, storeError(err)
 			}
 			if err := w.logEarlyAccess(ctx, f, "updated", changes); err != nil {
@@ -308,7 +308,7 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 		if err != nil {
 			return err
 		}
-		flag, err := w.store.Flag(ctx, f.Project, f.Flag)
+		flag, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
 		if err != nil {
 			return storeError(err)
 		}
@@ -317,7 +317,7 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 				return err
 			}
 		}
-		if err := w.store.DeleteEarlyAccessFeature(ctx, f.Project, f.ID); err != nil {
+		if err := w.store.EarlyAccess().Delete(ctx, storage.FeatureProject.Is(f.Project), storage.FeatureID.Is(f.ID)); err != nil {
 			return storeError(err)
 		}
 		// The entry has what the feature was, so that it can be made again.

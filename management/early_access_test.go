@@ -37,7 +37,7 @@ func TestEarlyAccessForm(t *testing.T) {
 	if diff := cmp.Diff([]management.FlagUser{{ID: v.ID, Name: "Dark Mode!"}}, w.seeFlag("1").Features, same); diff != "" {
 		t.Errorf("features of the flag (-want +got)\n%s", diff)
 	}
-	public := string(must(must(w.store.EarlyAccessFeatures(t.Context(), w.web.ID))(t)[0].Public("dark-mode"))(t))
+	public := string(must(must(w.store.EarlyAccess().List(t.Context(), storage.FeatureProject.Is(w.web.ID)))(t)[0].Public("dark-mode"))(t))
 	want = `{"id":"` + v.ID.String() + `","name":"Dark Mode!","description":"Black","stage":"beta","documentationUrl":"https://docs.example.com/dark","payload":{"a":1},"flagKey":"dark-mode"}`
 	if public != want {
 		t.Errorf("clients get %s, want %s", public, want)

@@ -51,7 +51,7 @@ func (w *work) sendEmailToken(ctx context.Context, u *storage.User) error {
 	m := w.newLetter(u, kindVerification, "Verify your email address", lines...)
 	m.To = t.Target
 	w.send(m)
-	return w.store.SetEmailToken(ctx, t)
+	return w.store.EmailTokens().Set(ctx, t)
 }
 
 // addressOf returns the address that a token of the user proves.
@@ -103,7 +103,9 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
-	find := func(store storage.Store) (*storage.User, error) { return store.UserByUUID(ctx, id) }
+	find := func(store storage.Store) (*storage.User, error) {
+		return store.Users().Get(ctx, storage.UserUUID.Is(id))
+	}
 	verifiable := func(u *storage.User) bool {
 		return u.Active && (u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified)
 	}
@@ -190,11 +192,11 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 	var refused error // kept apart: the transaction still stores the count of guesses
 	err = s.atomic(ctx, nil, func(w *work) error {
 		refused = nil
-		u, err := w.store.UserByUUID(ctx, id)
+		u, err := w.store.Users().Get(ctx, storage.UserUUID.Is(id))
 		if err != nil || !u.Active {
 			return cmp.Or(err, ErrNotFound)
 		}
-		t, err := w.store.EmailToken(ctx, u.ID)
+		t, err := w.store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(u.ID))
 		if err != nil {
 			return err
 		}
@@ -225,7 +227,7 @@ func (w *work) checkEmailCode(ctx context.Context, t *storage.EmailToken, code s
 		return invalid("code", "too_many_attempts", "There were too many attempts. Ask for another message."), nil
 	}
 	t.Attempts++
-	if err := w.store.SetEmailToken(ctx, t); err != nil {
+	if err := w.store.EmailTokens().Set(ctx, t); err != nil {
 		return nil, err
 	}
 	for _, mac := range w.storedMACs([]byte(code), codeContext(t)) {
@@ -245,10 +247,10 @@ func (w *work) confirmEmail(ctx context.Context, u *storage.User) error {
 		w.send(w.changedMails(&before, u)...)
 	}
 	u.EmailVerified = new(true)
-	if _, err := w.store.DeleteEmailToken(ctx, u.ID); err != nil {
+	if _, err := w.store.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(u.ID)); err != nil {
 		return err
 	}
-	if err := w.store.UpdateUser(ctx, u); err != nil {
+	if err := w.store.Users().Update(ctx, u); err != nil {
 		if errors.Is(err, ErrConflict) {
 			return invalid("email", "email_taken", "Another account has this email address by now.")
 		}
@@ -287,10 +289,10 @@ func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserVie
 		}
 		before := *u
 		u.PendingEmail = ""
-		if _, err := w.store.DeleteEmailToken(ctx, u.ID); err != nil {
+		if _, err := w.store.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(u.ID)); err != nil {
 			return nil, err
 		}
-		if err := w.store.UpdateUser(ctx, u); err != nil {
+		if err := w.store.Users().Update(ctx, u); err != nil {
 			return nil, storeError(err)
 		}
 		if err := w.logUser(ctx, &before, u); err != nil {

@@ -98,7 +98,7 @@ func TestEmailChange(t *testing.T) {
 	}
 	mails := w.checkMails("the new address", "email_verification"+" to new@example.com")
 	token := tokenIn(t, mails[0])
-	stored := must(w.store.EmailToken(t.Context(), w.ada.ID))(t)
+	stored := must(w.store.EmailTokens().Get(t.Context(), storage.EmailTokenUser.Is(w.ada.ID)))(t)
 	if stored.Target != "new@example.com" || !stored.Expires.Equal(begin.Add(24*time.Hour)) || strings.Contains(string(stored.Hash), token) {
 		t.Errorf("stored %+v", stored)
 	}
@@ -348,7 +348,7 @@ func TestEmailTaken(t *testing.T) {
 			w.checkEmails(r.user, "one@example.com", "", new(true))
 		case "invalid email_taken email":
 			w.checkEmails(r.user, r.user.Email, "one@example.com", nil) // pending stays
-			must(w.store.EmailToken(t.Context(), r.user.ID))(t)
+			must(w.store.EmailTokens().Get(t.Context(), storage.EmailTokenUser.Is(r.user.ID)))(t)
 			must(w.CancelEmailChange(t.Context(), w.as(r.user)))(t)
 		default:
 			t.Errorf("VerifyEmail: %s", r.fault)

@@ -32,7 +32,7 @@ func (s *Service) eventExpiry(ctx context.Context) (storage.EventExpiry, error) 
 	if s.c.Retain > 0 {
 		rule.Before = now.Add(-s.c.Retain)
 	}
-	projects, err := s.c.Store.Projects(ctx)
+	projects, err := s.c.Store.Projects().List(ctx)
 	if err != nil {
 		return rule, err
 	}

@@ -32,7 +32,7 @@ func (s *Service) ExportDefinitions(ctx context.Context, p *Principal, ref strin
 	if err != nil {
 		return nil, err
 	}
-	list, err := w.store.Flags(ctx, w.at.Project.ID)
+	list, err := w.store.CalledFlags(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Service) ExportDefinitions(ctx context.Context, p *Principal, ref strin
 	if err != nil {
 		return nil, err
 	}
-	cohorts, err := w.store.Cohorts(ctx, w.at.Project.ID)
+	cohorts, err := w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortDeleted.Is(false))
 	if err != nil {
 		return nil, err
 	}

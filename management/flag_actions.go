@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // maxBulk is how many flags one request may be about.
@@ -66,7 +67,7 @@ func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q Flag
 	}
 	out := &FlagKeys{Keys: make(map[string]string, len(ids))}
 	for _, id := range ids {
-		switch f, err := w.store.Flag(ctx, w.at.Project.ID, id); {
+		switch f, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagID.Is(id)); {
 		case err == nil && f.Deleted:
 		case err == nil:
 			out.Keys[strconv.FormatInt(id, 10)] = f.Key
@@ -111,7 +112,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 	}
 	out := &DeletedFlags{Deleted: []FlagName{}, Errors: []UndeletedFlag{}}
 	for _, id := range uniqueValues(ids) {
-		f, err := w.store.Flag(ctx, w.at.Project.ID, id)
+		f, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagID.Is(id))
 		if errors.Is(err, ErrNotFound) {
 			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: plainNotFound.Detail})
 			continue

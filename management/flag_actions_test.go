@@ -224,12 +224,12 @@ func TestActivityForm(t *testing.T) {
 	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: optional.Of("N")}))(t)
-	a := must(w.store.Flag(t.Context(), w.web.ID, 1))(t)
+	a := must(w.store.Flags().Get(t.Context(), storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(1)))(t)
 	w.ok(w.store.AddActivity(t.Context(), &storage.Activity{
 		ID: w.acme.ID, Project: &a.Project, System: true, Activity: "updated", Scope: "FeatureFlag", ItemID: "1", Created: w.clock.Now().Add(1e9),
 		Detail: json.RawMessage(`{"name":"k","changes":[]}`),
 	}))
-	w.ok(w.store.DeleteUser(t.Context(), w.cyd.ID))
+	w.ok(w.store.Users().Delete(t.Context(), storage.UserID.Is(w.cyd.ID)))
 	list := must(w.ListActivity(t.Context(), w.as(w.ada), ref(w.web), management.ActivityQuery{Page: 1, Limit: 10}))(t).Items
 	const rest = `"scope":"FeatureFlag","item_id":"1","detail":{"changes":`
 	for i, want := range []string{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // management.md §13.6: what becomes of a change that was made for version 1 of a
@@ -111,7 +112,7 @@ func TestFlagConflictWithCohortNames(t *testing.T) {
 	if got.Name != "theirs" || got.Version != 3 || !cmp.Equal(got.Tags, []string{"ours"}) {
 		t.Errorf("%+v", got)
 	}
-	if stored := must(w.store.Flag(t.Context(), w.web.ID, v.ID))(t); strings.Contains(filtersText(t, stored), "cohort_name") {
+	if stored := must(w.store.Flags().Get(t.Context(), storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(v.ID)))(t); strings.Contains(filtersText(t, stored), "cohort_name") {
 		t.Errorf("stored filters %s", filtersText(t, stored))
 	}
 }

@@ -118,7 +118,7 @@ func TestExplanationText(t *testing.T) {
 
 // definitions returns what Web serves.
 func (w *world) definitions() (*flags.Definitions, error) {
-	list, err := w.store.Flags(w.t.Context(), w.web.ID)
+	list, err := w.store.CalledFlags(w.t.Context(), w.web.ID)
 	return storage.FlagDefinitions(list, nil, nil), err
 }
 
@@ -578,8 +578,8 @@ func (manyGroups) Groups(_ context.Context, _ int64, _ int, _ string, limit, off
 // Explanations and previews have the flags as the store has them, whatever is served of
 // the project in the meantime.
 func TestServedSnapshot(t *testing.T) {
-	var served *flags.Snapshot
-	w := newWorld(t, withData, func(c *management.Config) { c.Snapshot = func(int64) *flags.Snapshot { return served } })
+	var catalog servedCatalog
+	w := newWorld(t, withData, func(c *management.Config) { c.Catalog = &catalog })
 	id := w.flag(w.web, `{"key":"a","filters":{"groups":[{"rollout_percentage":0}]}}`)
 	w.flag(w.web, `{"key":"b","filters":{"groups":[{"properties":[{"key":"a","type":"flag","operator":"flag_evaluates_to","value":true}]}]}}`)
 	compiled := func() *flags.Snapshot {
@@ -590,7 +590,7 @@ func TestServedSnapshot(t *testing.T) {
 	older := compiled()
 	must(w.changeFlag(id, `{"filters":{"groups":[{"rollout_percentage":100}]}}`))(t)
 	for name, s := range map[string]*flags.Snapshot{"none": nil, "older": older, "current": compiled()} {
-		served = s
+		catalog.served = s
 		all := must(w.EvaluationReasons(t.Context(), w.owner(w.web), ref(w.web), "u1", ""))(t)
 		one := must(w.ExplainFlag(t.Context(), w.owner(w.web), ref(w.web), "b", []byte(`{"distinct_id":"u1"}`)))(t)
 		if all["a"].Value != true || all["b"].Value != true || one.Value != true {

@@ -45,7 +45,7 @@ func (s *Service) FlagFacets(ctx context.Context, p *Principal, ref string) (*Fl
 	if err != nil {
 		return nil, err
 	}
-	list, err := w.store.Flags(ctx, w.at.Project.ID)
+	list, err := w.store.CalledFlags(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func (w *work) flagWorld(ctx context.Context, list []storage.Flag) (*flagWorld, 
 	if world.users, err = w.authors(ctx, ids...); err != nil {
 		return nil, err
 	}
-	cohorts, err := w.store.Cohorts(ctx, w.at.Project.ID)
+	cohorts, err := w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortDeleted.Is(false))
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (w *work) flagWorld(ctx context.Context, list []storage.Flag) (*flagWorld, 
 	if world.states, err = w.stateJudge(ctx, list); err != nil {
 		return nil, err
 	}
-	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
+	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(w.at.Project.ID))
 	for i := range features {
 		world.features[features[i].Flag] = append(world.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
 	}

@@ -48,7 +48,9 @@ func FuzzFlagPatch(f *testing.F) {
 			return
 		}
 		id := string(must(json.Marshal(v.ID))(t))
-		defer func() { w.ok(w.store.DeleteFlag(context.Background(), w.web.ID, v.ID)) }()
+		defer func() {
+			w.ok(w.store.Flags().Delete(context.Background(), storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(v.ID)))
+		}()
 		var shown strings.Builder
 		encoder := json.NewEncoder(&shown)
 		encoder.SetEscapeHTML(false) // as clients get it
@@ -59,7 +61,7 @@ func FuzzFlagPatch(f *testing.F) {
 		if diff := cmp.Diff(v, again, same); err != nil || diff != "" {
 			t.Fatalf("CreateFlag(%s), and what it shows sent back: %v (-want +got)\n%s", body, err, diff)
 		}
-		d := storage.FlagDefinitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil)
+		d := storage.FlagDefinitions(must(w.store.CalledFlags(t.Context(), w.web.ID))(t), must(w.store.Cohorts().List(t.Context(), storage.CohortProject.Is(w.web.ID), storage.CohortDeleted.Is(false)))(t), nil)
 		s := must(flags.Compile(d, flags.CompileOptions{}))(t)
 		for _, problem := range s.Problems() {
 			if problem.Severity >= flags.SeverityError {

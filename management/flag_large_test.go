@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // largeGroups are condition sets with 900 properties and a rollout.
@@ -85,7 +86,7 @@ func BenchmarkLargeFlag(b *testing.B) {
 			patch := decode[management.FlagPatch](b, largeFlag(fmt.Sprintf("large-%d", i)))
 			v := must(w.CreateFlag(b.Context(), p, ref(w.web), patch))(b)
 			b.StopTimer()
-			w.ok(w.store.DeleteFlag(b.Context(), w.web.ID, v.ID))
+			w.ok(w.store.Flags().Delete(b.Context(), storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(v.ID)))
 			b.StartTimer()
 		}
 	})

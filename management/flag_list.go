@@ -111,7 +111,7 @@ func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([
 	rest := q
 	rest.Active, rest.Archived, rest.Key = "", nil, ""
 	if q.Active != flagStale && rest.empty() {
-		return w.store.FindFlags(ctx, w.at.Project.ID, simple, limit, offset)
+		return w.store.Flags().Page(ctx, limit, offset, simple.Where(w.at.Project.ID)...)
 	}
 	list, err := w.selectFlags(ctx, q)
 	return pageOf(list, limit, offset), len(list), err
@@ -149,7 +149,7 @@ func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]storage.Flag, er
 	if err != nil {
 		return nil, err
 	}
-	list, err := w.store.Flags(ctx, w.at.Project.ID)
+	list, err := w.store.CalledFlags(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -148,7 +148,7 @@ func firstFew[T any](list []T, say func(*T) string) []string {
 // checkUnused returns an error if something needs a flag that is to be deleted
 // (management.md §13.3).
 func (w *work) checkUnused(ctx context.Context, f *storage.Flag, world *judge.World) error {
-	features, err := w.store.EarlyAccessFeatures(ctx, f.Project)
+	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(f.Project))
 	if err != nil {
 		return err
 	}

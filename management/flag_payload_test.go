@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // What a secret payload is, and how it is shown to a caller that may not read it.
@@ -226,9 +227,9 @@ func TestEncryptedPayloadsStayWhereTheyAre(t *testing.T) {
 	id := w.encryptedFlag()
 	sealed := w.state().Flags[0].Filters
 	w.flag(w.shop, `{"key":"other","is_remote_configuration":true,"filters":{}}`)
-	f := must(w.store.Flag(t.Context(), w.shop.ID, 2))(t)
+	f := must(w.store.Flags().Get(t.Context(), storage.FlagProject.Is(w.shop.ID), storage.FlagID.Is(2)))(t)
 	f.Filters, f.EncryptedPayloads = sealed, true
-	w.ok(w.store.UpdateFlag(t.Context(), f))
+	w.ok(w.store.Flags().Update(t.Context(), f))
 	if got := payload(t, must(w.Flag(t.Context(), w.key(w.dov), ref(w.shop), "2"))(t)); got != masked {
 		t.Errorf("payload of flag %s is read as %q in another project", id, got)
 	}

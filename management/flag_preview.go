@@ -162,7 +162,7 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 	case id.Undecoded() != nil:
 		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
 	case id.Set && !id.Null:
-		f, err = w.store.Flag(ctx, w.at.Project.ID, id.Value)
+		f, err = w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagID.Is(id.Value))
 		if err != nil {
 			return nil, nil, goneError(err, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value))
 		}
@@ -205,7 +205,7 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 	if patch.Enrollment.Set {
 		f.Filters = withEnrollment(f.Filters, patch.Enrollment.Value)
 	}
-	switch other, err := w.store.FlagByKey(ctx, w.at.Project.ID, f.Key); {
+	switch other, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagKey.Is(f.Key), storage.FlagDeleted.Is(false)); {
 	case err == nil && other.ID != f.ID:
 		return nil, nil, flagStoreError(ErrConflict)
 	case err != nil && !errors.Is(err, ErrNotFound):

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // RemoteConfig returns the payload of a remote configuration flag, which a path
@@ -11,9 +13,9 @@ import (
 // JSON. Encrypted payloads are opened for personal API keys. The error is
 // ErrNotFound if there is no such flag, or no payload.
 func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, flag string) (string, error) {
-	f, err := s.c.Store.FlagByKey(ctx, access.Project.ID, flag)
+	f, err := s.c.Store.Flags().Get(ctx, storage.FlagProject.Is(access.Project.ID), storage.FlagKey.Is(flag), storage.FlagDeleted.Is(false))
 	if id, e := strconv.ParseInt(flag, 10, 64); errors.Is(err, ErrNotFound) && e == nil {
-		f, err = s.c.Store.Flag(ctx, access.Project.ID, id)
+		f, err = s.c.Store.Flags().Get(ctx, storage.FlagProject.Is(access.Project.ID), storage.FlagID.Is(id))
 	}
 	if err != nil {
 		return "", storeError(err)

@@ -59,7 +59,7 @@ func TestRollOutFlag(t *testing.T) {
 			if v.Version != changed {
 				t.Errorf("version %d, want %d", v.Version, changed)
 			}
-			if f := must(w.store.FlagByKey(t.Context(), w.web.ID, "k"))(t); strings.Contains(tt.filters, "super_groups") && (f.Filters.FeatureEnrollment == nil || !*f.Filters.FeatureEnrollment) {
+			if f := must(w.store.Flags().Get(t.Context(), storage.FlagProject.Is(w.web.ID), storage.FlagKey.Is("k"), storage.FlagDeleted.Is(false)))(t); strings.Contains(tt.filters, "super_groups") && (f.Filters.FeatureEnrollment == nil || !*f.Filters.FeatureEnrollment) {
 				t.Error("the enrolment is gone")
 			}
 		})
@@ -75,7 +75,7 @@ func TestRollOutStored(t *testing.T) {
 	} {
 		f := storage.NewFlag(w.web.ID, w.clock.Now())
 		f.Key, f.Filters = key, filtersOf(filters)
-		w.ok(w.store.CreateFlag(t.Context(), f))
+		w.ok(w.store.Flags().Create(t.Context(), f))
 	}
 	v := must(w.rollOut("plain", `{"rollout_percentage":7,"condition":1}`))(t)
 	if got := shown(v.Filters); !strings.Contains(got, `"rollout_percentage":10`) || !strings.Contains(got, `"rollout_percentage":7`) || !strings.Contains(got, `"multivariate"`) {
@@ -97,7 +97,7 @@ func TestRollOutWrong(t *testing.T) {
 	must(w.changeFlag(w.flag(w.web, `{"key":"gone","filters":`+everybody+`}`), `{"deleted":true}`))(t)
 	survey := storage.NewFlag(w.web.ID, w.clock.Now())
 	survey.Key, survey.Kind, survey.Filters = "survey", storage.FlagSurveyTargeting, filtersOf(everybody)
-	w.ok(w.store.CreateFlag(t.Context(), survey))
+	w.ok(w.store.Flags().Create(t.Context(), survey))
 	before := w.state()
 	for _, tt := range []struct{ flag, body, want, detail string }{
 		{"one", `{}`, "invalid required rollout_percentage", ""},

@@ -23,12 +23,12 @@ type definitionSet struct {
 }
 
 func (w *work) definitionSet(ctx context.Context) (*definitionSet, error) {
-	d := &definitionSet{served: w.c.Snapshot(w.at.Project.ID)}
+	d := &definitionSet{served: w.c.Catalog.Snapshot(w.at.Project.ID)}
 	var err error
 	if d.flags, err = w.store.FlagDefinitions(ctx, w.at.Project.ID); err != nil {
 		return nil, err
 	}
-	if d.cohorts, err = w.store.Cohorts(ctx, w.at.Project.ID); err != nil {
+	if d.cohorts, err = w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortDeleted.Is(false)); err != nil {
 		return nil, err
 	}
 	if d.groupTypes, err = w.groupTypes(ctx); err != nil {

@@ -45,7 +45,7 @@ func (w *work) stateJudge(ctx context.Context, list []storage.Flag) (stateJudge,
 	if !slices.ContainsFunc(list, func(f storage.Flag) bool { return j.unchanged(&f) }) {
 		return j, nil
 	}
-	if j.compiled = w.c.Snapshot(w.at.Project.ID); j.compiled != nil {
+	if j.compiled = w.c.Catalog.Snapshot(w.at.Project.ID); j.compiled != nil {
 		return j, nil
 	}
 	d, err := w.definitionSet(ctx)

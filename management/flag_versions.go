@@ -42,7 +42,7 @@ func (s *Service) FlagVersions(ctx context.Context, p *Principal, ref, flag stri
 	const atOnce = 50 // versions with their filters in memory
 	for {
 		part := max(0, min(limit-len(page.Items), atOnce))
-		list, total, err := w.store.FlagVersions(ctx, f.Project, f.ID, part+1, offset+len(page.Items)) // with the one before the last
+		list, total, err := w.store.FlagVersions().Page(ctx, part+1, offset+len(page.Items), storage.FlagProject.Is(f.Project), storage.VersionOf.Is(f.ID)) // with the one before the last
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag strin
 
 // versionOf returns a flag as it was, with what is the same in all its versions.
 func (w *work) versionOf(ctx context.Context, f *storage.Flag, version int) (*storage.Flag, error) {
-	was, err := w.store.FlagVersion(ctx, f.Project, f.ID, version)
+	was, err := w.store.FlagVersions().Get(ctx, storage.FlagProject.Is(f.Project), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(version))
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (w *work) judgeRevert(ctx context.Context, world *judge.World, before, f *s
 // followFeature opens a flag for enrolment, or closes it, as its early access feature
 // wants. A flag without one stays as it is.
 func (w *work) followFeature(ctx context.Context, f *storage.Flag) error {
-	features, err := w.store.EarlyAccessFeatures(ctx, f.Project)
+	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(f.Project))
 	if err != nil {
 		return err
 	}

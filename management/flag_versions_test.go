@@ -89,7 +89,7 @@ func TestFlagVersionsAreKept(t *testing.T) {
 		if diff := cmp.Diff(&want, v, same); diff != "" {
 			t.Errorf("reverted to version %d (-want +got)\n%s", n, diff)
 		}
-		stored, old := must(w.store.Flag(t.Context(), w.web.ID, v.ID))(t), must(w.store.FlagVersion(t.Context(), w.web.ID, v.ID, n))(t)
+		stored, old := must(w.store.Flags().Get(t.Context(), storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(v.ID)))(t), must(w.store.FlagVersions().Get(t.Context(), storage.FlagProject.Is(w.web.ID), storage.VersionOf.Is(v.ID), storage.FlagVersion.Is(n)))(t)
 		if shown(stored.Filters) != shown(old.Filters) {
 			t.Errorf("reverted to version %d: %s, want %s", n, shown(stored.Filters), shown(old.Filters))
 		}
@@ -342,7 +342,7 @@ func TestSecretVersions(t *testing.T) {
 		return payload
 	}
 	v := must(w.revert(id, `{"version":3}`))(t)
-	if got, want := sealed(w.store.Flag(ctx, w.web.ID, v.ID)), sealed(w.store.FlagVersion(ctx, w.web.ID, v.ID, 3)); got != want || !strings.HasPrefix(got, "sealed:") {
+	if got, want := sealed(w.store.Flags().Get(ctx, storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(v.ID))), sealed(w.store.FlagVersions().Get(ctx, storage.FlagProject.Is(w.web.ID), storage.VersionOf.Is(v.ID), storage.FlagVersion.Is(3))); got != want || !strings.HasPrefix(got, "sealed:") {
 		t.Errorf("the payload is stored as %s, want %s", got, want)
 	}
 	if got := read(6, key); !strings.Contains(got, "second") || v.Key != "k" {

@@ -17,11 +17,11 @@ import (
 // deleted or not, and otherwise by its key (management.md §13.14).
 func (w *work) flagByRef(ctx context.Context, ref string) (*storage.Flag, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && strconv.FormatInt(id, 10) == ref { // another spelling of a number is a key
-		if f, err := w.store.Flag(ctx, w.at.Project.ID, id); !errors.Is(err, ErrNotFound) {
+		if f, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagID.Is(id)); !errors.Is(err, ErrNotFound) {
 			return f, err
 		}
 	}
-	f, err := w.store.FlagByKey(ctx, w.at.Project.ID, ref)
+	f, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagKey.Is(ref), storage.FlagDeleted.Is(false))
 	return f, storeError(err)
 }
 
@@ -78,7 +78,7 @@ func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*storage.Flag,
 	if err := w.applyFlag(ctx, set, f, patch); err != nil {
 		return nil, err
 	}
-	if err := w.store.CreateFlag(ctx, f); err != nil {
+	if err := w.store.Flags().Create(ctx, f); err != nil {
 		return nil, flagStoreError(err)
 	}
 	return f, w.logFlag(ctx, f, "created", nil)
@@ -171,7 +171,7 @@ func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, revertedTo *
 		if bytes.Equal(normal.Shown(&before.Filters), normal.Shown(&f.Filters)) {
 			return nil
 		}
-		return flagStoreError(w.store.UpdateFlag(ctx, f))
+		return flagStoreError(w.store.Flags().Update(ctx, f))
 	}
 	w.nextVersion(f, revertedTo)
 	if f.Deleted && !before.Deleted {
@@ -179,7 +179,7 @@ func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, revertedTo *
 			return err
 		}
 	}
-	if err := w.store.UpdateFlag(ctx, f); err != nil {
+	if err := w.store.Flags().Update(ctx, f); err != nil {
 		return flagStoreError(err)
 	}
 	activity := "updated"

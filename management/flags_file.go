@@ -42,7 +42,7 @@ func (s *Service) ImportFile(ctx context.Context, project int64, name string, d 
 		PropertyMatchingVersion: d.PropertyMatchingVersion, MinimalFlagCalledEvents: d.MinimalFlagCalledEvents,
 	}
 	return s.atomic(ctx, nil, func(w *work) error {
-		p, err := w.store.Project(ctx, project)
+		p, err := w.store.Projects().Get(ctx, storage.ProjectID.Is(project))
 		if err != nil {
 			return storeError(err)
 		}
@@ -59,7 +59,7 @@ func (s *Service) ImportFile(ctx context.Context, project int64, name string, d 
 				return err
 			}
 			p.FlagsFile = file
-			return store.UpdateProject(ctx, p)
+			return store.Projects().Update(ctx, p)
 		})
 	})
 }
@@ -67,14 +67,14 @@ func (s *Service) ImportFile(ctx context.Context, project int64, name string, d 
 // ReleaseFiles lets people change the flags of all projects again whose flags come from files.
 func (s *Service) ReleaseFiles(ctx context.Context) error {
 	return s.atomic(ctx, nil, func(w *work) error {
-		projects, err := w.store.Projects(ctx)
+		projects, err := w.store.Projects().List(ctx)
 		for _, p := range projects {
 			if err != nil || p.FlagsFile == nil {
 				continue
 			}
 			s.c.Log.WarnContext(ctx, "the flags of a project came from a file, and can be changed from now on", "project", p.ID, "file", p.FlagsFile.Name)
 			p.FlagsFile = nil
-			err = w.store.UpdateProject(ctx, &p)
+			err = w.store.Projects().Update(ctx, &p)
 			w.changed = append(w.changed, p.ID)
 		}
 		return err
@@ -94,7 +94,7 @@ type fileImport struct {
 }
 
 func (i *fileImport) importCohorts(ctx context.Context, list map[int64]flags.Cohort) error {
-	there, err := i.store.Cohorts(ctx, i.project.ID)
+	there, err := i.store.Cohorts().List(ctx, storage.CohortProject.Is(i.project.ID), storage.CohortDeleted.Is(false))
 	if err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func (i *fileImport) importCohorts(ctx context.Context, list map[int64]flags.Coh
 		row := gone[name]
 		delete(gone, name)
 		if row == nil {
-			if row, err = i.store.Cohort(ctx, i.project.ID, id); err != nil || !row.Deleted {
+			if row, err = i.store.Cohorts().Get(ctx, storage.CohortProject.Is(i.project.ID), storage.CohortID.Is(id)); err != nil || !row.Deleted {
 				row = &storage.Cohort{ID: id, Project: i.project.ID, Created: storage.Now()}
-				err = i.store.CreateCohort(ctx, row)
+				err = i.store.Cohorts().Create(ctx, row)
 			}
 			if err != nil {
 				return err
@@ -120,7 +120,7 @@ func (i *fileImport) importCohorts(ctx context.Context, list map[int64]flags.Coh
 	}
 	for _, row := range gone {
 		row.Deleted = true
-		if err := i.store.UpdateCohort(ctx, row); err != nil {
+		if err := i.store.Cohorts().Update(ctx, row); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (i *fileImport) importCohorts(ctx context.Context, list map[int64]flags.Coh
 		} else if row.Name == wanted.Name && !row.Deleted {
 			continue
 		}
-		if err := i.store.UpdateCohort(ctx, &wanted); err != nil {
+		if err := i.store.Cohorts().Update(ctx, &wanted); err != nil {
 			return err
 		}
 	}
@@ -173,10 +173,10 @@ func (i *fileImport) importFlags(ctx context.Context) error {
 		row.Deleted = true
 		deleted = append(deleted, row)
 	}
-	if err := i.store.UpdateFlag(ctx, deleted...); err != nil {
+	if err := i.store.Flags().Update(ctx, deleted...); err != nil {
 		return flagStoreError(err)
 	}
-	if err := i.store.CreateFlag(ctx, created...); err != nil {
+	if err := i.store.Flags().Create(ctx, created...); err != nil {
 		return flagStoreError(err)
 	}
 	for f, row := range rows {
@@ -194,7 +194,7 @@ func (i *fileImport) importFlags(ctx context.Context) error {
 		wanted.Updated = storage.Now()
 		changed = append(changed, wanted)
 	}
-	return flagStoreError(i.store.UpdateFlag(ctx, changed...))
+	return flagStoreError(i.store.Flags().Update(ctx, changed...))
 }
 
 // mayDelete returns an error if the project has flags or cohorts that people have made and
@@ -211,7 +211,7 @@ func (i *fileImport) mayDelete(what string, names iter.Seq[string]) error {
 // renamed returns the flag with an ID that an earlier import has made and that has another
 // key in the file now, or is deleted; nil if there is none.
 func (i *fileImport) renamed(ctx context.Context, id int64) *storage.Flag {
-	row, err := i.store.Flag(ctx, i.project.ID, id)
+	row, err := i.store.Flags().Get(ctx, storage.FlagProject.Is(i.project.ID), storage.FlagID.Is(id))
 	if err != nil || row.Kind != storage.FlagOrdinary || !row.Deleted && i.index.Find(flags.FlagReference{Name: row.Key, IsKey: true}) != nil {
 		return nil // an error comes again when flags are stored
 	}

@@ -27,9 +27,9 @@ func (w *world) importFile(document string) (file, served *flags.Snapshot) {
 func (w *world) servedFile() *flags.Snapshot {
 	w.t.Helper()
 	ctx := w.t.Context()
-	list, cohorts := must(w.store.FlagDefinitions(ctx, w.web.ID))(w.t), must(w.store.Cohorts(ctx, w.web.ID))(w.t)
+	list, cohorts := must(w.store.FlagDefinitions(ctx, w.web.ID))(w.t), must(w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.web.ID), storage.CohortDeleted.Is(false)))(w.t)
 	d := storage.FlagDefinitions(list, cohorts, nil)
-	must(w.store.Project(ctx, w.web.ID))(w.t).FlagsFile.Complete(d)
+	must(w.store.Projects().Get(ctx, storage.ProjectID.Is(w.web.ID)))(w.t).FlagsFile.Complete(d)
 	return must(flags.Compile(d, flags.CompileOptions{}))(w.t)
 }
 
@@ -137,9 +137,9 @@ func TestImportedFileIDs(t *testing.T) {
 		}
 	}
 	foreign := &storage.Flag{ID: 80, Project: w.app.ID, Key: "foreign", Created: begin, Updated: begin}
-	w.ok(w.store.CreateFlag(t.Context(), foreign))
+	w.ok(w.store.Flags().Create(t.Context(), foreign))
 	other := &storage.Cohort{ID: 5, Project: w.app.ID, Name: "foreign", Created: begin}
-	w.ok(w.store.CreateCohort(t.Context(), other))
+	w.ok(w.store.Cohorts().Create(t.Context(), other))
 	_, served := w.importFile(`{"flags":[
 		{"id":80,"key":"needed","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":5}]}]}},
 		{"id":81,"key":"user","active":true,"filters":{"groups":[{"properties":[{"key":"80","type":"flag","operator":"flag_evaluates_to","value":true}]}]}}],

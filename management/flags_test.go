@@ -432,7 +432,7 @@ func TestSurveyFlags(t *testing.T) {
 		Project: w.web.ID, Kind: storage.FlagSurveyInternal, Key: "survey-targeting-x-custom", Active: true, Version: 1, Filters: filtersOf(everybody),
 		Runtime: "all", Bucketing: "distinct_id", Created: begin, Updated: begin,
 	}
-	w.ok(w.store.CreateFlag(ctx, f))
+	w.ok(w.store.Flags().Create(ctx, f))
 	_, err := w.changeFlag("1", `{"active":false}`)
 	checkFault(t, "UpdateFlag", err, "invalid invalid_input")
 	deleted := must(w.DeleteFlags(ctx, w.as(w.ada), ref(w.web), selection("1")))(t)
@@ -457,7 +457,7 @@ func TestSurveyFlags(t *testing.T) {
 func TestBucketingHashOfProject(t *testing.T) {
 	w := newWorld(t)
 	w.web.BucketingHash = "xxhash64"
-	w.ok(w.store.UpdateProject(t.Context(), w.web))
+	w.ok(w.store.Projects().Update(t.Context(), w.web))
 	if v := w.seeFlag(w.flag(w.web, `{"key":"a","filters":`+everybody+`}`)); v.BucketingHash != "xxhash64" {
 		t.Errorf("bucketing_hash %q, want that of the project", v.BucketingHash)
 	}

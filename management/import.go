@@ -126,7 +126,7 @@ type importer struct {
 // [ImportReport]. Static cohorts come without their members.
 func (s *Service) Import(ctx context.Context, project int64, document []byte, o ImportOptions) (*ImportReport, error) {
 	i, err := s.importDocument(ctx, nil, document, o, nil, func(w *work) error {
-		p, err := w.store.Project(ctx, project)
+		p, err := w.store.Projects().Get(ctx, storage.ProjectID.Is(project))
 		if err != nil {
 			return storeError(err)
 		}
@@ -708,7 +708,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 		i.report.Unchanged = append(i.report.Unchanged, made.Name)
 		return nil
 	}
-	if err := i.store.CreateCohort(ctx, made); err != nil {
+	if err := i.store.Cohorts().Create(ctx, made); err != nil {
 		return storeError(err)
 	}
 	i.cohorts[c.ID], i.set.cohorts = made.ID, append(i.set.cohorts, *made)
@@ -926,7 +926,7 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 
 // createFlags stores new flags and logs that.
 func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error {
-	if err := i.store.CreateFlag(ctx, list...); err != nil {
+	if err := i.store.Flags().Create(ctx, list...); err != nil {
 		return storeError(err)
 	}
 	var log []storage.Activity

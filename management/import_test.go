@@ -377,7 +377,7 @@ func TestImportPanic(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "panicked: no progress") {
 		t.Errorf("Import = %v, want an error that tells of the panic", err)
 	}
-	list, err := w.store.Flags(t.Context(), w.web.ID)
+	list, err := w.store.CalledFlags(t.Context(), w.web.ID)
 	if w.ok(err); len(list) != 0 {
 		t.Errorf("the project has %d flags, want none", len(list))
 	}

@@ -68,7 +68,7 @@ func (w *work) invitationViews(ctx context.Context, list []storage.Invitation) (
 // administrator.
 func (s *Service) ListInvitations(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*InvitationView], error) {
 	w := s.begin(p)
-	return listOf(ctx, w, ref, storage.LevelAdmin, w.store.Invitations, w.invitationViews, limit, offset)
+	return listOf(ctx, w, ref, storage.LevelAdmin, w.store.Invitations(), storage.InvitationOrganization, w.invitationViews, limit, offset)
 }
 
 // Invite invites the reader of an e-mail address to an organization, and sends the link
@@ -134,32 +134,32 @@ func (s *Service) invitationLink(token string) string { return s.c.AppURL + "/si
 // invite stores and logs an invitation in place of an earlier one of the address. A
 // member is not invited.
 func (w *work) invite(ctx context.Context, v *storage.Invitation) error {
-	all, err := w.store.Invitations(ctx, v.Organization)
+	all, err := w.store.Invitations().List(ctx, storage.InvitationOrganization.Is(v.Organization))
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(all, func(old storage.Invitation) bool { return old.Email == v.Email })
 	switch {
 	case i >= 0:
-		if err := w.store.DeleteInvitation(ctx, v.Organization, all[i].ID); err != nil {
+		if err := w.store.Invitations().Delete(ctx, storage.InvitationOrganization.Is(v.Organization), storage.InvitationID.Is(all[i].ID)); err != nil {
 			return err
 		}
 	case len(all) >= maxInvitations:
 		return invalid("", "invalid_input", "An organization can have at most %d invitations. Withdraw one.", maxInvitations)
 	}
-	switch u, err := w.store.UserByEmail(ctx, v.Email); {
+	switch u, err := w.store.Users().Get(ctx, storage.UserEmail.Is(v.Email)); {
 	case errors.Is(err, ErrNotFound):
 	case err != nil:
 		return err
 	default:
-		switch _, err := w.store.Membership(ctx, v.Organization, u.ID); {
+		switch _, err := w.store.Memberships().Get(ctx, storage.MembershipOrganization.Is(v.Organization), storage.MembershipUser.Is(u.ID)); {
 		case err == nil:
 			return errIsMember // members see each other
 		case !errors.Is(err, ErrNotFound):
 			return err
 		}
 	}
-	if err := w.store.CreateInvitation(ctx, v); err != nil {
+	if err := w.store.Invitations().Create(ctx, v); err != nil {
 		return storeError(err)
 	}
 	return w.logInvitation(ctx, v, "created")
@@ -186,11 +186,11 @@ func (s *Service) WithdrawInvitation(ctx context.Context, p *Principal, ref, inv
 		if err != nil {
 			return plainNotFound
 		}
-		v, err := w.store.Invitation(ctx, o.ID, id)
+		v, err := w.store.Invitations().Get(ctx, storage.InvitationOrganization.Is(o.ID), storage.InvitationID.Is(id))
 		if err != nil {
 			return storeError(err)
 		}
-		if err := w.store.DeleteInvitation(ctx, o.ID, id); err != nil {
+		if err := w.store.Invitations().Delete(ctx, storage.InvitationOrganization.Is(o.ID), storage.InvitationID.Is(id)); err != nil {
 			return storeError(err)
 		}
 		return w.logInvitation(ctx, v, "deleted")
@@ -248,10 +248,10 @@ func (w *work) invitation(ctx context.Context, token string) (*invited, error) {
 		return nil, errInvitation
 	}
 	// The index finds the hash and not the token, so the time tells nothing of tokens.
-	v, err := w.store.InvitationByToken(ctx, tokenHash(token))
+	v, err := w.store.Invitations().Get(ctx, storage.InvitationHash.Is(tokenHash(token)))
 	mailed := errors.Is(err, ErrNotFound)
 	if mailed {
-		v, err = w.store.InvitationByToken(ctx, tokenHash(shownToken(token)))
+		v, err = w.store.Invitations().Get(ctx, storage.InvitationHash.Is(tokenHash(shownToken(token))))
 	}
 	if err != nil {
 		return nil, goneError(err, errInvitation)
@@ -259,22 +259,22 @@ func (w *work) invitation(ctx context.Context, token string) (*invited, error) {
 	if !w.now().Before(v.Expires) {
 		return nil, errInvitation
 	}
-	by, err := w.store.User(ctx, v.CreatedBy)
+	by, err := w.store.Users().Get(ctx, storage.UserID.Is(v.CreatedBy))
 	if err != nil {
 		return nil, goneError(err, errInvitation)
 	}
-	m, err := w.store.Membership(ctx, v.Organization, by.ID)
+	m, err := w.store.Memberships().Get(ctx, storage.MembershipOrganization.Is(v.Organization), storage.MembershipUser.Is(by.ID))
 	if err != nil {
 		return nil, goneError(err, errInvitation)
 	}
 	if !by.Active || m.Level < max(storage.LevelAdmin, v.Level) {
 		return nil, errInvitation
 	}
-	o, err := w.store.Organization(ctx, v.Organization)
+	o, err := w.store.Organizations().Get(ctx, storage.OrganizationID.Is(v.Organization))
 	if err != nil {
 		return nil, goneError(err, errInvitation)
 	}
-	u, err := w.store.UserByEmail(ctx, v.Email)
+	u, err := w.store.Users().Get(ctx, storage.UserEmail.Is(v.Email))
 	switch {
 	case errors.Is(err, ErrNotFound):
 		u = nil
@@ -341,7 +341,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token stri
 				return nil, errInvitation
 			}
 			u = new(*created)
-			if err := w.store.CreateUser(ctx, u); err != nil {
+			if err := w.store.Users().Create(ctx, u); err != nil {
 				return nil, err
 			}
 		}
@@ -355,7 +355,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token stri
 		if err := w.addMember(ctx, m, u); err != nil {
 			return nil, err
 		}
-		if err := w.store.DeleteInvitation(ctx, v.Organization, v.ID); err != nil {
+		if err := w.store.Invitations().Delete(ctx, storage.InvitationOrganization.Is(v.Organization), storage.InvitationID.Is(v.ID)); err != nil {
 			return nil, err
 		}
 		if err := w.logInvitation(ctx, v.Invitation, "accepted"); err != nil {

@@ -74,7 +74,7 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
 	if err := keyMaster(p); err != nil {
 		return nil, err
 	}
-	keys, err := s.c.Store.Keys(ctx, p.User.ID)
+	keys, err := s.c.Store.Keys().List(ctx, storage.KeyUser.Is(p.User.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (w *work) ownKey(ctx context.Context, id string) (*storage.PersonalKey, err
 		}
 		id = w.by.Key.ID
 	}
-	k, err := w.store.Key(ctx, id)
+	k, err := w.store.Keys().Get(ctx, storage.KeyID.Is(id))
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -135,7 +135,7 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (
 // machine of the server: it checks no rights, and the limit on keys does not apply.
 // Without scopes the key has all. The error is ErrNotFound if no user has the address.
 func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...Scope) (*KeyView, error) {
-	u, err := s.c.Store.UserByEmail(ctx, check.NormalEmail(email))
+	u, err := s.c.Store.Users().Get(ctx, storage.UserEmail.Is(check.NormalEmail(email)))
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -153,7 +153,7 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 		if err != nil {
 			return nil, err
 		}
-		keys, err := w.store.Keys(ctx, u.ID)
+		keys, err := w.store.Keys().List(ctx, storage.KeyUser.Is(u.ID))
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 		if err := w.applyKey(ctx, u, k, patch); err != nil {
 			return nil, err
 		}
-		if err := w.store.CreateKey(ctx, k); err != nil {
+		if err := w.store.Keys().Create(ctx, k); err != nil {
 			return nil, err
 		}
 		w.send(s.accountMail(u, kindKeyCreated, "It is called “"+k.Label+"” and begins and ends with "+k.Mask+"."))
@@ -246,7 +246,7 @@ func (w *work) applyKey(ctx context.Context, u *storage.User, k *storage.Persona
 	if err := applyTable(keyFields(k, &patch)); err != nil {
 		return err
 	}
-	memberships, err := w.store.MembershipsOf(ctx, []int64{u.ID})
+	memberships, err := w.store.Memberships().List(ctx, storage.MembershipUser.In([]int64{u.ID}))
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (w *work) applyKey(ctx context.Context, u *storage.User, k *storage.Persona
 	if !patch.Projects.Set || len(k.Projects) == 0 {
 		return nil
 	}
-	projects, err := w.store.ProjectsOf(ctx, mine)
+	projects, err := w.store.Projects().List(ctx, storage.ProjectOrganization.In(mine))
 	if err != nil {
 		return err
 	}
@@ -299,7 +299,7 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 		if err := w.applyKey(ctx, p.User, k, patch); err != nil {
 			return err
 		}
-		if err := w.store.UpdateKey(ctx, k); err != nil {
+		if err := w.store.Keys().Update(ctx, k); err != nil {
 			return err
 		}
 		changes := field.Differences("PersonalAPIKey", keyFields(&before, nil), keyFields(k, nil))
@@ -320,7 +320,7 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 		}
 		now := s.now()
 		k.Mask, k.Hash, k.LastRolled = maskOf(value), storage.HashKey(value), &now
-		if err := w.store.UpdateKey(ctx, k); err != nil {
+		if err := w.store.Keys().Update(ctx, k); err != nil {
 			return err
 		}
 		w.send(s.accountMail(p.User, kindKeyRolled, "It is called “"+k.Label+"” and now begins and ends with "+k.Mask+"."))
@@ -331,7 +331,7 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 // DeleteKey deletes a key, also the one that was presented.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error {
 	_, err := s.changeKey(ctx, p, id, "", func(w *work, k *storage.PersonalKey) error {
-		if err := w.store.DeleteKey(ctx, k.ID); err != nil {
+		if err := w.store.Keys().Delete(ctx, storage.KeyID.Is(k.ID)); err != nil {
 			return storeError(err)
 		}
 		w.send(s.accountMail(p.User, kindKeyDeleted, "It was called “"+k.Label+"” and began and ended with "+k.Mask+"."))

@@ -41,7 +41,7 @@ func TestCreateKey(t *testing.T) {
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Errorf("CreateKey (-want +got)\n%s", diff)
 	}
-	stored := must(w.store.Key(t.Context(), made.ID))(t)
+	stored := must(w.store.Keys().Get(t.Context(), storage.KeyID.Is(made.ID)))(t)
 	wantStored := &storage.PersonalKey{
 		ID: made.ID, User: w.ada.ID, Label: "ci", Mask: want.Mask, Hash: storage.HashKey(value),
 		Scopes: want.Scopes, Projects: want.Projects, Organizations: want.Organizations, Created: begin,
@@ -262,7 +262,7 @@ func TestUpdateKey(t *testing.T) {
 	if k = update(`{"scoped_teams":null}`); len(k.Projects) != 0 || k.Projects == nil || k.Organizations == nil {
 		t.Errorf("UpdateKey = %+v, want empty lists", k)
 	}
-	if stored := must(w.store.Key(t.Context(), id))(t); stored.Hash != p.Key.Hash || stored.LastUsed == nil {
+	if stored := must(w.store.Keys().Get(t.Context(), storage.KeyID.Is(id)))(t); stored.Hash != p.Key.Hash || stored.LastUsed == nil {
 		t.Errorf("stored %+v", stored)
 	}
 	// What does not change is not logged, and nobody is told.
@@ -274,7 +274,7 @@ func TestUpdateKey(t *testing.T) {
 	// A restriction that was allowed once stays when it is no longer.
 	update(fmt.Sprintf(`{"scoped_organizations":[%q],"scoped_teams":[1]}`, w.acme.ID))
 	w.level(w.ben, storage.LevelOwner)
-	w.ok(w.store.DeleteMembership(t.Context(), w.acme.ID, w.ada.ID))
+	w.ok(w.store.Memberships().Delete(t.Context(), storage.MembershipOrganization.Is(w.acme.ID), storage.MembershipUser.Is(w.ada.ID)))
 	if k = update(`{"label":"newer"}`); len(k.Organizations) != 1 || len(k.Projects) != 1 {
 		t.Errorf("UpdateKey = %+v, want the restrictions to stay", k)
 	}
@@ -437,12 +437,12 @@ func TestAuthenticate(t *testing.T) {
 // cannot be.
 func TestLastUsed(t *testing.T) {
 	touched, fails := 0, false
-	w := newWorld(t, alter(&altered{touchKey: func(s storage.Store, ctx context.Context, id string, at time.Time) error {
+	w := newWorld(t, alter(&altered{touchKey: func(s storage.Store, ctx context.Context, k *storage.PersonalKey) error {
 		touched++
 		if fails {
 			return errBroken
 		}
-		return s.TouchKey(ctx, id, at)
+		return s.Keys().Touch(ctx, k)
 	}}))
 	made := must(w.newKey(w.as(w.ada), `{"label":"ci","scopes":["*"]}`))(t)
 	use := func(wantTouched int, wantUsed time.Time) {
@@ -450,7 +450,7 @@ func TestLastUsed(t *testing.T) {
 		if _, err := w.Authenticate(t.Context(), *made.Value, "the Authorization header"); err != nil {
 			t.Fatal(err)
 		}
-		if used := must(w.store.Key(t.Context(), made.ID))(t).LastUsed; touched != wantTouched || !used.Equal(wantUsed) {
+		if used := must(w.store.Keys().Get(t.Context(), storage.KeyID.Is(made.ID)))(t).LastUsed; touched != wantTouched || !used.Equal(wantUsed) {
 			t.Errorf("touched %d times, last used %v; want %d, %v", touched, used, wantTouched, wantUsed)
 		}
 	}

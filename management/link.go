@@ -23,7 +23,7 @@ func (w *work) newLink(ctx context.Context, u *storage.User, kind storage.LinkKi
 	now := w.now()
 	l = &storage.Link{User: u.ID, Kind: kind, Target: u.Email, Created: now, Expires: now.Add(life)}
 	token, l.Hash = newToken()
-	return token, l, storeError(w.store.SetLink(ctx, l))
+	return token, l, storeError(w.store.Links().Set(ctx, l))
 }
 
 // linkUser returns the user of a link that can be used.
@@ -32,14 +32,14 @@ func (w *work) linkUser(ctx context.Context, kind storage.LinkKind, token string
 		return nil, errLink
 	}
 	hash := tokenHash(token)
-	l, err := w.store.Link(ctx, hash)
+	l, err := w.store.Links().Get(ctx, storage.LinkHash.Is(hash))
 	if err != nil {
 		return nil, goneError(err, errLink)
 	}
 	if subtle.ConstantTimeCompare(l.Hash, hash) != 1 || l.Kind != kind || !w.now().Before(l.Expires) {
 		return nil, errLink
 	}
-	u, err := w.store.User(ctx, l.User)
+	u, err := w.store.Users().Get(ctx, storage.UserID.Is(l.User))
 	if err != nil {
 		return nil, goneError(err, errLink)
 	}
@@ -67,10 +67,10 @@ func (w *work) setPassword(ctx context.Context, u *storage.User, hash string) er
 	if _, err := w.endSessions(ctx, u); err != nil {
 		return err
 	}
-	if err := w.store.DeleteLinks(ctx, u.ID); err != nil || !w.c.RevokeKeysOnPasswordChange {
+	if _, err := w.store.Links().DeleteAll(ctx, storage.LinkUser.Is(u.ID)); err != nil || !w.c.RevokeKeysOnPasswordChange {
 		return err
 	}
-	keys, err := w.store.Keys(ctx, u.ID)
+	keys, err := w.store.Keys().List(ctx, storage.KeyUser.Is(u.ID))
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (w *work) setPassword(ctx context.Context, u *storage.User, hash string) er
 		if w.by.Key != nil && w.by.Key.ID == k.ID {
 			continue
 		}
-		if err := w.store.DeleteKey(ctx, k.ID); err != nil {
+		if err := w.store.Keys().Delete(ctx, storage.KeyID.Is(k.ID)); err != nil {
 			return err
 		}
 		if err := w.logKey(ctx, &k, "deleted", nil); err != nil {
@@ -114,7 +114,9 @@ func (s *Service) RequestPasswordReset(ctx context.Context, r PasswordResetReque
 
 // sendReset sends the message of RequestPasswordReset.
 func (s *Service) sendReset(ctx context.Context, email string) error {
-	find := func(store storage.Store) (*storage.User, error) { return store.UserByEmail(ctx, email) }
+	find := func(store storage.Store) (*storage.User, error) {
+		return store.Users().Get(ctx, storage.UserEmail.Is(email))
+	}
 	resettable := func(u *storage.User) bool { return u.Active && (u.EmailVerified == nil || *u.EmailVerified) }
 	return s.sendToUser(ctx, find, resettable, func(*storage.User) string { return email }, func(w *work, u *storage.User) error {
 		token, l, err := w.newLink(ctx, u, storage.LinkPasswordReset, resetLife)
@@ -177,7 +179,7 @@ func (s *Service) useLink(ctx context.Context, kind storage.LinkKind, token stri
 			return err
 		}
 		w.by = &Principal{User: u}
-		if err := w.store.DeleteLinks(ctx, u.ID); err != nil {
+		if _, err := w.store.Links().DeleteAll(ctx, storage.LinkUser.Is(u.ID)); err != nil {
 			return err
 		}
 		if hash == "" {
@@ -190,7 +192,7 @@ func (s *Service) useLink(ctx context.Context, kind storage.LinkKind, token stri
 		if kind == storage.LinkPasswordReset {
 			u.EmailVerified = new(true)
 		}
-		if err := w.store.UpdateUser(ctx, u); err != nil {
+		if err := w.store.Users().Update(ctx, u); err != nil {
 			return storeError(err)
 		}
 		if err := w.logUser(ctx, &before, u); err != nil {
@@ -207,7 +209,7 @@ func (s *Service) useLink(ctx context.Context, kind storage.LinkKind, token stri
 // ErrNotFound if no active user has the address.
 func (s *Service) NewSignInLink(ctx context.Context, email string) (token string, err error) {
 	err = s.atomic(ctx, nil, func(w *work) error {
-		u, err := w.store.UserByEmail(ctx, check.NormalEmail(email))
+		u, err := w.store.Users().Get(ctx, storage.UserEmail.Is(check.NormalEmail(email)))
 		if err != nil || !u.Active {
 			return storeError(cmp.Or(err, ErrNotFound))
 		}

@@ -255,12 +255,12 @@ func TestRunDrains(t *testing.T) {
 func TestRunEndsDuringVerification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looked atomic.Int32
-		w := newWorld(t, alter(&altered{userByUUID: func(s storage.Store, ctx context.Context, id uuid.UUID) (*storage.User, error) {
+		w := newWorld(t, alter(&altered{user: func(s storage.Store, ctx context.Context, where ...storage.Where[storage.User]) (*storage.User, error) {
 			if looked.Add(1) == 1 {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			return s.UserByUUID(ctx, id)
+			return s.Users().Get(ctx, where...)
 		}}))
 		stop := w.run()
 		synctest.Wait() // what Run begins with reads, and a store in memory lets nobody read during a transaction
@@ -326,11 +326,11 @@ func TestMailOverflows(t *testing.T) {
 func TestVerificationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails atomic.Bool
-		w := newWorld(t, alter(&altered{userByUUID: func(s storage.Store, ctx context.Context, id uuid.UUID) (*storage.User, error) {
+		w := newWorld(t, alter(&altered{user: func(s storage.Store, ctx context.Context, where ...storage.Where[storage.User]) (*storage.User, error) {
 			if fails.Load() {
 				return nil, errBroken
 			}
-			return s.UserByUUID(ctx, id)
+			return s.Users().Get(ctx, where...)
 		}}))
 		stop := w.run()
 		fails.Store(true)
@@ -365,7 +365,7 @@ func TestRunWithoutMailer(t *testing.T) {
 func TestRunPurges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &purger{answers: []error{nil, nil, errBroken, nil}, more: 1}
-		w := newWorld(t, func(c *management.Config) { p.Store, c.Store = c.Store, p })
+		w := newWorld(t, withData, func(c *management.Config) { p.Data, c.Data = c.Data, p })
 		start := time.Now()
 		stop := w.run()
 		time.Sleep(5*time.Minute + time.Second)
@@ -388,9 +388,9 @@ func TestRunPurges(t *testing.T) {
 	})
 }
 
-// A purger is a Store that answers PurgeProjects.
+// A purger is a Data that answers PurgeProjects.
 type purger struct {
-	storage.Store
+	storage.Data
 	answers []error // then nil
 	more    int     // how often there is more
 	calls   []time.Time

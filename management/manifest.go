@@ -308,7 +308,7 @@ func (s *Service) CreateManifestFlag(ctx context.Context, p *Principal, ref stri
 		if err := patch.validate(true); err != nil {
 			return nil, err
 		}
-		switch other, err := w.store.FlagByKey(ctx, w.at.Project.ID, patch.Key.Value); {
+		switch other, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagKey.Is(patch.Key.Value), storage.FlagDeleted.Is(false)); {
 		case err == nil && other.Archived:
 			return nil, manifestConflict("key", "An archived flag has this key: unarchive it, or choose another key.")
 		case err == nil:
@@ -401,7 +401,7 @@ func changeManifest[V any](
 	ctx context.Context, s *Service, p *Principal, ref, key string, change func(*work, *definitionSet, *storage.Flag, *ManifestFlag) (*V, error),
 ) (*V, error) {
 	find := func(w *work) (*storage.Flag, error) {
-		f, err := w.store.FlagByKey(ctx, w.at.Project.ID, key)
+		f, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagKey.Is(key), storage.FlagDeleted.Is(false))
 		return f, goneError(err, notFound("There is no flag with this key."))
 	}
 	return changeFound(ctx, s, p, ref, find, func(w *work, set *definitionSet, f *storage.Flag) (*V, error) {

@@ -83,7 +83,7 @@ func TestManifest(t *testing.T) {
 	w.flag(w.shop, `{"key":"elsewhere","filters":{"groups":[{}]}}`)
 	survey := storage.NewFlag(w.web.ID, w.clock.Now())
 	survey.Key, survey.Kind, survey.Filters = "survey-targeting-1", storage.FlagSurveyTargeting, filtersOf(`{"groups":[{}]}`)
-	w.ok(w.store.CreateFlag(t.Context(), survey))
+	w.ok(w.store.Flags().Create(t.Context(), survey))
 	if diff := cmp.Diff(want, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
@@ -106,7 +106,7 @@ func TestManifestOfDocument(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"plain-text": `string "it's text"`}, w.manifest(), same); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
-	m := must(w.Manifest(t.Context(), &management.DefinitionsAccess{Project: must(w.store.Project(t.Context(), w.web.ID))(t), Principal: w.key(w.ada)}))(t)
+	m := must(w.Manifest(t.Context(), &management.DefinitionsAccess{Project: must(w.store.Projects().Get(t.Context(), storage.ProjectID.Is(w.web.ID)))(t), Principal: w.key(w.ada)}))(t)
 	if m.Writable {
 		t.Error("the flags of a document can be changed")
 	}

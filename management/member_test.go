@@ -67,7 +67,7 @@ func TestAddMember(t *testing.T) {
 	}
 
 	w.acme.MemberJoinEmail = false
-	w.ok(w.store.UpdateOrganization(t.Context(), w.acme))
+	w.ok(w.store.Organizations().Update(t.Context(), w.acme))
 	_, err = w.addMember(w.ada, `{"email":"sam@example.com"}`)
 	checkFault(t, "AddMember", err, "")
 	w.checkMails("membership without mail")
@@ -80,7 +80,7 @@ func TestAddStranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := must(w.store.UserByUUID(t.Context(), m.User.UUID))(t)
+	u := must(w.store.Users().Get(t.Context(), storage.UserUUID.Is(m.User.UUID)))(t)
 	want := &storage.User{
 		ID: u.ID, UUID: u.UUID, DistinctID: u.DistinctID, Active: true, Joined: begin, Email: "fay@example.com",
 		FirstName: "Fay", LastName: "Wray", ToolbarMode: new("toolbar"), CurrentOrganization: &w.acme.ID, CurrentProject: &w.web.ID,

@@ -85,7 +85,7 @@ func methods() []method {
 	}
 	signedIn := func(c *callable) {
 		c.token = must(c.OpenSession(c.t.Context(), c.ada.Email, staple, management.Client{}))(c.t).Token
-		list := must(c.store.Sessions(c.t.Context(), c.ada.ID))(c.t)
+		list := must(c.store.Sessions().List(c.t.Context(), storage.SessionUser.Is(c.ada.ID)))(c.t)
 		c.id = list[0].ID.String()
 	}
 	linked := func(c *callable) { c.token = must(c.NewSignInLink(c.t.Context(), c.ada.Email))(c.t) }
@@ -431,7 +431,7 @@ func methods() []method {
 			name: "DeleteSecretTokenBackup", scope: "project:write", kind: ofProject, log: []string{"Project updated by ada in Acme"},
 			first: func(c *callable) {
 				c.world.web.SecretPrevHash = storage.HashKey("phs_old")
-				c.ok(c.store.UpdateProject(c.t.Context(), c.world.web))
+				c.ok(c.store.Projects().Update(c.t.Context(), c.world.web))
 			},
 			call: func(c *callable) error { return second(c.DeleteSecretTokenBackup(c.ctx, c.p, c.web)) },
 		},
@@ -526,9 +526,9 @@ func (m *method) callable(t *testing.T, configure ...func(*management.Config)) *
 // level makes a member one of another level.
 func (w *world) level(u *storage.User, level int) {
 	w.t.Helper()
-	m := must(w.store.Membership(w.t.Context(), w.acme.ID, u.ID))(w.t)
+	m := must(w.store.Memberships().Get(w.t.Context(), storage.MembershipOrganization.Is(w.acme.ID), storage.MembershipUser.Is(u.ID)))(w.t)
 	m.Level = level
-	w.ok(w.store.UpdateMembership(w.t.Context(), m))
+	w.ok(w.store.Memberships().Update(w.t.Context(), m))
 }
 
 // enrol gives a user an authenticator and returns its secret. The code that
@@ -700,7 +700,7 @@ func TestKeysForbiddenByOrganization(t *testing.T) {
 			c.level(c.ada, level)
 			c.level(c.ben, storage.LevelOwner)
 			c.world.acme.MembersCanUseKeys = false
-			c.ok(c.store.UpdateOrganization(t.Context(), c.world.acme))
+			c.ok(c.store.Organizations().Update(t.Context(), c.world.acme))
 			c.p = c.world.key(c.ada)
 			want := allowed
 			switch {
@@ -760,12 +760,12 @@ func (w *world) describe(a *storage.Activity) string {
 	case a.System:
 		who = "the system"
 	case a.User != nil:
-		u := must(w.store.User(w.t.Context(), *a.User))(w.t)
+		u := must(w.store.Users().Get(w.t.Context(), storage.UserID.Is(*a.User)))(w.t)
 		who, _, _ = strings.Cut(u.Email, "@")
 	}
 	if a.Organization != nil {
 		where = "gone"
-		if o, err := w.store.Organization(w.t.Context(), *a.Organization); err == nil {
+		if o, err := w.store.Organizations().Get(w.t.Context(), storage.OrganizationID.Is(*a.Organization)); err == nil {
 			where = o.Name
 		}
 	}

@@ -55,7 +55,7 @@ func TestLevels(t *testing.T) {
 			return second(w.ListInvitations(ctx, p, acme, 10, 0))
 		}},
 		{"WithdrawInvitation", "f..nn", func(w *world) { w.invite("fay@example.com", 1) }, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
-			return w.WithdrawInvitation(ctx, p, acme, must(w.store.Invitations(ctx, w.acme.ID))(w.t)[0].ID.String())
+			return w.WithdrawInvitation(ctx, p, acme, must(w.store.Invitations().List(ctx, storage.InvitationOrganization.Is(w.acme.ID)))(w.t)[0].ID.String())
 		}},
 		{"UpdateMember to administrator", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
 			return second(w.UpdateMember(ctx, p, acme, w.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(8)}))
@@ -222,7 +222,7 @@ func TestUpdateOrganization(t *testing.T) {
 	want.Name, want.MemberJoinEmail, want.Enforce2FA, want.MembersCanInvite, want.MembersCanUseKeys = "Acme Ltd", false, new(false), new(false), false
 	want.PublicSharing, want.AIProcessingApproved, want.ExperimentStatsMethod, want.AnonymizeIPs = false, new(true), new(""), true
 	want.Updated = begin.Add(time.Hour)
-	if diff := cmp.Diff(&want, must(w.store.Organization(t.Context(), w.acme.ID))(t)); diff != "" {
+	if diff := cmp.Diff(&want, must(w.store.Organizations().Get(t.Context(), storage.OrganizationID.Is(w.acme.ID)))(t)); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
 	if got := must(w.GetOrganization(t.Context(), w.as(w.ben), w.acme.ID.String()))(t); !cmp.Equal(view, got) || *view.MembershipLevel != storage.LevelAdmin {
@@ -272,7 +272,7 @@ func TestListOrganizations(t *testing.T) {
 	}
 	closed := w.organization("Closed")
 	closed.Created, closed.MembersCanUseKeys = w.clock.Now().Add(time.Minute), false
-	w.ok(w.store.UpdateOrganization(t.Context(), closed))
+	w.ok(w.store.Organizations().Update(t.Context(), closed))
 	w.join(w.ada, closed, storage.LevelMember, nil)
 	for _, tt := range []struct {
 		name          string

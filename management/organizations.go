@@ -55,7 +55,7 @@ func organizationFields(o *storage.Organization, patch *OrganizationPatch) field
 
 // showOrganization shows an organization to a member.
 func (w *work) showOrganization(ctx context.Context, o *storage.Organization, level int) (*OrganizationView, error) {
-	projects, err := w.store.ProjectsOf(ctx, []uuid.UUID{o.ID})
+	projects, err := w.store.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{o.ID}))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 	}
 	shown := pageOf(all, limit, offset)
 	ids := each(shown, func(o *storage.Organization) uuid.UUID { return o.ID })
-	projects, err := w.store.ProjectsOf(ctx, ids)
+	projects, err := w.store.Projects().List(ctx, storage.ProjectOrganization.In(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 		if err := w.createOrganization(ctx, o); err != nil {
 			return nil, err
 		}
-		if err := w.store.CreateMembership(ctx, s.newMembership(o.ID, p.User.ID, storage.LevelOwner)); err != nil {
+		if err := w.store.Memberships().Create(ctx, s.newMembership(o.ID, p.User.ID, storage.LevelOwner)); err != nil {
 			return nil, err
 		}
 		if err := w.logOrganization(ctx, o.ID, "created", nil); err != nil {
@@ -134,14 +134,14 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 // createOrganization stores an organization. If another organization has its slug, it
 // gets another one.
 func (w *work) createOrganization(ctx context.Context, o *storage.Organization) error {
-	all, err := w.store.Organizations(ctx)
+	all, err := w.store.Organizations().List(ctx)
 	if err != nil {
 		return err
 	}
 	for slices.ContainsFunc(all, func(other storage.Organization) bool { return other.Slug == o.Slug }) {
 		o.Slug = storage.OtherSlug(o.Name)
 	}
-	return w.store.CreateOrganization(ctx, o)
+	return w.store.Organizations().Create(ctx, o)
 }
 
 // newMembership makes a membership.
@@ -159,7 +159,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 			return nil, err
 		}
 		o.Updated = s.now()
-		if err := w.store.UpdateOrganization(ctx, o); err != nil {
+		if err := w.store.Organizations().Update(ctx, o); err != nil {
 			return nil, storeError(err)
 		}
 		changes := field.Differences("Organization", organizationFields(&before, nil), organizationFields(o, nil))
@@ -180,7 +180,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref stri
 		if err := w.logOrganization(ctx, o.ID, "deleted", nil); err != nil {
 			return err
 		}
-		return storeError(w.store.DeleteOrganization(ctx, o.ID))
+		return storeError(w.store.Organizations().Delete(ctx, storage.OrganizationID.Is(o.ID)))
 	})
 }
 
@@ -243,7 +243,7 @@ func (w *work) memberViews(ctx context.Context, list []storage.Membership) ([]*M
 	if err != nil {
 		return nil, err
 	}
-	twoFactor, err := w.store.WithTOTP(ctx, ids)
+	twoFactor, err := w.withTwoFactor(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -266,26 +266,26 @@ func (w *work) memberViews(ctx context.Context, list []storage.Membership) ([]*M
 // joining. It needs scope organization_member:read.
 func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*MemberView], error) {
 	w := s.begin(p)
-	return listOf(ctx, w, ref, storage.LevelMember, w.store.Members, w.memberViews, limit, offset)
+	return listOf(ctx, w, ref, storage.LevelMember, w.store.Memberships(), storage.MembershipOrganization, w.memberViews, limit, offset)
 }
 
 // listOf returns a page of what all lists of an organization.
 func listOf[R, V any](
-	ctx context.Context, w *work, ref string, least int, all func(context.Context, uuid.UUID) ([]R, error), views func(context.Context, []R) ([]V, error), limit, offset int,
+	ctx context.Context, w *work, ref string, least int, all storage.Table[R], of storage.Field[R, uuid.UUID], views func(context.Context, []R) ([]V, error), limit, offset int,
 ) (*Page[V], error) {
 	o, _, err := w.organizationByRef(ctx, ref, least, "organization_member:read")
 	if err != nil {
 		return nil, err
 	}
-	list, err := all(ctx, o.ID)
+	list, total, err := all.Page(ctx, max(limit, 0), max(offset, 0), of.Is(o.ID))
 	if err != nil {
 		return nil, err
 	}
-	shown, err := views(ctx, pageOf(list, limit, offset))
+	shown, err := views(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	return &Page[V]{len(list), shown}, nil
+	return &Page[V]{total, shown}, nil
 }
 
 // AddMember makes the user with an e-mail address a member of an organization, if the
@@ -324,14 +324,14 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		if level > own { // it was lowered meanwhile
 			return nil, plainForbidden
 		}
-		u, err := w.store.UserByEmail(ctx, patch.Email.Value)
+		u, err := w.store.Users().Get(ctx, storage.UserEmail.Is(patch.Email.Value))
 		switch {
 		case errors.Is(err, ErrNotFound):
 			if u, err = blankUser(NewUser{Email: patch.Email.Value, FirstName: patch.FirstName.Value, LastName: patch.LastName.Value}); err != nil {
 				return nil, err
 			}
 			u.Joined = s.now()
-			if err := w.store.CreateUser(ctx, u); err != nil {
+			if err := w.store.Users().Create(ctx, u); err != nil {
 				return nil, err
 			}
 			if err := w.logSecurity(ctx, u, "created"); err != nil {
@@ -358,7 +358,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 // addMember stores and logs a membership, and makes the organization the user's current
 // one if there is none.
 func (w *work) addMember(ctx context.Context, m *storage.Membership, u *storage.User) error {
-	if err := w.store.CreateMembership(ctx, m); err != nil {
+	if err := w.store.Memberships().Create(ctx, m); err != nil {
 		if errors.Is(err, ErrConflict) {
 			return errIsMember
 		}
@@ -388,11 +388,11 @@ func (w *work) memberOf(ctx context.Context, o *storage.Organization, ref string
 	if err != nil {
 		return nil, nil, plainNotFound
 	}
-	u, err := w.store.UserByUUID(ctx, id)
+	u, err := w.store.Users().Get(ctx, storage.UserUUID.Is(id))
 	if err != nil {
 		return nil, nil, storeError(err)
 	}
-	m, err := w.store.Membership(ctx, o.ID, u.ID)
+	m, err := w.store.Memberships().Get(ctx, storage.MembershipOrganization.Is(o.ID), storage.MembershipUser.Is(u.ID))
 	return m, u, storeError(err)
 }
 
@@ -401,7 +401,7 @@ func (w *work) keepOwner(ctx context.Context, m *storage.Membership, detail stri
 	if m.Level != storage.LevelOwner {
 		return nil
 	}
-	members, err := w.store.Members(ctx, m.Organization)
+	members, err := w.store.Memberships().List(ctx, storage.MembershipOrganization.Is(m.Organization))
 	if err != nil {
 		return err
 	}
@@ -432,7 +432,7 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 			}
 			change := field.Change{Type: "OrganizationMembership", Field: "level", Before: m.Level, After: level, Action: "changed"}
 			m.Level, m.Updated = level, s.now()
-			if err := w.store.UpdateMembership(ctx, m); err != nil {
+			if err := w.store.Memberships().Update(ctx, m); err != nil {
 				return nil, storeError(err)
 			}
 			if err := w.logMember(ctx, m, u, "updated", []field.Change{change}); err != nil {
@@ -458,7 +458,7 @@ func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user stri
 		if err := w.keepOwner(ctx, m, "Cannot leave the organization as its owner."); err != nil {
 			return err
 		}
-		if err := w.store.DeleteMembership(ctx, o.ID, u.ID); err != nil {
+		if err := w.store.Memberships().Delete(ctx, storage.MembershipOrganization.Is(o.ID), storage.MembershipUser.Is(u.ID)); err != nil {
 			return storeError(err)
 		}
 		if err := resettleUser(ctx, w.store, u); err != nil {
@@ -469,7 +469,7 @@ func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user stri
 }
 
 func (w *work) logOrganization(ctx context.Context, id uuid.UUID, activity string, changes []field.Change) error {
-	o, err := w.store.Organization(ctx, id)
+	o, err := w.store.Organizations().Get(ctx, storage.OrganizationID.Is(id))
 	if err != nil {
 		return storeError(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -356,19 +355,16 @@ func (s readCounter) Atomic(ctx context.Context, f func(storage.Store) error) er
 	return s.Store.Atomic(ctx, func(store storage.Store) error { return f(readCounter{store, s.reads}) })
 }
 
-func (s readCounter) User(ctx context.Context, id int64) (*storage.User, error) {
-	*s.reads = append(*s.reads, "User")
-	return s.Store.User(ctx, id)
+func (s readCounter) Users() storage.Table[storage.User] {
+	return tapped[storage.User]{Table: s.Store.Users(), read: func(where []storage.Where[storage.User]) {
+		*s.reads = append(*s.reads, "user by "+where[0].Field)
+	}}
 }
 
-func (s readCounter) UserByUUID(ctx context.Context, id uuid.UUID) (*storage.User, error) {
-	*s.reads = append(*s.reads, "UserByUUID")
-	return s.Store.UserByUUID(ctx, id)
-}
-
-func (s readCounter) MembershipsOf(ctx context.Context, users []int64) ([]storage.Membership, error) {
-	*s.reads = append(*s.reads, "MembershipsOf")
-	return s.Store.MembershipsOf(ctx, users)
+func (s readCounter) Memberships() storage.Table[storage.Membership] {
+	return tapped[storage.Membership]{Table: s.Store.Memberships(), read: func([]storage.Where[storage.Membership]) {
+		*s.reads = append(*s.reads, "memberships")
+	}}
 }
 
 // A change reads the row of the user once, and memberships only for the answer and
@@ -378,9 +374,9 @@ func TestPatchReads(t *testing.T) {
 		name, body string
 		want       []string
 	}{
-		{"a name", `{"first_name":"Zoë"}`, []string{"UserByUUID", "MembershipsOf"}},
-		{"a switch to another project", `{"set_current_team":0}`, []string{"UserByUUID", "MembershipsOf"}},
-		{"a password", `{"current_password":"` + staple + `","first_name":"Zoë"}`, []string{"UserByUUID", "UserByUUID", "MembershipsOf"}},
+		{"a name", `{"first_name":"Zoë"}`, []string{"user by uuid", "memberships"}},
+		{"a switch to another project", `{"set_current_team":0}`, []string{"user by uuid", "memberships"}},
+		{"a password", `{"current_password":"` + staple + `","first_name":"Zoë"}`, []string{"user by uuid", "user by uuid", "memberships"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var reads []string

@@ -42,7 +42,7 @@ func (s *Service) PersonCohorts(ctx context.Context, p *Principal, ref, id strin
 		return nil, err
 	}
 	project := w.at.Project.ID
-	list, err := w.store.Cohorts(ctx, project)
+	list, err := w.store.Cohorts().List(ctx, storage.CohortProject.Is(project), storage.CohortDeleted.Is(false))
 	if err != nil {
 		return nil, err
 	}

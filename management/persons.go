@@ -80,7 +80,7 @@ func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, f s
 
 // checkList returns an error unless a cohort is static.
 func (w *work) checkList(ctx context.Context, cohort int64) error {
-	c, err := w.store.Cohort(ctx, w.at.Project.ID, cohort)
+	c, err := w.store.Cohorts().Get(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortID.Is(cohort))
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && c.Deleted:
 		return invalid("cohort", "does_not_exist", `Invalid pk "%d" - object does not exist.`, cohort)

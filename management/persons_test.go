@@ -75,7 +75,7 @@ func capturedMethods() []method {
 		{
 			name: "ListPersons of a cohort", scope: "person:read", kind: ofProject,
 			first: func(c *callable) {
-				c.ok(c.store.CreateCohort(c.t.Context(), &storage.Cohort{Project: c.world.web.ID, Static: true, Created: begin}))
+				c.ok(c.store.Cohorts().Create(c.t.Context(), &storage.Cohort{Project: c.world.web.ID, Static: true, Created: begin}))
 			},
 			call: func(c *callable) error {
 				return second(c.ListPersons(c.ctx, c.p, c.web, storage.PersonFilter{Cohort: 1}, 10, 0))
@@ -296,7 +296,7 @@ func TestListPersons(t *testing.T) {
 		{Project: w.shop.ID, Static: true, Created: begin},
 	}
 	for i := range cohorts {
-		w.ok(w.store.CreateCohort(t.Context(), &cohorts[i]))
+		w.ok(w.store.Cohorts().Create(t.Context(), &cohorts[i]))
 		if _, _, err := w.store.AddCohortMembers(t.Context(), cohorts[i].Project, cohorts[i].ID, uuid.Nil, []string{"x", "user-2"}); err != nil {
 			t.Fatal(err)
 		}
@@ -554,7 +554,7 @@ func (p *eventPurger) PurgeEvents(context.Context) (bool, error) {
 	return len(p.calls) <= p.more, nil
 }
 
-// Run deletes events of deleted persons, also if the Store is not a ProjectPurger.
+// Run deletes events of deleted persons.
 func TestRunPurgesEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &eventPurger{answers: []error{nil, nil, nil, errBroken}, more: 2}

@@ -58,14 +58,14 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Princip
 		return nil, wrong
 	}
 	hash := storage.HashKey(key)
-	k, err := s.c.Store.KeyByHash(ctx, hash)
+	k, err := s.c.Store.Keys().Get(ctx, storage.KeyHash.Is(hash))
 	if err != nil {
 		return nil, goneError(err, wrong)
 	}
 	if subtle.ConstantTimeCompare([]byte(k.Hash), []byte(hash)) != 1 {
 		return nil, wrong
 	}
-	u, err := s.c.Store.User(ctx, k.User)
+	u, err := s.c.Store.Users().Get(ctx, storage.UserID.Is(k.User))
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
 		return nil, wrong
 	}
@@ -74,7 +74,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Princip
 	}
 	now := s.now()
 	if k.LastUsed == nil || now.Sub(*k.LastUsed) >= time.Hour {
-		if err := s.c.Store.TouchKey(ctx, k.ID, now); err != nil {
+		if err := s.c.Store.Keys().Touch(ctx, &storage.PersonalKey{ID: k.ID, LastUsed: new(now)}); err != nil {
 			s.c.Log.WarnContext(ctx, "last use of a personal API key is not written", "key", k.Mask, "error", err)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Princip
 // authenticated. The error is ErrUnauthenticated if there is no active user with
 // that UUID.
 func (s *Service) PrincipalOf(ctx context.Context, user uuid.UUID) (*Principal, error) {
-	u, err := s.c.Store.UserByUUID(ctx, user)
+	u, err := s.c.Store.Users().Get(ctx, storage.UserUUID.Is(user))
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
 		return nil, errNotAuthenticated
 	}

@@ -1,7 +1,6 @@
 package management_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -24,7 +23,7 @@ func (w *world) newProject(body string) (*management.ProjectView, error) {
 func TestCreateProject(t *testing.T) {
 	w := newWorld(t)
 	w.acme.AnonymizeIPs = true
-	w.ok(w.store.UpdateOrganization(t.Context(), w.acme))
+	w.ok(w.store.Organizations().Update(t.Context(), w.acme))
 	made, err := w.newProject(`{"name":" Mobile ","timezone":"America/New_York","completed_snippet_onboarding":true,"api_token":"phc_mine"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +43,7 @@ func TestCreateProject(t *testing.T) {
 	if diff := cmp.Diff(want, names.Replace(encode(t, made))); diff != "" {
 		t.Errorf("CreateProject (-want +got)\n%s", diff)
 	}
-	if p := must(w.store.Project(t.Context(), made.ID))(t); p.SecretHash != storage.HashKey(secret) {
+	if p := must(w.store.Projects().Get(t.Context(), storage.ProjectID.Is(made.ID)))(t); p.SecretHash != storage.HashKey(secret) {
 		t.Errorf("stored %+v", p)
 	}
 	shown := *made
@@ -137,7 +136,7 @@ func TestListProjects(t *testing.T) {
 		}
 	}
 	w.umbra.MembersCanUseKeys = false
-	w.ok(w.store.UpdateOrganization(t.Context(), w.umbra))
+	w.ok(w.store.Organizations().Update(t.Context(), w.umbra))
 	if page, err := w.ListProjects(t.Context(), w.key(w.ada), "", 10, 0); err != nil || page.Total != 2 {
 		t.Errorf("ListProjects with a key that Umbra does not admit = %+v, %v; want two", page, err)
 	}
@@ -153,7 +152,7 @@ func TestUpdateProject(t *testing.T) {
 	}
 	want := *w.web
 	want.Name, want.Timezone, want.AnonymizeIPs, want.SnippetOnboarding, want.Updated = "Website", "Asia/Tokyo", true, true, begin.Add(time.Hour)
-	if diff := cmp.Diff(&want, must(w.store.Project(t.Context(), 1))(t)); diff != "" {
+	if diff := cmp.Diff(&want, must(w.store.Projects().Get(t.Context(), storage.ProjectID.Is(1)))(t)); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
 	if view.Name != "Website" || view.SecretToken != nil {
@@ -172,10 +171,10 @@ func TestResetToken(t *testing.T) {
 	if err != nil || view.APIToken == w.web.APIKey || !strings.HasPrefix(view.APIToken, "phc_") || view.SecretToken != nil {
 		t.Errorf("ResetToken = %+v, %v", view, err)
 	}
-	if p, err := w.store.ProjectByKey(t.Context(), view.APIToken); err != nil || p.ID != 1 {
+	if p, err := w.store.Projects().Get(t.Context(), storage.ProjectKey.Is(view.APIToken)); err != nil || p.ID != 1 {
 		t.Errorf("ProjectByKey of the new key = %v, %v", p, err)
 	}
-	if p, err := w.store.ProjectByKey(t.Context(), w.web.APIKey); err == nil {
+	if p, err := w.store.Projects().Get(t.Context(), storage.ProjectKey.Is(w.web.APIKey)); err == nil {
 		t.Errorf("ProjectByKey of the old key = %v", p)
 	}
 }
@@ -189,7 +188,7 @@ func TestSecretTokens(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s = %v", what, err)
 		}
-		p := must(w.store.Project(t.Context(), 1))(t)
+		p := must(w.store.Projects().Get(t.Context(), storage.ProjectID.Is(1)))(t)
 		if p.SecretHash != hash || p.SecretPrevHash != previous {
 			t.Errorf("%s stores %q and %q, want %q and %q", what, p.SecretHash, p.SecretPrevHash, hash, previous)
 		}
@@ -255,20 +254,19 @@ func served(s *state) map[int64][]any {
 	return all
 }
 
-// OnChange is called once a change can be seen, and not for one that is not
-// made (Config.OnChange).
-func TestOnChange(t *testing.T) {
+// The Catalog is told once a change can be seen, and not of one that is not made.
+func TestCatalogIsTold(t *testing.T) {
 	for _, m := range methods() {
 		var c *callable
 		var seen []*state
 		var told []int64
 		configure := func(config *management.Config) {
-			config.OnChange = func(_ context.Context, project int64) {
+			config.Catalog = toldCatalog(func(project int64) {
 				if c == nil {
 					return // while the call is prepared
 				}
 				seen, told = append(seen, c.state()), append(told, project)
-			}
+			})
 		}
 		c = m.callable(t, configure)
 		before := c.state()
@@ -282,11 +280,11 @@ func TestOnChange(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, told); diff != "" {
-			t.Errorf("%s calls OnChange for projects (-want +got)\n%s", m.name, diff)
+			t.Errorf("%s tells of projects (-want +got)\n%s", m.name, diff)
 		}
 		for _, s := range seen {
 			if diff := cmp.Diff(after, s, same); diff != "" {
-				t.Errorf("%s: seen in OnChange (-want +got)\n%s", m.name, diff)
+				t.Errorf("%s: seen in Changed (-want +got)\n%s", m.name, diff)
 			}
 		}
 		if want == nil {
@@ -303,7 +301,7 @@ func TestOnChange(t *testing.T) {
 				break
 			}
 			if len(seen) > 0 {
-				t.Fatalf("%s calls OnChange although step %d fails", m.name, steps)
+				t.Fatalf("%s tells although step %d fails", m.name, steps)
 			}
 		}
 	}

@@ -166,7 +166,7 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 		}
 		organizations = []uuid.UUID{o.ID}
 	}
-	all, err := w.store.ProjectsOf(ctx, organizations)
+	all, err := w.store.Projects().List(ctx, storage.ProjectOrganization.In(organizations))
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 		}
 		secret := storage.NewSecretKey()
 		project.SecretHash, project.Created, project.Updated = storage.HashKey(secret), s.now(), s.now()
-		if err := w.store.CreateProject(ctx, project); err != nil {
+		if err := w.store.Projects().Create(ctx, project); err != nil {
 			return nil, storeError(err)
 		}
 		view := showProject(project)
@@ -239,7 +239,7 @@ func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f
 // saveProject stores a project that has changed.
 func (w *work) saveProject(ctx context.Context, changes []field.Change) error {
 	w.at.Project.Updated = w.now()
-	if err := w.store.UpdateProject(ctx, w.at.Project); err != nil {
+	if err := w.store.Projects().Update(ctx, w.at.Project); err != nil {
 		return storeError(err)
 	}
 	return w.logProject(ctx, w.at.Project, "updated", changes)
@@ -300,7 +300,7 @@ func (s *Service) DeleteProject(ctx context.Context, p *Principal, ref string) e
 		if err := w.logProject(ctx, project, "deleted", nil); err != nil {
 			return err
 		}
-		return storeError(w.store.DeleteProject(ctx, project.ID))
+		return storeError(w.store.Projects().Delete(ctx, storage.ProjectID.Is(project.ID)))
 	})
 	return err
 }

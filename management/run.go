@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // mailers is how many messages are sent at once.
@@ -35,19 +33,16 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 		})
 	}
-	if store, ok := s.c.Store.(storage.ProjectPurger); ok {
+	if data := s.c.Data; data != nil {
 		wg.Go(func() {
 			s.again(ctx, purgeAfter, "what deleted projects leave behind is not deleted", func(ctx context.Context) (bool, error) {
-				return store.PurgeProjects(ctx, s.now().Add(-purgeAfter))
+				return data.PurgeProjects(ctx, s.now().Add(-purgeAfter))
 			})
 		})
-	}
-	if data := s.c.Data; data != nil {
 		wg.Go(func() { s.again(ctx, purgeAfter, "events of deleted persons are not deleted", data.PurgeEvents) })
 		for failed, f := range map[string]func(context.Context) (bool, error){
-			"events are not indexed, and to find them takes longer and longer": data.IndexEvents,
+			"events are not indexed, and to find them takes longer and longer": data.Index,
 			"names of new events and properties are not listed":                data.DefineEvents,
-			"persons of an earlier release are not found by their names":       data.IndexPersons,
 		} {
 			wg.Go(func() { s.again(ctx, indexEvery, failed, f) })
 		}

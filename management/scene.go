@@ -60,9 +60,9 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	}
 	return answer(ctx, s, p, func(w *work) (*UserView, error) {
 		if patch.Dashboard.Null {
-			err = w.store.DeleteScene(ctx, scene.User, scene.Project, scene.Scene)
+			_, err = w.store.Scenes().DeleteAll(ctx, storage.SceneUser.Is(scene.User), storage.SceneProject.Is(scene.Project), storage.SceneName.Is(scene.Scene))
 		} else {
-			err = w.store.SetScene(ctx, scene)
+			err = w.store.Scenes().Set(ctx, &scene)
 		}
 		if err != nil {
 			return nil, storeError(err)
@@ -133,7 +133,7 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 		}
 		before := *u
 		u.HedgehogConfig = o.Value
-		if err := w.store.UpdateUser(ctx, u); err != nil {
+		if err := w.store.Users().Update(ctx, u); err != nil {
 			return storeError(err)
 		}
 		return w.logUser(ctx, &before, u)

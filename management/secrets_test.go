@@ -19,7 +19,7 @@ import (
 func TestSecretsStaySecret(t *testing.T) {
 	broken := false
 	w := newWorld(t, func(c *management.Config) { c.VerifyByCode, c.RevokeKeysOnPasswordChange = true, true }, alter(&altered{
-		touchKey: func(storage.Store, context.Context, string, time.Time) error { return errBroken },
+		touchKey: func(storage.Store, context.Context, *storage.PersonalKey) error { return errBroken },
 		addActivity: func(s storage.Store, ctx context.Context, entries ...*storage.Activity) error {
 			if broken {
 				return errBroken
@@ -90,7 +90,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	// Addresses.
 	m := w.changeEmail(w.ada, "new@example.com")
 	token, code := secret("token", tokenIn(t, m)), secret("code", codeIn(m))
-	stored := must(w.store.EmailToken(ctx, w.ada.ID))(t)
+	stored := must(w.store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(w.ada.ID)))(t)
 	secretBytes := func(what string, b []byte) {
 		secret(what, string(b))
 		secret(what, hex.EncodeToString(b))
@@ -115,7 +115,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	// Two-factor authentication.
 	setup := must(w.StartTwoFactor(ctx, ada(), "@me"))(t)
 	secret("authenticator", setup.Secret)
-	secretBytes("sealed authenticator", must(w.store.PendingTOTP(ctx, w.ada.ID))(t).Secret)
+	secretBytes("sealed authenticator", must(w.store.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(w.ada.ID)))(t).Secret)
 	note(w.ConfirmTwoFactor(ctx, ada(), "@me", tokenFor(w.code(setup.Secret, 7))))
 	note(w.ConfirmTwoFactor(ctx, ada(), "@me", tokenFor(secret("code of the authenticator", w.code(setup.Secret, 0)))))
 	codes := must(w.NewBackupCodes(ctx, ada(), "@me"))(t)

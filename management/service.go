@@ -114,15 +114,8 @@ type Config struct {
 	// features.
 	FlagUsers FlagUsers
 
-	// Snapshot returns the compiled flags that are served for a project, nil if there
-	// are none yet. Explanations and previews compile only what differs from them. It
-	// must not wait for the Store. Nil: they compile all flags each time.
-	Snapshot func(project int64) *flags.Snapshot
-
-	// OnChange is called after something has changed that clients see of a
-	// project, before who changed it is answered; project is 0 if projects
-	// themselves have changed, come or gone. Nil: nobody is told.
-	OnChange func(ctx context.Context, project int64)
+	// Catalog serves the flags of projects. Nil: nothing does.
+	Catalog Catalog
 
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
@@ -140,12 +133,7 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	c.FlagUsers = cmp.Or[FlagUsers](c.FlagUsers, noFlagUsers{})
-	if c.Snapshot == nil {
-		c.Snapshot = func(int64) *flags.Snapshot { return nil }
-	}
-	if c.OnChange == nil {
-		c.OnChange = func(context.Context, int64) {}
-	}
+	c.Catalog = cmp.Or[Catalog](c.Catalog, noCatalog{})
 	if c.DashboardExists == nil {
 		c.DashboardExists = func(_ context.Context, _, dashboard int64) (bool, error) {
 			return dashboard > 0 && dashboard <= 1<<31-1, nil
@@ -153,6 +141,24 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// A Catalog serves what a Service manages, as package server/catalog does.
+type Catalog interface {
+	// Snapshot returns the compiled flags that are served for a project, nil if there
+	// are none. Explanations and previews compile only what differs from them. It must
+	// not wait for the Store.
+	Snapshot(project int64) *flags.Snapshot
+
+	// Changed is called after something has changed that clients see of a project, before
+	// who changed it is answered; project is 0 if projects themselves have changed, come or
+	// gone.
+	Changed(ctx context.Context, project int64)
+}
+
+type noCatalog struct{}
+
+func (noCatalog) Snapshot(int64) *flags.Snapshot { return nil }
+func (noCatalog) Changed(context.Context, int64) {}
 
 // A Service does what the management API offers, and checks permissions. Its
 // methods are safe for concurrent use. They return an [*Error] for what is not

@@ -88,7 +88,7 @@ func (s *Service) OpenSession(ctx context.Context, email, password string, from 
 		return nil, err
 	}
 	return answer(ctx, s, nil, func(w *work) (*OpenedSession, error) {
-		now, err := w.store.User(ctx, u.ID)
+		now, err := w.store.Users().Get(ctx, storage.UserID.Is(u.ID))
 		if errors.Is(err, ErrNotFound) || err == nil && (!now.Active || now.PasswordHash != u.PasswordHash) {
 			return nil, errInvalidCredentials // it has changed since
 		}
@@ -102,10 +102,14 @@ func (s *Service) OpenSession(ctx context.Context, email, password string, from 
 // openSession opens a session for a user who has proved to be that user.
 func (w *work) openSession(ctx context.Context, u *storage.User, from Client) (*OpenedSession, error) {
 	now := w.now()
-	if err := w.store.DeleteOldSessions(ctx, now.Add(-w.c.SessionIdle), now.Add(-w.c.SessionLife)); err != nil {
-		return nil, err
+	for _, old := range []storage.Where[storage.Session]{
+		storage.SessionSeen.Before(now.Add(-w.c.SessionIdle)), storage.SessionCreated.Before(now.Add(-w.c.SessionLife)),
+	} {
+		if _, err := w.store.Sessions().DeleteAll(ctx, old); err != nil {
+			return nil, err
+		}
 	}
-	list, err := w.store.Sessions(ctx, u.ID)
+	list, err := w.store.Sessions().List(ctx, storage.SessionUser.Is(u.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +123,7 @@ func (w *work) openSession(ctx context.Context, u *storage.User, from Client) (*
 		return -1
 	})
 	for i := maxSessions - 1; i < len(list); i++ {
-		if err := w.store.DeleteSession(ctx, u.ID, list[i].ID); err != nil {
+		if err := w.store.Sessions().Delete(ctx, storage.SessionUser.Is(u.ID), storage.SessionID.Is(list[i].ID)); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +133,7 @@ func (w *work) openSession(ctx context.Context, u *storage.User, from Client) (*
 	}
 	token, hash := newToken()
 	v := &storage.Session{ID: storage.NewID(), User: u.ID, Hash: hash, Pending: twoFactor, Address: from.address(), Browser: from.browser(), Created: now, Seen: now}
-	if err := w.store.CreateSession(ctx, v); err != nil {
+	if err := w.store.Sessions().Create(ctx, v); err != nil {
 		return nil, storeError(err)
 	}
 	if v.Pending {
@@ -157,7 +161,7 @@ func (w *work) sessionByToken(ctx context.Context, token string, pending bool) (
 		return nil, errSession
 	}
 	hash := tokenHash(token)
-	v, err := w.store.SessionByHash(ctx, hash)
+	v, err := w.store.Sessions().Get(ctx, storage.SessionHash.Is(hash))
 	if err != nil {
 		return nil, goneError(err, errSession)
 	}
@@ -185,7 +189,7 @@ func (s *Service) ConfirmSession(ctx context.Context, token, code string, from C
 	if err != nil {
 		return nil, err
 	}
-	u, err := s.c.Store.User(ctx, v.User)
+	u, err := s.c.Store.Users().Get(ctx, storage.UserID.Is(v.User))
 	if err != nil {
 		return nil, goneError(err, errSession)
 	}
@@ -203,14 +207,14 @@ func (s *Service) ConfirmSession(ctx context.Context, token, code string, from C
 		if err != nil {
 			return nil, err
 		}
-		u, err := w.store.User(ctx, v.User)
+		u, err := w.store.Users().Get(ctx, storage.UserID.Is(v.User))
 		if err != nil || !u.Active {
 			return nil, goneError(cmp.Or(err, ErrNotFound), errSession)
 		}
 		var fresh string
 		fresh, v.Hash = newToken()
 		v.Pending, v.Created, v.Seen, v.Address, v.Browser = false, w.now(), w.now(), from.address(), from.browser()
-		if err := w.store.UpdateSession(ctx, v); err != nil {
+		if err := w.store.Sessions().Update(ctx, v); err != nil {
 			return nil, storeError(err)
 		}
 		return w.enterSession(ctx, u, v, fresh)
@@ -225,13 +229,13 @@ func (s *Service) AuthenticateSession(ctx context.Context, token string, from Cl
 	if err != nil {
 		return nil, err
 	}
-	u, err := s.c.Store.User(ctx, v.User)
+	u, err := s.c.Store.Users().Get(ctx, storage.UserID.Is(v.User))
 	if err != nil || !u.Active {
 		return nil, goneError(cmp.Or(err, ErrNotFound), errSession)
 	}
 	if now := s.now(); now.Sub(v.Seen) >= sessionTouch {
 		v.Seen, v.Address, v.Browser = now, from.address(), from.browser()
-		if err := s.c.Store.TouchSession(ctx, v); err != nil {
+		if err := s.c.Store.Sessions().Touch(ctx, v); err != nil {
 			s.c.Log.WarnContext(ctx, "the last use of a session is not written", "session", v.ID, "error", err)
 		}
 	}
@@ -251,14 +255,14 @@ func (s *Service) RenewSession(ctx context.Context, p *Principal) (token string,
 			return goneError(err, errSession)
 		}
 		token, v.Hash = newToken()
-		return storeError(w.store.UpdateSession(ctx, v))
+		return storeError(w.store.Sessions().Update(ctx, v))
 	})
 	return token, err
 }
 
 // ownSession returns a session of a user that can be used.
 func (w *work) ownSession(ctx context.Context, user int64, id uuid.UUID) (*storage.Session, error) {
-	list, err := w.store.Sessions(ctx, user)
+	list, err := w.store.Sessions().List(ctx, storage.SessionUser.Is(user))
 	if err != nil {
 		return nil, err
 	}
@@ -276,20 +280,20 @@ func (s *Service) CloseSession(ctx context.Context, token string) error {
 		return nil
 	}
 	return s.atomic(ctx, nil, func(w *work) error {
-		v, err := w.store.SessionByHash(ctx, tokenHash(token))
+		v, err := w.store.Sessions().Get(ctx, storage.SessionHash.Is(tokenHash(token)))
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := w.store.DeleteSession(ctx, v.User, v.ID); err != nil {
+		if err := w.store.Sessions().Delete(ctx, storage.SessionUser.Is(v.User), storage.SessionID.Is(v.ID)); err != nil {
 			return storeError(err)
 		}
 		if v.Pending || !w.alive(v) {
 			return nil
 		}
-		u, err := w.store.User(ctx, v.User)
+		u, err := w.store.Users().Get(ctx, storage.UserID.Is(v.User))
 		if err != nil {
 			return storeError(err)
 		}
@@ -318,7 +322,7 @@ func (s *Service) Sessions(ctx context.Context, p *Principal, ref string) ([]Ses
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.c.Store.Sessions(ctx, u.ID)
+	list, err := s.c.Store.Sessions().List(ctx, storage.SessionUser.Is(u.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +353,7 @@ func (s *Service) EndSession(ctx context.Context, p *Principal, ref, session str
 		if err != nil {
 			return err
 		}
-		if err := w.store.DeleteSession(ctx, u.ID, v.ID); err != nil {
+		if err := w.store.Sessions().Delete(ctx, storage.SessionUser.Is(u.ID), storage.SessionID.Is(v.ID)); err != nil {
 			return storeError(err)
 		}
 		return w.logSecurity(ctx, u, "session_ended")
@@ -382,7 +386,7 @@ func (w *work) endSessions(ctx context.Context, u *storage.User) (int, error) {
 	if w.by != nil && w.by.Session != nil && w.by.User.ID == u.ID {
 		own = w.by.Session.ID
 	}
-	return w.store.DeleteSessions(ctx, u.ID, own)
+	return w.store.Sessions().DeleteAll(ctx, storage.SessionUser.Is(u.ID), storage.SessionID.IsNot(own))
 }
 
 // checkSessions returns an error if limits of sessions make no sense.

@@ -57,7 +57,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("token %s is no 256 bits in base64", token)
 	}
 	w.checkSession("just opened", token, w.ada)
-	for _, s := range must(w.store.Sessions(ctx, w.ada.ID))(t) {
+	for _, s := range must(w.store.Sessions().List(ctx, storage.SessionUser.Is(w.ada.ID)))(t) {
 		if strings.Contains(fmt.Sprintf("%+v", s), token) {
 			t.Errorf("the store has the token: %+v", s)
 		}
@@ -92,7 +92,7 @@ func TestSessions(t *testing.T) {
 	}
 
 	id := must(w.Sessions(ctx, p, "@me"))(t)[1].ID.String()
-	for _, wrong := range []string{"", "x", w.ada.UUID.String(), must(w.store.Sessions(ctx, w.ben.ID))(t)[0].ID.String()} {
+	for _, wrong := range []string{"", "x", w.ada.UUID.String(), must(w.store.Sessions().List(ctx, storage.SessionUser.Is(w.ben.ID)))(t)[0].ID.String()} {
 		checkFault(t, "EndSession("+wrong+")", w.EndSession(ctx, p, "@me", wrong), "not found not_found")
 	}
 	w.ok(w.EndSession(ctx, p, "@me", id))
@@ -140,7 +140,7 @@ func TestSessionsExpire(t *testing.T) {
 	w.checkSession("idle", idle, nil)
 	w.clock.advance(time.Microsecond)
 	w.signIn(w.ben)
-	if got := must(w.store.Sessions(t.Context(), w.ada.ID))(t); len(got) != 0 {
+	if got := must(w.store.Sessions().List(t.Context(), storage.SessionUser.Is(w.ada.ID)))(t); len(got) != 0 {
 		t.Errorf("%d sessions are kept", len(got))
 	}
 	for _, d := range []time.Duration{-time.Hour, time.Second} {
@@ -224,7 +224,7 @@ func TestSessionWithSecondFactor(t *testing.T) {
 		open()
 	}
 	w.checkSession("the session of before", o.Token, w.ada)
-	if n := len(must(w.store.Sessions(ctx, w.ada.ID))(t)); n != 100 {
+	if n := len(must(w.store.Sessions().List(ctx, storage.SessionUser.Is(w.ada.ID)))(t)); n != 100 {
 		t.Errorf("%d sessions are kept, want 100", n)
 	}
 	off := open()
@@ -292,9 +292,9 @@ func TestSessionsEnd(t *testing.T) {
 			w.put(w.ada)
 		}, false, false},
 		{"deletion", func(w *world, own *management.Principal) {
-			m := must(w.store.Membership(w.t.Context(), w.acme.ID, w.ben.ID))(w.t)
+			m := must(w.store.Memberships().Get(w.t.Context(), storage.MembershipOrganization.Is(w.acme.ID), storage.MembershipUser.Is(w.ben.ID)))(w.t)
 			m.Level = storage.LevelOwner
-			w.ok(w.store.UpdateMembership(w.t.Context(), m))
+			w.ok(w.store.Memberships().Update(w.t.Context(), m))
 			w.ok(w.DeleteUser(w.t.Context(), own, "@me"))
 		}, false, false},
 	} {
@@ -361,7 +361,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	w.signIn(w.ada)
 	w.checkSession("the first", first, w.ada)
 	w.checkSession("the second", second, nil)
-	if n := len(must(w.store.Sessions(t.Context(), w.ada.ID))(t)); n != 100 {
+	if n := len(must(w.store.Sessions().List(t.Context(), storage.SessionUser.Is(w.ada.ID)))(t)); n != 100 {
 		t.Errorf("%d sessions, want 100", n)
 	}
 }
@@ -539,7 +539,7 @@ func TestLinksAtOnce(t *testing.T) {
 	if n := len(slices.DeleteFunc(errs, func(err error) bool { return err != nil })); n != 1 {
 		t.Errorf("%d uses succeeded, want 1", n)
 	}
-	if n := len(must(w.store.Sessions(t.Context(), w.ada.ID))(t)); n != 1 {
+	if n := len(must(w.store.Sessions().List(t.Context(), storage.SessionUser.Is(w.ada.ID)))(t)); n != 1 {
 		t.Errorf("%d sessions, want 1", n)
 	}
 }
@@ -549,12 +549,12 @@ func TestOpenSessionWhilePasswordChanges(t *testing.T) {
 	a := new(altered)
 	w := newWorld(t, alter(a))
 	changed := false
-	a.user = func(s storage.Store, ctx context.Context, id int64) (*storage.User, error) {
-		u, err := s.User(ctx, id)
-		if err == nil && !changed { // as if somebody had changed it just before
+	a.user = func(s storage.Store, ctx context.Context, where ...storage.Where[storage.User]) (*storage.User, error) {
+		u, err := s.Users().Get(ctx, where...)
+		if err == nil && !changed && where[0].Field == string(storage.UserID) { // as if somebody had changed it just before
 			changed = true
 			u.PasswordHash = ""
-			err = errors.Join(s.UpdateUser(ctx, u))
+			err = errors.Join(s.Users().Update(ctx, u))
 		}
 		return u, err
 	}

@@ -30,7 +30,7 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*storage.User, err
 		}
 	}
 	err = s.atomic(ctx, nil, func(w *work) error {
-		if err := w.store.CreateUser(ctx, u); err != nil {
+		if err := w.store.Users().Create(ctx, u); err != nil {
 			return err
 		}
 		return w.addActivity(ctx, storage.Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, field.Detail{Name: u.Email, Changes: []field.Change{}})
@@ -66,7 +66,7 @@ func (s *Service) countSignIn(ctx context.Context, email string, from Client) er
 		buckets, limits = append(buckets, "sign-in:client:"+network), append(limits, clientSignIns)
 	}
 	if from.Device != "" {
-		u, err := s.c.Store.UserByEmail(ctx, email)
+		u, err := s.c.Store.Users().Get(ctx, storage.UserEmail.Is(email))
 		switch {
 		case err == nil && knowsDevice(u, from.Device):
 			buckets = []string{"sign-in:device:" + storage.HashKey(from.Device)}
@@ -92,7 +92,7 @@ func (s *Service) signIn(ctx context.Context, email, password string, from Clien
 	if err := s.countSignIn(ctx, email, from); err != nil {
 		return nil, err
 	}
-	u, err := s.c.Store.UserByEmail(ctx, email)
+	u, err := s.c.Store.Users().Get(ctx, storage.UserEmail.Is(email))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
@@ -113,12 +113,12 @@ func (s *Service) signIn(ctx context.Context, email, password string, from Clien
 	// The parameters are stronger now than when the password was set.
 	if fresh, err := s.passwords.Hash(ctx, password); err == nil {
 		stored, err := answer(ctx, s, nil, func(w *work) (*storage.User, error) {
-			current, err := w.store.User(ctx, u.ID)
+			current, err := w.store.Users().Get(ctx, storage.UserID.Is(u.ID))
 			if err != nil || current.PasswordHash != hash {
 				return nil, err
 			}
 			current.PasswordHash = fresh
-			return current, w.store.UpdateUser(ctx, current)
+			return current, w.store.Users().Update(ctx, current)
 		})
 		switch {
 		case err != nil:
@@ -132,7 +132,7 @@ func (s *Service) signIn(ctx context.Context, email, password string, from Clien
 
 // NeedsSecondFactor reports whether a user has two-factor authentication.
 func (s *Service) NeedsSecondFactor(ctx context.Context, user uuid.UUID) (bool, error) {
-	u, err := s.c.Store.UserByUUID(ctx, user)
+	u, err := s.c.Store.Users().Get(ctx, storage.UserUUID.Is(user))
 	if err != nil {
 		return false, storeError(err)
 	}

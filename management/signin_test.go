@@ -131,11 +131,11 @@ func TestSignInCannotRehash(t *testing.T) {
 
 // A password that is changed while somebody signs in stays changed.
 func TestSignInDuringChange(t *testing.T) {
-	w := newWorld(t, alter(&altered{user: func(s storage.Store, ctx context.Context, id int64) (*storage.User, error) {
-		u, err := s.User(ctx, id)
-		if err == nil && u.PasswordHash == weakHash() {
+	w := newWorld(t, alter(&altered{user: func(s storage.Store, ctx context.Context, where ...storage.Where[storage.User]) (*storage.User, error) {
+		u, err := s.Users().Get(ctx, where...)
+		if err == nil && where[0].Field == string(storage.UserID) && u.PasswordHash == weakHash() {
 			u.PasswordHash = hashed()
-			err = s.UpdateUser(ctx, u)
+			err = s.Users().Update(ctx, u)
 		}
 		return u, err
 	}}))

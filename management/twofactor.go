@@ -39,8 +39,20 @@ var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPad
 
 // hasTwoFactor reports whether a user has two-factor authentication.
 func hasTwoFactor(ctx context.Context, store storage.Store, user int64) (bool, error) {
-	_, err := store.TOTP(ctx, user)
+	_, err := store.TOTPs().Get(ctx, storage.TOTPUser.Is(user))
 	return err == nil, goneError(err, nil)
+}
+
+// withTwoFactor returns which of some users have two-factor authentication, by ascending ID.
+func (w *work) withTwoFactor(ctx context.Context, users []int64) ([]int64, error) {
+	list, err := w.store.TOTPs().List(ctx, storage.TOTPUser.In(users))
+	return each(list, func(t *storage.TOTP) int64 { return t.User }), err
+}
+
+// dropPendingTOTP deletes the authenticator that a user has not confirmed, if there is one.
+func (w *work) dropPendingTOTP(ctx context.Context, user int64) error {
+	_, err := w.store.PendingTOTPs().DeleteAll(ctx, storage.PendingTOTPUser.Is(user))
+	return err
 }
 
 // A TwoFactorSetup is what a user enters into an authenticator.
@@ -117,7 +129,7 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 		return nil, fmt.Errorf("management: make a secret: %w", err)
 	}
 	pending := &storage.PendingTOTP{User: u.ID, Secret: s.box.Seal([]byte(key.Secret()), totpContext(u.ID)), Expires: s.now().Add(totpLife)}
-	if err := s.c.Store.SetPendingTOTP(ctx, pending); err != nil {
+	if err := s.c.Store.PendingTOTPs().Set(ctx, pending); err != nil {
 		return nil, storeError(err)
 	}
 	return &TwoFactorSetup{true, key.Secret(), authenticatorURL(s.c.AppName, u.Email, key.Secret())}, nil
@@ -153,13 +165,13 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 			return err
 		}
 		now := s.now()
-		pending, err := w.store.PendingTOTP(ctx, u.ID)
+		pending, err := w.store.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(u.ID))
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		if err != nil || !now.Before(pending.Expires) {
 			refused = invalid("", "setup_expired", "The setup has expired. Start again.")
-			return w.store.DeletePendingTOTP(ctx, p.User.ID)
+			return w.dropPendingTOTP(ctx, p.User.ID)
 		}
 		secret, err := s.openTOTP(pending.Secret, u.ID)
 		if err != nil {
@@ -172,15 +184,15 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 		if !ok {
 			refused = invalid("", "token_invalid", "Token is not valid")
 			if pending.Attempts++; pending.Attempts >= totpAttempts {
-				return w.store.DeletePendingTOTP(ctx, u.ID)
+				return w.dropPendingTOTP(ctx, u.ID)
 			}
-			return w.store.SetPendingTOTP(ctx, pending)
+			return w.store.PendingTOTPs().Set(ctx, pending)
 		}
 		device := &storage.TOTP{User: u.ID, Secret: pending.Secret, Drift: int(step - now.Unix()/totpStep), LastStep: step, Created: now}
-		if err := w.store.SetTOTP(ctx, device); err != nil {
+		if err := w.store.TOTPs().Set(ctx, device); err != nil {
 			return err
 		}
-		if err := w.store.DeletePendingTOTP(ctx, u.ID); err != nil {
+		if err := w.dropPendingTOTP(ctx, u.ID); err != nil {
 			return err
 		}
 		if _, err := w.endSessions(ctx, u); err != nil {
@@ -245,7 +257,7 @@ func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string)
 		return status, err
 	}
 	status.IsEnabled, status.HasTOTP, status.Method = true, true, new("TOTP")
-	codes, err := s.c.Store.BackupCodes(ctx, u.ID)
+	codes, err := s.c.Store.BackupCodes().List(ctx, storage.BackupCodeUser.Is(u.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -278,24 +290,27 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 		if err != nil {
 			return err
 		}
-		if _, err := w.store.TOTP(ctx, u.ID); err != nil {
+		if _, err := w.store.TOTPs().Get(ctx, storage.TOTPUser.Is(u.ID)); err != nil {
 			return goneError(err, invalid("", "2fa_not_enabled", "Two-factor authentication is not on."))
 		}
 		if s.box == nil {
 			return errTwoFactorUnavailable
 		}
 		codes = make([]string, backupCodes)
-		list := make([]storage.BackupCode, backupCodes)
+		list := make([]*storage.BackupCode, backupCodes)
 		for i := range codes {
 			b := make([]byte, 5)
 			rand.Read(b) // never fails
 			codes[i] = lowerBase32.EncodeToString(b)
-			list[i] = storage.BackupCode{User: u.ID, Hash: s.box.MAC([]byte(codes[i]), backupContext(u.ID)), Created: s.now()}
+			list[i] = &storage.BackupCode{User: u.ID, Hash: s.box.MAC([]byte(codes[i]), backupContext(u.ID)), Created: s.now()}
 			if !s.c.HideBackupCodes {
 				list[i].Sealed = s.box.Seal([]byte(codes[i]), backupContext(u.ID))
 			}
 		}
-		if err := w.store.SetBackupCodes(ctx, u.ID, list); err != nil {
+		if _, err := w.store.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(u.ID)); err != nil {
+			return err
+		}
+		if err := w.store.BackupCodes().Create(ctx, list...); err != nil {
 			return err
 		}
 		w.send(s.accountMail(u, kindBackupCodes))
@@ -323,8 +338,10 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 		if err != nil {
 			return err
 		}
-		err = cmp.Or(w.store.DeleteTOTP(ctx, u.ID), w.store.DeletePendingTOTP(ctx, u.ID), w.store.SetBackupCodes(ctx, u.ID, nil))
-		if err != nil || !on {
+		_, err1 := w.store.TOTPs().DeleteAll(ctx, storage.TOTPUser.Is(u.ID))
+		err2 := w.dropPendingTOTP(ctx, u.ID)
+		_, err3 := w.store.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(u.ID))
+		if err := cmp.Or(err1, err2, err3); err != nil || !on {
 			return err
 		}
 		if _, err := w.endSessions(ctx, u); err != nil {
@@ -359,11 +376,11 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 	var refused error
 	err := s.atomic(ctx, nil, func(w *work) error {
 		result, refused = SecondFactor{}, nil
-		u, err := w.store.UserByUUID(ctx, user)
+		u, err := w.store.Users().Get(ctx, storage.UserUUID.Is(user))
 		if err != nil || !u.Active {
 			return storeError(cmp.Or(err, ErrNotFound))
 		}
-		device, err := w.store.TOTP(ctx, u.ID)
+		device, err := w.store.TOTPs().Get(ctx, storage.TOTPUser.Is(u.ID))
 		if err != nil {
 			return storeError(err)
 		}
@@ -387,11 +404,11 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 			}
 		} else if text := backupText(code); text != "" {
 			for _, mac := range s.storedMACs([]byte(text), backupContext(u.ID)) {
-				used, err := w.store.UseBackupCode(ctx, u.ID, mac)
+				used, err := w.store.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(u.ID), storage.BackupCodeHash.Is(mac))
 				if err != nil {
 					return err
 				}
-				if used {
+				if used > 0 {
 					result = SecondFactor{true, "backup_code"}
 					w.send(s.accountMail(u, kindBackupCodeUsed))
 					break
@@ -402,7 +419,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 		if result.OK {
 			device.Failures, device.FailedAt = 0, nil
 		}
-		return w.store.SetTOTP(ctx, device)
+		return w.store.TOTPs().Set(ctx, device)
 	})
 	if err = cmp.Or(err, refused); err != nil {
 		return SecondFactor{}, err

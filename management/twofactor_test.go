@@ -163,7 +163,7 @@ func TestTwoFactorIsSealed(t *testing.T) {
 	}
 	stolen := s.TOTPs[0]
 	stolen.User, stolen.LastStep = w.ben.ID, 0
-	w.ok(w.store.SetTOTP(t.Context(), &stolen))
+	w.ok(w.store.TOTPs().Set(t.Context(), &stolen))
 	if _, err := w.VerifySecondFactor(t.Context(), w.ben.UUID, w.code(secret, 0)); err == nil || strings.Contains(fault(err), secret) || !strings.HasPrefix(fault(err), "failure") {
 		t.Errorf("VerifySecondFactor with the secret of another user = %v", err)
 	}
@@ -233,7 +233,7 @@ func TestTokenForms(t *testing.T) {
 	}
 	code := w.code(secret, 0)
 	n := must(strconv.Atoi(code))(t)
-	pending := must(w.store.PendingTOTP(t.Context(), w.ada.ID))(t)
+	pending := must(w.store.PendingTOTPs().Get(t.Context(), storage.PendingTOTPUser.Is(w.ada.ID)))(t)
 	for _, tt := range []struct{ body, want string }{
 		{fmt.Sprintf(`{"token":%q}`, code), ""},
 		{fmt.Sprintf(`{"token":%d}`, n), ""},
@@ -254,7 +254,7 @@ func TestTokenForms(t *testing.T) {
 		{`{"token":"abcdef"}`, "invalid token_invalid"},
 		{`{"token":"１２３４５６"}`, "invalid token_invalid"},
 	} {
-		w.ok(w.store.SetPendingTOTP(t.Context(), pending))
+		w.ok(w.store.PendingTOTPs().Set(t.Context(), pending))
 		err := w.ConfirmTwoFactor(t.Context(), w.as(w.ada), "@me", decode[management.TwoFactorPatch](t, tt.body))
 		checkFault(t, tt.body, err, tt.want)
 		if tt.want == "invalid token_invalid" {
@@ -301,7 +301,7 @@ func TestDrift(t *testing.T) {
 		if tt.want != "" {
 			continue
 		}
-		if d := must(w.store.TOTP(t.Context(), w.ada.ID))(t); d.Drift != tt.steps {
+		if d := must(w.store.TOTPs().Get(t.Context(), storage.TOTPUser.Is(w.ada.ID)))(t); d.Drift != tt.steps {
 			t.Errorf("drift %d, want %d", d.Drift, tt.steps)
 		}
 		for _, more := range []int{-2, 2, -1, 0, 1} { // from the clock of the authenticator
@@ -313,12 +313,12 @@ func TestDrift(t *testing.T) {
 			if got := w.factor(w.ada, w.code(secret, tt.steps+more)); got != want {
 				t.Errorf("VerifySecondFactor with drift %d after %d = %s, want %s", tt.steps+more, tt.steps, got, want)
 			}
-			after := must(w.store.TOTP(t.Context(), w.ada.ID))(t)
+			after := must(w.store.TOTPs().Get(t.Context(), storage.TOTPUser.Is(w.ada.ID)))(t)
 			if want == "totp" && after.Drift != tt.steps+more {
 				t.Errorf("drift %d, want %d", after.Drift, tt.steps+more)
 			}
 			after.Drift = tt.steps
-			w.ok(w.store.SetTOTP(t.Context(), after))
+			w.ok(w.store.TOTPs().Set(t.Context(), after))
 		}
 	}
 }
@@ -373,9 +373,9 @@ func unlimited() *altered {
 // forgive forgets wrong codes.
 func (w *world) forgive(u *storage.User) {
 	w.t.Helper()
-	d := must(w.store.TOTP(w.t.Context(), u.ID))(w.t)
+	d := must(w.store.TOTPs().Get(w.t.Context(), storage.TOTPUser.Is(u.ID)))(w.t)
 	d.Failures, d.FailedAt = 0, nil
-	w.ok(w.store.SetTOTP(w.t.Context(), d))
+	w.ok(w.store.TOTPs().Set(w.t.Context(), d))
 }
 
 // After wrong codes the next one has to wait, 1, 2, 4 … seconds (management.md

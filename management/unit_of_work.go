@@ -34,7 +34,7 @@ func (w *UnitOfWork) Enter(ctx context.Context, ref string, scopes ...Scope) (*P
 	return w.w.at, err
 }
 
-// Changed lets Config.OnChange be called for a project after the commit.
+// Changed lets [Catalog.Changed] be called for a project after the commit.
 func (w *UnitOfWork) Changed(project int64) { w.w.changed = append(w.w.changed, project) }
 
 // Log adds an entry to the activity log. It sets ID, Created, User and System.

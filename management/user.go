@@ -28,7 +28,7 @@ func (s *Service) ListUsers(ctx context.Context, p *Principal, f storage.UserFil
 	if !p.staff() {
 		f.ID = &p.User.ID
 	}
-	users, total, err := s.c.Store.Users(ctx, f, max(limit, 0), max(offset, 0))
+	users, total, err := s.c.Store.Users().Page(ctx, max(limit, 0), max(offset, 0), f.Where()...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *Service) settleUser(ctx context.Context, u *storage.User) (*storage.Use
 	}
 	err = s.atomic(ctx, nil, func(w *work) error {
 		var err error
-		if u, err = w.store.User(ctx, chosen.ID); err != nil {
+		if u, err = w.store.Users().Get(ctx, storage.UserID.Is(chosen.ID)); err != nil {
 			return storeError(err)
 		}
 		return resettleUser(ctx, w.store, u)
@@ -79,13 +79,13 @@ func resettleUser(ctx context.Context, store storage.Store, u *storage.User) err
 	if err := chooseCurrent(ctx, store, u); err != nil {
 		return err
 	}
-	return storeError(store.UpdateUser(ctx, u))
+	return storeError(store.Users().Update(ctx, u))
 }
 
 // chooseCurrent sets the current organization and project of a user who has none, or
 // whose own are gone.
 func chooseCurrent(ctx context.Context, store storage.Store, u *storage.User) error {
-	memberships, err := store.MembershipsOf(ctx, []int64{u.ID})
+	memberships, err := store.Memberships().List(ctx, storage.MembershipUser.In([]int64{u.ID}))
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func chooseCurrent(ctx context.Context, store storage.Store, u *storage.User) er
 		u.CurrentProject = nil
 		return nil
 	}
-	projects, err := store.ProjectsOf(ctx, []uuid.UUID{*u.CurrentOrganization})
+	projects, err := store.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{*u.CurrentOrganization}))
 	if err != nil {
 		return err
 	}
@@ -126,14 +126,14 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		if err != nil {
 			return err
 		}
-		memberships, err := w.store.MembershipsOf(ctx, []int64{u.ID})
+		memberships, err := w.store.Memberships().List(ctx, storage.MembershipUser.In([]int64{u.ID}))
 		if err != nil {
 			return err
 		}
 		if s.c.DeleteStrict && len(memberships) > 0 {
 			return conflict("Cannot delete user with organization memberships.")
 		}
-		switch _, n, err := w.store.Users(ctx, storage.UserFilter{}, 1, 0); {
+		switch _, n, err := w.store.Users().Page(ctx, 1, 0, storage.UserFilter{}.Where()...); {
 		case err != nil:
 			return err
 		case n == 1:
@@ -152,7 +152,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 				w.changed = append(w.changed, 0)
 			}
 		}
-		if err := w.store.DeleteUser(ctx, u.ID); err != nil {
+		if err := w.store.Users().Delete(ctx, storage.UserID.Is(u.ID)); err != nil {
 			return storeError(err)
 		}
 		actor := &p.User.ID
@@ -169,7 +169,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 // leaveOrganization ends a membership of a user who is being deleted. It reports whether
 // the organization was deleted as well.
 func (w *work) leaveOrganization(ctx context.Context, u *storage.User, m storage.Membership) (gone bool, err error) {
-	members, err := w.store.Members(ctx, m.Organization)
+	members, err := w.store.Memberships().List(ctx, storage.MembershipOrganization.Is(m.Organization))
 	if err != nil {
 		return false, err
 	}
@@ -178,15 +178,15 @@ func (w *work) leaveOrganization(ctx context.Context, u *storage.User, m storage
 		if err := w.logOrganization(ctx, m.Organization, "deleted", nil); err != nil {
 			return false, err
 		}
-		return true, storeError(w.store.DeleteOrganization(ctx, m.Organization))
+		return true, storeError(w.store.Organizations().Delete(ctx, storage.OrganizationID.Is(m.Organization)))
 	case m.Level == storage.LevelOwner && countOwners(members) == 1:
-		o, err := w.store.Organization(ctx, m.Organization)
+		o, err := w.store.Organizations().Get(ctx, storage.OrganizationID.Is(m.Organization))
 		if err != nil {
 			return false, storeError(err)
 		}
 		return false, conflict("Cannot delete the only owner of the organization %q.", o.Name)
 	}
-	return false, storeError(w.store.DeleteMembership(ctx, m.Organization, u.ID))
+	return false, storeError(w.store.Memberships().Delete(ctx, storage.MembershipOrganization.Is(m.Organization), storage.MembershipUser.Is(u.ID)))
 }
 
 // keepStaff returns an error if a user is the last staff user.
@@ -194,7 +194,7 @@ func (w *work) keepStaff(ctx context.Context, u *storage.User) error {
 	if !u.Staff || !u.Active {
 		return nil
 	}
-	_, n, err := w.store.Users(ctx, storage.UserFilter{Staff: new(true)}, 1, 0)
+	_, n, err := w.store.Users().Page(ctx, 1, 0, storage.UserFilter{Staff: new(true)}.Where()...)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 		if err := c.apply(ctx, user); err != nil {
 			return nil, err
 		}
-		if err := w.store.UpdateUser(ctx, user); err != nil {
+		if err := w.store.Users().Update(ctx, user); err != nil {
 			if errors.Is(err, ErrConflict) {
 				return nil, errEmailTaken
 			}
@@ -164,7 +164,7 @@ func (c *userChange) switchTo(ctx context.Context, u *storage.User) error {
 	if !c.patch.SetCurrentOrganization.Set && !c.patch.SetCurrentTeam.Set {
 		return nil
 	}
-	memberships, err := c.store.MembershipsOf(ctx, []int64{c.by.User.ID})
+	memberships, err := c.store.Memberships().List(ctx, storage.MembershipUser.In([]int64{c.by.User.ID}))
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (c *userChange) switchTo(ctx context.Context, u *storage.User) error {
 		if err != nil {
 			return missingObject("set_current_team", text)
 		}
-		project, err := c.store.Project(ctx, id)
+		project, err := c.store.Projects().Get(ctx, storage.ProjectID.Is(id))
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -201,7 +201,7 @@ func (c *userChange) switchTo(ctx context.Context, u *storage.User) error {
 	}
 	if organization != nil {
 		u.CurrentOrganization, u.CurrentProject = organization, nil
-		projects, err := c.store.ProjectsOf(ctx, []uuid.UUID{*organization})
+		projects, err := c.store.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{*organization}))
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (c *userChange) switchTo(ctx context.Context, u *storage.User) error {
 // verify it (management.md §4.4).
 func (c *userChange) changeEmail(ctx context.Context, u *storage.User) error {
 	email := c.patch.Email.Value
-	switch other, err := c.store.UserByEmail(ctx, email); {
+	switch other, err := c.store.Users().Get(ctx, storage.UserEmail.Is(email)); {
 	case err == nil && other.ID != u.ID:
 		return errEmailTaken
 	case err != nil && !errors.Is(err, ErrNotFound):
@@ -224,7 +224,7 @@ func (c *userChange) changeEmail(ctx context.Context, u *storage.User) error {
 	}
 	if !c.MailAvailable() {
 		u.Email, u.PendingEmail, u.EmailVerified = email, "", new(false)
-		_, err := c.store.DeleteEmailToken(ctx, u.ID)
+		_, err := c.store.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(u.ID))
 		return err
 	}
 	u.PendingEmail = email

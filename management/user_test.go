@@ -164,7 +164,7 @@ func TestMembershipLevel(t *testing.T) {
 		{"sam", w.dov.UUID.String(), "in 1 with 1 teams, Umbra 1"},
 		{"eve", "@me", "in none"},
 	} {
-		u := must(w.store.UserByEmail(t.Context(), tt.who+"@example.com"))(t)
+		u := must(w.store.Users().Get(t.Context(), storage.UserEmail.Is(tt.who+"@example.com")))(t)
 		view, err := w.User(t.Context(), w.as(u), tt.of)
 		if err != nil || levels(view) != tt.want {
 			t.Errorf("%s sees %s: %s (%v), want %s", tt.who, tt.of, levels(view), err, tt.want)
@@ -178,7 +178,7 @@ func TestUserView(t *testing.T) {
 	w.clock.advance(time.Hour)
 	logo, role := uuid.New(), uuid.New()
 	w.acme.LogoMediaID, w.acme.DefaultRoleID, w.acme.NotActiveReason, w.acme.CustomerID = &logo, &role, new("none"), new("c1")
-	w.ok(w.store.UpdateOrganization(t.Context(), w.acme))
+	w.ok(w.store.Organizations().Update(t.Context(), w.acme))
 	_, err := w.patch(w.as(w.ada), "@me", `{"last_name":"Okafor","theme_mode":"system","has_seen_product_intro_for":{"feature_flags":true},`+
 		`"anonymize_data":false,"role_at_organization":"engineering","email":"okafor@example.com"}`)
 	checkFault(t, "UpdateUser", err, "")
@@ -227,7 +227,7 @@ func TestOrganizationsOfUser(t *testing.T) {
 	w.join(w.old, w.acme, storage.LevelMember, nil)
 	early := storage.NewOrganization("Early")
 	early.Created = begin.Add(-time.Hour)
-	w.ok(w.store.CreateOrganization(t.Context(), early))
+	w.ok(w.store.Organizations().Create(t.Context(), early))
 	w.join(w.ada, w.umbra, storage.LevelMember, nil)
 	w.join(w.ada, early, storage.LevelMember, nil)
 	view := w.view(w.ada)
@@ -446,11 +446,11 @@ func TestRuling53DeleteUser(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			told := 0
-			w := newWorld(t, tt.configure, func(c *management.Config) { c.OnChange = func(context.Context, int64) { told++ } })
+			w := newWorld(t, tt.configure, func(c *management.Config) { c.Catalog = toldCatalog(func(int64) { told++ }) })
 			if tt.prepare != nil {
 				tt.prepare(w)
 			}
-			u := must(w.store.UserByEmail(t.Context(), tt.user+"@example.com"))(t)
+			u := must(w.store.Users().Get(t.Context(), storage.UserEmail.Is(tt.user+"@example.com")))(t)
 			w.enrol(u)
 			must(w.NewBackupCodes(t.Context(), w.as(u), "@me"))(t)
 			_, err := w.patch(w.as(u), "@me", `{"email":"new@example.com"}`)
@@ -472,7 +472,7 @@ func TestRuling53DeleteUser(t *testing.T) {
 				t.Errorf("%d organizations are left, want %d", n, tt.organizations)
 			}
 			if want := 2 - tt.organizations; told != want {
-				t.Errorf("OnChange is called %d times, want %d", told, want)
+				t.Errorf("the Catalog is told %d times, want %d", told, want)
 			}
 			if after.Scenes != nil || after.Keys != nil || after.TOTPs != nil || after.Codes != nil || after.Tokens != nil {
 				t.Errorf("something is left: %+v", after)

@@ -61,13 +61,13 @@ type SceneView struct {
 // userViews shows users to a Principal, with a few queries for all of them.
 func (w *work) userViews(ctx context.Context, users []storage.User) ([]*UserView, error) {
 	ids := each(users, func(u *storage.User) int64 { return u.ID })
-	memberships, err := w.store.MembershipsOf(ctx, ids)
+	memberships, err := w.store.Memberships().List(ctx, storage.MembershipUser.In(ids))
 	if err != nil {
 		return nil, err
 	}
 	own := memberships
 	if !slices.Contains(ids, w.by.User.ID) {
-		if own, err = w.store.MembershipsOf(ctx, []int64{w.by.User.ID}); err != nil {
+		if own, err = w.store.Memberships().List(ctx, storage.MembershipUser.Is(w.by.User.ID)); err != nil {
 			return nil, err
 		}
 	}
@@ -89,12 +89,12 @@ func (w *work) userViews(ctx context.Context, users []storage.User) ([]*UserView
 			current = append(current, *o)
 		}
 	}
-	list, err := w.store.OrganizationsByID(ctx, append(all, current...))
+	list, err := w.store.Organizations().List(ctx, storage.OrganizationID.In(append(all, current...)))
 	if err != nil {
 		return nil, err
 	}
 	organizations := byKey(list, func(o *storage.Organization) uuid.UUID { return o.ID })
-	projects, err := w.store.ProjectsOf(ctx, current)
+	projects, err := w.store.Projects().List(ctx, storage.ProjectOrganization.In(current))
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +103,11 @@ func (w *work) userViews(ctx context.Context, users []storage.User) ([]*UserView
 	if err != nil {
 		return nil, err
 	}
-	scenes, err := w.store.Scenes(ctx, ids)
+	scenes, err := w.store.Scenes().List(ctx, storage.SceneUser.In(ids))
 	if err != nil {
 		return nil, err
 	}
-	twoFactor, err := w.store.WithTOTP(ctx, ids)
+	twoFactor, err := w.withTwoFactor(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

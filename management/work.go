@@ -33,7 +33,7 @@ func (s *Service) beginAt(ctx context.Context, by *Principal, ref string, scopes
 	return w, w.enter(ctx, ref, scopes...)
 }
 
-// atomic runs f in a transaction. After the commit it calls Config.OnChange for the projects
+// atomic runs f in a transaction. After the commit it calls Changed of the Catalog for the projects
 // that have changed, and sends the mails. Like the function of [storage.Store.Atomic], f may run
 // more than once.
 func (s *Service) atomic(ctx context.Context, by *Principal, f func(*work) error) error {
@@ -46,7 +46,7 @@ func (s *Service) atomic(ctx context.Context, by *Principal, f func(*work) error
 		return err
 	}
 	for _, project := range w.changed {
-		s.c.OnChange(ctx, project)
+		s.c.Catalog.Changed(ctx, project)
 	}
 	s.mail.send(w.mails...)
 	return nil

@@ -177,7 +177,7 @@ func (w *world) organization(name string) *storage.Organization {
 	w.t.Helper()
 	o := storage.NewOrganization(name)
 	o.Created, o.Updated = begin, begin
-	w.ok(w.store.CreateOrganization(w.t.Context(), o))
+	w.ok(w.store.Organizations().Create(w.t.Context(), o))
 	return o
 }
 
@@ -185,7 +185,7 @@ func (w *world) project(o *storage.Organization, name string) *storage.Project {
 	w.t.Helper()
 	p := storage.NewProject(o, name)
 	p.Created, p.Updated = begin, begin
-	w.ok(w.store.CreateProject(w.t.Context(), p))
+	w.ok(w.store.Projects().Create(w.t.Context(), p))
 	return p
 }
 
@@ -195,7 +195,7 @@ func (w *world) user(name string) *storage.User {
 		UUID: uuid.Must(uuid.NewV7()), DistinctID: "d-" + name, Active: true, Joined: begin, Email: name + "@example.com",
 		FirstName: strings.ToUpper(name[:1]) + name[1:], PasswordHash: hashed(), ToolbarMode: new("toolbar"),
 	}
-	w.ok(w.store.CreateUser(w.t.Context(), u))
+	w.ok(w.store.Users().Create(w.t.Context(), u))
 	return u
 }
 
@@ -205,7 +205,7 @@ func (w *world) join(u *storage.User, o *storage.Organization, level int, curren
 	m := &storage.Membership{
 		ID: uuid.Must(uuid.NewV7()), Organization: o.ID, User: u.ID, Level: level, Joined: w.clock.Now(), Updated: w.clock.Now(),
 	}
-	w.ok(w.store.CreateMembership(w.t.Context(), m))
+	w.ok(w.store.Memberships().Create(w.t.Context(), m))
 	if current != nil {
 		u.CurrentOrganization, u.CurrentProject = &o.ID, &current.ID
 		w.put(u)
@@ -216,14 +216,14 @@ func (w *world) join(u *storage.User, o *storage.Organization, level int, curren
 func (w *world) put(users ...*storage.User) {
 	w.t.Helper()
 	for _, u := range users {
-		w.ok(w.store.UpdateUser(w.t.Context(), u))
+		w.ok(w.store.Users().Update(w.t.Context(), u))
 	}
 }
 
 // now returns what is stored of a user.
 func (w *world) now(u *storage.User) *storage.User {
 	w.t.Helper()
-	return must(w.store.User(w.t.Context(), u.ID))(w.t)
+	return must(w.store.Users().Get(w.t.Context(), storage.UserID.Is(u.ID)))(w.t)
 }
 
 // as returns a Principal for a user without a key.
@@ -243,7 +243,7 @@ func (w *world) key(u *storage.User, change ...func(*storage.PersonalKey)) *mana
 	for _, f := range change {
 		f(k)
 	}
-	w.ok(w.store.CreateKey(w.t.Context(), k))
+	w.ok(w.store.Keys().Create(w.t.Context(), k))
 	return must(w.Authenticate(w.t.Context(), value, "the Authorization header"))(w.t)
 }
 
@@ -387,59 +387,59 @@ type state struct {
 func (w *world) state() *state {
 	w.t.Helper()
 	ctx := w.t.Context()
-	users := must(w.store.UsersByID(ctx, idsUpTo(50)))(w.t)
+	users := must(w.store.Users().List(ctx, storage.UserID.In(idsUpTo(50))))(w.t)
 	ids := idsUpTo(2)
 	if len(users) > 0 {
 		ids = idsUpTo(users[len(users)-1].ID + 2)
 	}
 	s := &state{
-		Users: users, Scenes: must(w.store.Scenes(ctx, ids))(w.t),
-		Organizations: must(w.store.Organizations(ctx))(w.t), Memberships: must(w.store.MembershipsOf(ctx, ids))(w.t),
-		Projects: must(w.store.Projects(ctx))(w.t), Activities: w.activities(),
+		Users: users, Scenes: must(w.store.Scenes().List(ctx, storage.SceneUser.In(ids)))(w.t),
+		Organizations: must(w.store.Organizations().List(ctx))(w.t), Memberships: must(w.store.Memberships().List(ctx, storage.MembershipUser.In(ids)))(w.t),
+		Projects: must(w.store.Projects().List(ctx))(w.t), Activities: w.activities(),
 	}
 	for i := range s.Organizations {
-		s.Invitations = append(s.Invitations, must(w.store.Invitations(ctx, s.Organizations[i].ID))(w.t)...)
+		s.Invitations = append(s.Invitations, must(w.store.Invitations().List(ctx, storage.InvitationOrganization.Is(s.Organizations[i].ID)))(w.t)...)
 	}
 	for i := range s.Projects {
 		s.Persons = append(s.Persons, w.persons(&s.Projects[i])...)
 		s.Groups = append(s.Groups, w.groups(&s.Projects[i])...)
 	}
 	for _, id := range ids {
-		s.Keys = append(s.Keys, must(w.store.Keys(ctx, id))(w.t)...)
-		s.Codes = append(s.Codes, must(w.store.BackupCodes(ctx, id))(w.t)...)
-		s.Sessions = append(s.Sessions, must(w.store.Sessions(ctx, id))(w.t)...)
-		if d, err := w.store.TOTP(ctx, id); err == nil {
+		s.Keys = append(s.Keys, must(w.store.Keys().List(ctx, storage.KeyUser.Is(id)))(w.t)...)
+		s.Codes = append(s.Codes, must(w.store.BackupCodes().List(ctx, storage.BackupCodeUser.Is(id)))(w.t)...)
+		s.Sessions = append(s.Sessions, must(w.store.Sessions().List(ctx, storage.SessionUser.Is(id)))(w.t)...)
+		if d, err := w.store.TOTPs().Get(ctx, storage.TOTPUser.Is(id)); err == nil {
 			s.TOTPs = append(s.TOTPs, *d)
 		}
-		if d, err := w.store.PendingTOTP(ctx, id); err == nil {
+		if d, err := w.store.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(id)); err == nil {
 			s.Pending = append(s.Pending, *d)
 		}
-		if t, err := w.store.EmailToken(ctx, id); err == nil {
+		if t, err := w.store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(id)); err == nil {
 			s.Tokens = append(s.Tokens, *t)
 		}
 	}
 	var last int64
 	for _, p := range s.Projects {
-		for _, f := range must(w.store.Flags(ctx, p.ID))(w.t) {
+		for _, f := range must(w.store.CalledFlags(ctx, p.ID))(w.t) {
 			last = max(last, f.ID)
 		}
-		for _, c := range must(w.store.Cohorts(ctx, p.ID))(w.t) {
+		for _, c := range must(w.store.Cohorts().List(ctx, storage.CohortProject.Is(p.ID), storage.CohortDeleted.Is(false)))(w.t) {
 			last = max(last, c.ID)
 		}
 	}
 	for _, p := range s.Projects {
 		for _, id := range idsUpTo(last + 6) {
-			if f, err := w.store.Flag(ctx, p.ID, id); err == nil {
+			if f, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(id)); err == nil {
 				s.Flags = append(s.Flags, *f)
-				list, _, err := w.store.FlagVersions(ctx, p.ID, id, 1000, 0)
+				list, _, err := w.store.FlagVersions().Page(ctx, 1000, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(id))
 				w.ok(err)
 				s.Versions = append(s.Versions, list...)
 			}
-			if c, err := w.store.Cohort(ctx, p.ID, id); err == nil {
+			if c, err := w.store.Cohorts().Get(ctx, storage.CohortProject.Is(p.ID), storage.CohortID.Is(id)); err == nil {
 				s.Cohorts = append(s.Cohorts, *c)
 			}
 		}
-		s.EarlyAccess = append(s.EarlyAccess, must(w.store.EarlyAccessFeatures(ctx, p.ID))(w.t)...)
+		s.EarlyAccess = append(s.EarlyAccess, must(w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(p.ID)))(w.t)...)
 	}
 	return s
 }
@@ -545,10 +545,9 @@ type altered struct {
 	storage.Store
 	addActivity  func(storage.Store, context.Context, ...*storage.Activity) error
 	throttle     func(storage.Store, context.Context, string, storage.Limit, time.Time) (time.Duration, error)
-	touchKey     func(storage.Store, context.Context, string, time.Time) error
+	touchKey     func(storage.Store, context.Context, *storage.PersonalKey) error
 	touchSession func(storage.Store, context.Context, *storage.Session) error
-	userByUUID   func(storage.Store, context.Context, uuid.UUID) (*storage.User, error)
-	user         func(storage.Store, context.Context, int64) (*storage.User, error)
+	user         func(storage.Store, context.Context, ...storage.Where[storage.User]) (*storage.User, error)
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(storage.Store) error) error {
@@ -582,32 +581,50 @@ func (a *altered) Throttle(ctx context.Context, bucket string, l storage.Limit, 
 	return a.Store.Throttle(ctx, bucket, l, now)
 }
 
-func (a *altered) TouchKey(ctx context.Context, id string, at time.Time) error {
-	if a.touchKey != nil {
-		return a.touchKey(a.Store, ctx, id, at)
-	}
-	return a.Store.TouchKey(ctx, id, at)
+func (a *altered) Keys() storage.Table[storage.PersonalKey] {
+	return tapped[storage.PersonalKey]{Table: a.Store.Keys(), store: a.Store, touch: a.touchKey}
 }
 
-func (a *altered) TouchSession(ctx context.Context, v *storage.Session) error {
-	if a.touchSession != nil {
-		return a.touchSession(a.Store, ctx, v)
-	}
-	return a.Store.TouchSession(ctx, v)
+func (a *altered) Sessions() storage.Table[storage.Session] {
+	return tapped[storage.Session]{Table: a.Store.Sessions(), store: a.Store, touch: a.touchSession}
 }
 
-func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*storage.User, error) {
-	if a.userByUUID != nil {
-		return a.userByUUID(a.Store, ctx, id)
-	}
-	return a.Store.UserByUUID(ctx, id)
+func (a *altered) Users() storage.Table[storage.User] {
+	return tapped[storage.User]{Table: a.Store.Users(), store: a.Store, get: a.user}
 }
 
-func (a *altered) User(ctx context.Context, id int64) (*storage.User, error) {
-	if a.user != nil {
-		return a.user(a.Store, ctx, id)
+// A tapped table does something else in the methods of which there is a function. read is called
+// for each Get and List.
+type tapped[T any] struct {
+	storage.Table[T]
+	store storage.Store
+	get   func(storage.Store, context.Context, ...storage.Where[T]) (*T, error)
+	touch func(storage.Store, context.Context, *T) error
+	read  func(where []storage.Where[T])
+}
+
+func (t tapped[T]) Get(ctx context.Context, where ...storage.Where[T]) (*T, error) {
+	if t.read != nil {
+		t.read(where)
 	}
-	return a.Store.User(ctx, id)
+	if t.get != nil {
+		return t.get(t.store, ctx, where...)
+	}
+	return t.Table.Get(ctx, where...)
+}
+
+func (t tapped[T]) List(ctx context.Context, where ...storage.Where[T]) ([]T, error) {
+	if t.read != nil {
+		t.read(where)
+	}
+	return t.Table.List(ctx, where...)
+}
+
+func (t tapped[T]) Touch(ctx context.Context, v *T) error {
+	if t.touch != nil {
+		return t.touch(t.store, ctx, v)
+	}
+	return t.Table.Touch(ctx, v)
 }
 
 // alter is for newWorld.
@@ -691,21 +708,35 @@ type calledStore struct {
 	at *time.Time
 }
 
-func (s *calledStore) Flag(ctx context.Context, project, id int64) (*storage.Flag, error) {
-	f, err := s.Store.Flag(ctx, project, id)
-	if err == nil {
-		f.LastCalled = s.at
-	}
-	return f, err
+func (s *calledStore) Flags() storage.Table[storage.Flag] {
+	return tapped[storage.Flag]{Table: s.Store.Flags(), store: s.Store, get: func(store storage.Store, ctx context.Context, where ...storage.Where[storage.Flag]) (*storage.Flag, error) {
+		f, err := store.Flags().Get(ctx, where...)
+		if err == nil {
+			f.LastCalled = s.at
+		}
+		return f, err
+	}}
 }
 
-func (s *calledStore) Flags(ctx context.Context, project int64) ([]storage.Flag, error) {
-	list, err := s.Store.Flags(ctx, project)
+func (s *calledStore) CalledFlags(ctx context.Context, project int64) ([]storage.Flag, error) {
+	list, err := s.Store.CalledFlags(ctx, project)
 	for i := range list {
 		list[i].LastCalled = s.at
 	}
 	return list, err
 }
+
+// A toldCatalog is told of changes, and serves nothing.
+type toldCatalog func(project int64)
+
+func (toldCatalog) Snapshot(int64) *flags.Snapshot                { return nil }
+func (told toldCatalog) Changed(_ context.Context, project int64) { told(project) }
+
+// A servedCatalog serves the same for each project.
+type servedCatalog struct{ served *flags.Snapshot }
+
+func (c *servedCatalog) Snapshot(int64) *flags.Snapshot { return c.served }
+func (*servedCatalog) Changed(context.Context, int64)   {}
 
 // A countingData calls a function before it iterates over all persons.
 type countingData struct {

@@ -218,7 +218,7 @@ func TestRuling37FiltersAsSent(t *testing.T) {
 			if v := a.ok(get)["version"]; v != 5.0 && (tt.name != "older forms" || v != 4.0) {
 				t.Errorf("version %v, want 5: the same filters are not a change", v)
 			}
-			definitions, err := a.store.Flags(t.Context(), 1)
+			definitions, err := a.store.CalledFlags(t.Context(), 1)
 			if err != nil || definitions[1].Filters.Err() != nil {
 				t.Fatal(err)
 			}
@@ -409,7 +409,7 @@ func TestRuling64MatchMode(t *testing.T) {
 		t.Errorf("the flag asks for %v of its contexts, version %v", v["evaluation_contexts_match_mode"], v["version"])
 	}
 	a.fails(api("PATCH", path+"1/", `{"evaluation_contexts_match_mode":"some"}`), 400, "invalid_choice")
-	list, err := a.store.Flags(t.Context(), 1)
+	list, err := a.store.CalledFlags(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,13 +422,13 @@ func TestRuling64MatchMode(t *testing.T) {
 // address after the other would tell who there is.
 func TestRuling68PersonsByProperty(t *testing.T) {
 	a := newAPI(t, withStoredData)
-	u, err := a.store.UserByEmail(t.Context(), "ada@acme.example")
+	u, err := a.store.Users().Get(t.Context(), storage.UserEmail.Is("ada@acme.example"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := func(scopes ...string) string {
 		value := "phx_" + strings.Join(scopes, "-")
-		if err := a.store.CreateKey(t.Context(), &storage.PersonalKey{ID: "id" + value, User: u.ID, Mask: "phx_", Hash: storage.HashKey(value), Scopes: scopes, Created: apiTime}); err != nil {
+		if err := a.store.Keys().Create(t.Context(), &storage.PersonalKey{ID: "id" + value, User: u.ID, Mask: "phx_", Hash: storage.HashKey(value), Scopes: scopes, Created: apiTime}); err != nil {
 			t.Fatal(err)
 		}
 		return value

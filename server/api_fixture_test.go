@@ -79,7 +79,7 @@ func newAPI(t testing.TB, setup apiSetup) *apiServer {
 		t.Fatal(err)
 	}
 	var routes []server.ProjectRoute
-	if _, err := sqlstore.TxOf(mc.Store, "surveys"); err == nil { // not of a store that fails
+	if _, err := mc.Store.Extension("surveys"); err == nil {
 		sc := surveys.Config{Management: a.service, Now: mc.Now}
 		if setup.surveys != nil {
 			setup.surveys(&sc)
@@ -111,14 +111,14 @@ func (a *apiServer) fill() {
 	organization := func(id, name, slug string) *storage.Organization {
 		o := storage.NewOrganization(name)
 		o.ID, o.Slug, o.Created, o.Updated = uuid.MustParse(id), slug, joined, joined
-		must(a.store.CreateOrganization(ctx, o))
+		must(a.store.Organizations().Create(ctx, o))
 		return o
 	}
 	project := func(o *storage.Organization, name, key string) int64 {
 		p := storage.NewProject(o, name)
 		p.UUID, p.APIKey, p.Created, p.Updated = uuid.NewSHA1(o.ID, []byte(name)), key, joined, joined
 		p.SecretHash = storage.HashKey("phs_" + key)
-		must(a.store.CreateProject(ctx, p))
+		must(a.store.Projects().Create(ctx, p))
 		return p.ID
 	}
 	own := organization(acme, "Acme", "acme")
@@ -131,18 +131,18 @@ func (a *apiServer) fill() {
 			UUID: uuid.MustParse(id), DistinctID: first + "-distinct", Active: true, Staff: staff, Joined: joined, Email: email, FirstName: first,
 			EmailVerified: new(true), ToolbarMode: new("toolbar"),
 		}
-		must(a.store.CreateUser(ctx, u))
+		must(a.store.Users().Create(ctx, u))
 		return u
 	}
 	member := func(u *storage.User, level int) {
-		must(a.store.CreateMembership(ctx, &storage.Membership{
+		must(a.store.Memberships().Create(ctx, &storage.Membership{
 			ID: uuid.NewSHA1(own.ID, u.UUID[:]), Organization: own.ID, User: u.ID, Level: level, Joined: joined, Updated: joined,
 		}))
 		u.CurrentOrganization, u.CurrentProject = &own.ID, &first
-		must(a.store.UpdateUser(ctx, u))
+		must(a.store.Users().Update(ctx, u))
 	}
 	key := func(u *storage.User, value, label string, scopes ...string) {
-		must(a.store.CreateKey(ctx, &storage.PersonalKey{
+		must(a.store.Keys().Create(ctx, &storage.PersonalKey{
 			ID: "id-of-" + value, User: u.ID, Label: label, Mask: "phx_..." + value[len(value)-3:], Hash: storage.HashKey(value),
 			Scopes: scopes, Created: joined, LastUsed: new(apiTime),
 		}))

@@ -303,11 +303,11 @@ func signedIn(a *apiServer) { a.signIn() }
 // sessionID returns the ID of Ada's session that was seen last.
 func (a *apiServer) sessionID() string {
 	a.t.Helper()
-	u, err := a.store.UserByUUID(a.t.Context(), uuid.MustParse(ada))
+	u, err := a.store.Users().Get(a.t.Context(), storage.UserUUID.Is(uuid.MustParse(ada)))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	list, err := a.store.Sessions(a.t.Context(), u.ID)
+	list, err := a.store.Sessions().List(a.t.Context(), storage.SessionUser.Is(u.ID))
 	if err != nil || len(list) == 0 {
 		a.t.Fatalf("%d sessions, %v", len(list), err)
 	}
@@ -344,11 +344,11 @@ func (a *apiServer) letters() []management.Message {
 // join makes a user a member of Acme.
 func (a *apiServer) join(user string, level int) {
 	a.t.Helper()
-	u, err := a.store.UserByUUID(a.t.Context(), uuid.MustParse(user))
+	u, err := a.store.Users().Get(a.t.Context(), storage.UserUUID.Is(uuid.MustParse(user)))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	err = a.store.CreateMembership(a.t.Context(), &storage.Membership{
+	err = a.store.Memberships().Create(a.t.Context(), &storage.Membership{
 		ID: uuid.New(), Organization: uuid.MustParse(acme), User: u.ID, Level: level, Joined: apiTime, Updated: apiTime,
 	})
 	if err != nil {
@@ -382,8 +382,17 @@ type brokenStore struct {
 	err error
 }
 
-func (s brokenStore) KeyByHash(context.Context, string) (*storage.PersonalKey, error) {
-	return nil, s.err
+func (s brokenStore) Keys() storage.Table[storage.PersonalKey] {
+	return brokenKeys{s.Storage.Keys(), s.err}
+}
+
+type brokenKeys struct {
+	storage.Table[storage.PersonalKey]
+	err error
+}
+
+func (k brokenKeys) Get(context.Context, ...storage.Where[storage.PersonalKey]) (*storage.PersonalKey, error) {
+	return nil, k.err
 }
 
 // scrubbed are what is different each time.

@@ -17,7 +17,7 @@ func TestRuling50Pages(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AppURL = "https://app.example/" }})
 	for i := range 227 { // besides three
 		u := &storage.User{UUID: [16]byte{15: byte(i), 14: 1}, DistinctID: fmt.Sprint(i), Active: true, Email: fmt.Sprintf("u%d@x.example", i)}
-		if err := a.store.CreateUser(t.Context(), u); err != nil {
+		if err := a.store.Users().Create(t.Context(), u); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -394,7 +394,7 @@ func newUploads(t *testing.T, change func(*server.Config)) (*apiServer, *members
 		server: change,
 	})
 	for _, c := range []*storage.Cohort{{Project: 1, Name: "static", Static: true}, {Project: 1, Name: "dynamic"}, {Project: 2, Name: "foreign", Static: true}} {
-		if err := a.store.CreateCohort(t.Context(), c); err != nil {
+		if err := a.store.Cohorts().Create(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -36,7 +36,7 @@ func TestRuling66RestrictedKeys(t *testing.T) {
 		"POST /api/users/{user}/two_factor_validate":   `{"token":"123456"}`,
 	}
 	users := func() []storage.User {
-		list, _, err := a.store.Users(t.Context(), storage.UserFilter{}, 100, 0)
+		list, _, err := a.store.Users().Page(t.Context(), 100, 0, storage.UserFilter{}.Where()...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestRuling66Staff(t *testing.T) {
 	promote := api("PATCH", "/api/users/"+bob+"/", `{"is_staff":true}`)
 	stellas := func(scopes ...string) string {
 		return a.key(func(k *storage.PersonalKey) {
-			u, err := a.store.UserByUUID(t.Context(), uuid.MustParse(stella))
+			u, err := a.store.Users().Get(t.Context(), storage.UserUUID.Is(uuid.MustParse(stella)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -106,7 +106,7 @@ func (a *apiServer) remoteFlag(key, filters string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	err = a.store.CreateFlag(context.Background(), &storage.Flag{
+	err = a.store.Flags().Create(context.Background(), &storage.Flag{
 		Project: 1, Key: key, Active: true, Version: 1, RemoteConfig: true, Filters: decoded,
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *apiServer) remoteFlag(key, filters string) {
 // key makes a key for Ada and returns its value.
 func (a *apiServer) key(change func(*storage.PersonalKey)) string {
 	a.t.Helper()
-	me, err := a.store.KeyByHash(context.Background(), storage.HashKey(adaKey))
+	me, err := a.store.Keys().Get(context.Background(), storage.KeyHash.Is(storage.HashKey(adaKey)))
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func (a *apiServer) key(change func(*storage.PersonalKey)) string {
 		Created: apiTime, LastUsed: new(apiTime),
 	}
 	change(k)
-	if err := a.store.CreateKey(context.Background(), k); err != nil {
+	if err := a.store.Keys().Create(context.Background(), k); err != nil {
 		a.t.Fatal(err)
 	}
 	return value

@@ -45,7 +45,7 @@ func TestResponsesAsCSV(t *testing.T) {
 		c.events = func(e surveys.EventStore) surveys.EventStore { data.EventStore = e; return data }
 	})
 	value := storage.NewPersonalKey()
-	w.ok(w.store.CreateKey(t.Context(), &storage.PersonalKey{ID: "key", User: w.ada.ID, Hash: storage.HashKey(value), Scopes: []string{"*"}, Created: begin}))
+	w.ok(w.store.Keys().Create(t.Context(), &storage.PersonalKey{ID: "key", User: w.ada.ID, Hash: storage.HashKey(value), Scopes: []string{"*"}, Created: begin}))
 	id := w.survey(`{}`).ID
 	handler := must(server.New(server.Config{
 		Projects: new(server.Registry), Management: server.ManagementConfig{Service: w.management, Routes: w.Routes()},

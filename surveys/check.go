@@ -61,7 +61,7 @@ var linkedVariant = []string{"conditions", "linkedFlagVariant"}
 // ordinaryFlag returns a flag that a field of a survey may refer to. It refuses a flag that was made
 // for a survey, because that flag is deleted with its survey.
 func (c *change) ordinaryFlag(ctx context.Context, field string, id int64) (*storage.Flag, error) {
-	f, err := c.Store().Flag(ctx, c.at.Project.ID, id)
+	f, err := c.Store().Flags().Get(ctx, storage.FlagProject.Is(c.at.Project.ID), storage.FlagID.Is(id))
 	switch {
 	case errors.Is(err, management.ErrNotFound), err == nil && (f.Deleted || f.Kind != storage.FlagOrdinary):
 		return nil, invalidAt([]string{field}, "There is no feature flag with the ID %d in this project.", id)

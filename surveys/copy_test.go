@@ -1,7 +1,6 @@
 package surveys_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
@@ -24,7 +24,7 @@ func TestCopySurvey(t *testing.T) {
 	original := w.fullSurvey()
 	w.clock.advance(9 * aDay)
 	w = w.another(func(c *config) {
-		c.management.OnChange = func(_ context.Context, project int64) { told = append(told, project) }
+		c.management.Catalog = toldCatalog{&told}
 	})
 	before := w.storedSurvey(original.ID)
 	body := fmt.Sprintf(`{"target_team_ids":[%d,%d,%d]}`, w.app.ID, w.web.ID, w.app.ID)
@@ -36,7 +36,7 @@ func TestCopySurvey(t *testing.T) {
 		t.Errorf("a copy: %s, want %s", got, want)
 	}
 	if diff := cmp.Diff([]int64{w.web.ID, w.app.ID}, told, same); diff != "" {
-		t.Errorf("OnChange (-want +got)\n%s", diff)
+		t.Errorf("projects that the Catalog is told of (-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff(before, w.storedSurvey(original.ID), same); diff != "" {
 		t.Errorf("the original (-before +after)\n%s", diff)
@@ -53,7 +53,7 @@ func TestCopySurvey(t *testing.T) {
 		if diff := cmp.Diff(&want, got, same); diff != "" {
 			t.Errorf("copy %d (-want +got)\n%s", i, diff)
 		}
-		f := must(w.store.Flag(t.Context(), c.Project, *got.InternalFlag))(t)
+		f := must(w.store.Flags().Get(t.Context(), storage.FlagProject.Is(c.Project), storage.FlagID.Is(*got.InternalFlag)))(t)
 		if f.Active || f.Name != "Targeting flag for survey "+c.Name || !strings.Contains(filtersText(t, f), c.ID.String()+"/1") {
 			t.Errorf("flag of copy %d: %+v", i, f)
 		}

@@ -27,12 +27,12 @@ type Filter struct {
 // Data are the surveys in a store, with their events and which of their responses are
 // archived. What [storage.Store] says of its methods holds for these, too. Outside of a
 // transaction it is safe for concurrent use.
-type Data struct{ tx sqlstore.Tx }
+type Data struct{ tx storage.Tx }
 
 // DataIn returns the surveys in a store that was opened with [Extension], or in the
 // transaction that its Atomic passes on.
 func DataIn(store storage.Store) (*Data, error) {
-	tx, err := sqlstore.TxOf(store, extensionName)
+	tx, err := store.Extension(extensionName)
 	if err != nil {
 		return nil, fmt.Errorf("surveys: %w", err)
 	}

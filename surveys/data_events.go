@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 //go:embed migrations/*/*.sql
@@ -56,7 +57,7 @@ type surveyOf struct {
 const rowsAtOnce = 64
 
 // store stores what events say about surveys, except events that can never count.
-func store(ctx context.Context, tx sqlstore.Tx, events []capture.Event) error {
+func store(ctx context.Context, tx storage.Tx, events []capture.Event) error {
 	submissions := make(map[surveyOf][]uuid.UUID)
 	var rows [][]any
 	for _, about := range Events(events) {
@@ -103,7 +104,7 @@ func jsonObject[V any](members map[string]V, appendValue func(dst []byte, v V) [
 
 // elect makes one event of each submission count: the latest one that was sent, or else the
 // latest one.
-func elect(ctx context.Context, tx sqlstore.Tx, submissions map[surveyOf][]uuid.UUID) error {
+func elect(ctx context.Context, tx storage.Tx, submissions map[surveyOf][]uuid.UUID) error {
 	for of, ids := range submissions {
 		_, err := tx.Exec(ctx, `UPDATE survey_event SET counts_as = 3 - counts_as
 			WHERE project_id = ? AND survey_id = ? AND submission_key IS NOT NULL AND submission_key IN (?)
@@ -118,7 +119,7 @@ func elect(ctx context.Context, tx sqlstore.Tx, submissions map[surveyOf][]uuid.
 }
 
 // erase deletes what events of distinct IDs have said, from before a time unless it is zero.
-func erase(ctx context.Context, tx sqlstore.Tx, project int64, distinctIDs []string, before time.Time) error {
+func erase(ctx context.Context, tx storage.Tx, project int64, distinctIDs []string, before time.Time) error {
 	where, args := "project_id = ? AND distinct_id IN (?)", []any{project, distinctIDs}
 	if !before.IsZero() {
 		where, args = where+" AND ts < ?", append(args, before)
@@ -140,7 +141,7 @@ func erase(ctx context.Context, tx sqlstore.Tx, project int64, distinctIDs []str
 }
 
 // readBacklog reads the events that were stored before the store kept surveys.
-func readBacklog(ctx context.Context, tx sqlstore.Tx) error {
+func readBacklog(ctx context.Context, tx storage.Tx) error {
 	var done, last int64
 	scan := func(r *sql.Rows) error { return r.Scan(&done, &last) }
 	if err := tx.Query(ctx, "SELECT done_id, last_id FROM survey_backlog", nil, scan); err != nil || done >= last {

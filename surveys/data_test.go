@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
 // An explainer is a Tx that asks SQLite how it will answer each query.
 type explainer struct {
-	sqlstore.Tx
+	storage.Tx
 	steps map[string][]string // by query
 }
 
@@ -35,7 +35,7 @@ func (e explainer) Query(ctx context.Context, statement string, args []any, scan
 // Events and responses are found by indexes, and come in the order of one.
 func TestIndexes(t *testing.T) {
 	w := newWorld(t)
-	e := explainer{must(sqlstore.TxOf(w.store.Storage, "surveys"))(t), make(map[string][]string)}
+	e := explainer{must(w.store.Storage.Extension("surveys"))(t), make(map[string][]string)}
 	data := surveys.DataOver(e)
 	for _, q := range []surveys.Query{{}, {ExcludeArchived: true}, {From: &begin, To: &begin}, {From: &begin, To: &begin, ExcludeArchived: true}} {
 		q.Project, q.Surveys = 1, []uuid.UUID{uuid.New()}

@@ -1,6 +1,6 @@
 package surveys
 
-import "github.com/flagstaff-go/flagstaff/management/sqlstore"
+import "github.com/flagstaff-go/flagstaff/management/storage"
 
 // EventStore is what a Service asks of the events in its store.
 type EventStore = eventStore
@@ -9,4 +9,4 @@ type EventStore = eventStore
 func SetEvents(s *Service, f func(EventStore) EventStore) { s.events = f(s.events) }
 
 // DataOver are the surveys that a Tx reads.
-func DataOver(tx sqlstore.Tx) *Data { return &Data{tx} }
+func DataOver(tx storage.Tx) *Data { return &Data{tx} }

@@ -48,7 +48,7 @@ func (c *change) target(ctx context.Context) ([]field.Change, error) {
 	var current *storage.Flag
 	if c.v.TargetingFlag != nil {
 		var err error
-		if current, err = c.Store().Flag(ctx, c.at.Project.ID, *c.v.TargetingFlag); err != nil {
+		if current, err = c.Store().Flags().Get(ctx, storage.FlagProject.Is(c.at.Project.ID), storage.FlagID.Is(*c.v.TargetingFlag)); err != nil {
 			return nil, storeError(err)
 		}
 	}
@@ -113,11 +113,11 @@ func (c *change) ownTarget(ctx context.Context, current *storage.Flag) (*storage
 
 // dropFlag deletes a flag if it was made for a survey.
 func (w *work) dropFlag(ctx context.Context, project, id int64) error {
-	f, err := w.Store().Flag(ctx, project, id)
+	f, err := w.Store().Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagID.Is(id))
 	if err != nil || f.Kind == storage.FlagOrdinary {
 		return storeError(err)
 	}
-	return storeError(w.Store().DeleteFlag(ctx, project, id))
+	return storeError(w.Store().Flags().Delete(ctx, storage.FlagProject.Is(project), storage.FlagID.Is(id)))
 }
 
 // flagsFor returns the IDs of the flag that targets a survey and of the flags that were
@@ -159,7 +159,7 @@ func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (chan
 	if err != nil || v.TargetingFlag == nil {
 		return changed || sampled, err
 	}
-	f, err := w.Store().Flag(ctx, v.Project, *v.TargetingFlag)
+	f, err := w.Store().Flags().Get(ctx, storage.FlagProject.Is(v.Project), storage.FlagID.Is(*v.TargetingFlag))
 	if err != nil || f.Kind == storage.FlagOrdinary {
 		return changed || sampled, storeError(err)
 	}
@@ -198,7 +198,7 @@ func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind storage.F
 	if id == nil {
 		return w.newFlag(v, kind, suffix), nil
 	}
-	f, err := w.Store().Flag(ctx, v.Project, *id)
+	f, err := w.Store().Flags().Get(ctx, storage.FlagProject.Is(v.Project), storage.FlagID.Is(*id))
 	return f, storeError(err)
 }
 
@@ -219,8 +219,8 @@ func (w *work) putFlag(ctx context.Context, v *Survey, f *storage.Flag, filters 
 	}
 	f.Name, f.Active, f.Filters, f.Updated = name, on, filters, w.now()
 	if f.ID == 0 {
-		return true, storeError(w.Store().CreateFlag(ctx, f))
+		return true, storeError(w.Store().Flags().Create(ctx, f))
 	}
 	f.Version++
-	return true, storeError(w.Store().UpdateFlag(ctx, f))
+	return true, storeError(w.Store().Flags().Update(ctx, f))
 }

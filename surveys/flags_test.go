@@ -23,7 +23,7 @@ import (
 func (w *world) surveyFlags() []storage.Flag {
 	w.t.Helper()
 	var made []storage.Flag
-	for _, f := range must(w.store.Flags(w.t.Context(), w.web.ID))(w.t) {
+	for _, f := range must(w.store.CalledFlags(w.t.Context(), w.web.ID))(w.t) {
 		if f.Kind != storage.FlagOrdinary {
 			made = append(made, f)
 		}
@@ -183,7 +183,7 @@ func TestSurveyTargeting(t *testing.T) {
 			w := newWorld(t)
 			gone := w.storeFlag(w.web, "gone", byPlan)
 			gone.Deleted = true
-			w.ok(w.store.UpdateFlag(t.Context(), gone))
+			w.ok(w.store.Flags().Update(t.Context(), gone))
 			others := w.survey(`{"targeting_flag_filters":` + byPlan + `}`)
 			first, second := w.storeFlag(w.web, "ordinary", byPlan), w.storeFlag(w.web, "second", byPlan)
 			ids := map[string]int64{
@@ -274,7 +274,7 @@ func TestSurveyFlagsEvaluate(t *testing.T) {
 	key := view.InternalTargetingFlag.Key
 	asked := func(properties map[string]any) bool {
 		t.Helper()
-		list := must(w.store.Flags(t.Context(), w.web.ID))(t)
+		list := must(w.store.CalledFlags(t.Context(), w.web.ID))(t)
 		snapshot := must(flags.Compile(storage.FlagDefinitions(list, nil, nil), flags.CompileOptions{}))(t)
 		r := must(snapshot.Flag(key, &flags.Request{DistinctID: "d", PersonProperties: properties, Now: w.clock.Now()}))(t)
 		return r.Enabled

@@ -116,7 +116,7 @@ func TestScopesOfMethods(t *testing.T) {
 			c = m.callable(t)
 			try("", onlyProjects(c.world.web))
 			c.acme.MembersCanUseKeys = false
-			c.ok(c.store.UpdateOrganization(t.Context(), c.acme))
+			c.ok(c.store.Organizations().Update(t.Context(), c.acme))
 			c.p = c.world.key(c.cyd, scopes("*"))
 			checkFault(t, m.name+" with a key that the organization forbids", m.call(c), refused)
 		})

@@ -260,7 +260,7 @@ func TestLinkedFlag(t *testing.T) {
 	plain, variants := w.storeFlag(w.web, "plain", everyone), w.storeFlag(w.web, "variants", abTest)
 	gone, foreign := w.storeFlag(w.web, "gone", everyone), w.storeFlag(w.app, "foreign", everyone)
 	gone.Deleted = true
-	w.ok(w.store.UpdateFlag(t.Context(), gone))
+	w.ok(w.store.Flags().Update(t.Context(), gone))
 	internal := w.survey(`{}`).InternalTargetingFlag.ID
 	targeting := w.survey(`{"targeting_flag_filters":` + byPlan + `}`).TargetingFlag.ID
 	for _, tt := range []struct {

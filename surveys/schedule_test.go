@@ -508,7 +508,7 @@ func TestKeepSurveysAgain(t *testing.T) {
 	w.survey(`{"start_date":` + date(0) + `,"iteration_count":3,"iteration_frequency_days":7,` + sampling + `,"targeting_flag_filters":` + byPlan + `}`)
 	w.survey(`{"start_date":` + date(0) + `,"responses_limit":5}`)
 	w = w.another(func(c *config) {
-		c.management.OnChange = func(_ context.Context, project int64) { told = append(told, project) }
+		c.management.Catalog = toldCatalog{&told}
 	})
 	for _, d := range []time.Duration{0, time.Hour, aDay, 5 * aDay, aDay, 9 * aDay, 30 * aDay} {
 		w.clock.advance(d)

@@ -421,7 +421,7 @@ func TestSurveyStatsPerDay(t *testing.T) {
 	w := newWorld(t)
 	id := w.survey(`{"start_date":` + date(0) + `}`).ID
 	w.web.Timezone = "Asia/Tokyo"
-	if err := w.store.UpdateProject(t.Context(), w.web); err != nil {
+	if err := w.store.Projects().Update(t.Context(), w.web); err != nil {
 		t.Fatal(err)
 	}
 	for i, hours := range []int{0, 1, 12, 24, 90} { // the world begins at 14:06 in Tokyo

@@ -141,7 +141,7 @@ func (r *recorder) happens() error {
 func (w *world) approve(yes bool) {
 	w.t.Helper()
 	w.acme.AIProcessingApproved = &yes
-	w.ok(w.store.UpdateOrganization(w.t.Context(), w.acme))
+	w.ok(w.store.Organizations().Update(w.t.Context(), w.acme))
 }
 
 func withSummarizer(r *recorder) func(*config) {

@@ -74,7 +74,7 @@ func (w *world) storedFlag(id *int64) *storage.Flag {
 	if id == nil {
 		return nil
 	}
-	f, err := w.store.Flag(w.t.Context(), w.web.ID, *id)
+	f, err := w.store.Flags().Get(w.t.Context(), storage.FlagProject.Is(w.web.ID), storage.FlagID.Is(*id))
 	if err != nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (w *world) storeFlag(p *storage.Project, key, filters string) *storage.Flag
 		Project: p.ID, Key: key, Filters: filtersOf(filters), Active: true, Version: 1, Runtime: "all", Bucketing: "distinct_id",
 		Created: begin, Updated: begin,
 	}
-	w.ok(w.store.CreateFlag(w.t.Context(), f))
+	w.ok(w.store.Flags().Create(w.t.Context(), f))
 	return f
 }
 
@@ -111,7 +111,7 @@ func (w *world) surveyState() *surveyState {
 	s := new(surveyState)
 	for _, p := range []*storage.Project{w.web, w.app, w.shop} {
 		s.Surveys = append(s.Surveys, must(w.store.Surveys(w.t.Context(), p.ID))(w.t)...)
-		s.Flags = append(s.Flags, must(w.store.Flags(w.t.Context(), p.ID))(w.t)...)
+		s.Flags = append(s.Flags, must(w.store.CalledFlags(w.t.Context(), p.ID))(w.t)...)
 	}
 	s.Archived = w.archivedResponses(s.Surveys)
 	return s

@@ -95,7 +95,7 @@ func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*storage.F
 	flags := make(map[int64]*storage.Flag)
 	const few = 5 // surveys, whose flags are cheaper to read one by one
 	if len(list) > few {
-		all, err := w.Store().Flags(ctx, w.at.Project.ID)
+		all, err := w.Store().CalledFlags(ctx, w.at.Project.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*storage.F
 			if id == nil || flags[*id] != nil {
 				continue
 			}
-			f, err := w.Store().Flag(ctx, w.at.Project.ID, *id)
+			f, err := w.Store().Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagID.Is(*id))
 			if errors.Is(err, management.ErrNotFound) {
 				continue
 			}

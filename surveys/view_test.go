@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
@@ -37,7 +38,7 @@ func TestSurveyView(t *testing.T) {
 	checkGolden(t, "full.json", indented(t, full))
 
 	// The author is gone.
-	w.ok(w.store.DeleteUser(t.Context(), w.ada.ID))
+	w.ok(w.store.Users().Delete(t.Context(), storage.UserID.Is(w.ada.ID)))
 	view := must(w.Survey(t.Context(), w.as(w.ben), refOf(w.web), full.ID.String()))(t)
 	if view.CreatedBy != nil || view.CreatedAt.IsZero() {
 		t.Errorf("created by %+v at %s", view.CreatedBy, view.CreatedAt)
@@ -49,7 +50,7 @@ func TestPublicSurvey(t *testing.T) {
 	w := newWorld(t)
 	keys := func() map[int64]string {
 		keys := make(map[int64]string)
-		for _, f := range must(w.store.Flags(t.Context(), w.web.ID))(t) {
+		for _, f := range must(w.store.CalledFlags(t.Context(), w.web.ID))(t) {
 			keys[f.ID] = f.Key
 		}
 		return keys

@@ -145,7 +145,7 @@ func (w *world) organization(name string) *storage.Organization {
 	w.t.Helper()
 	o := storage.NewOrganization(name)
 	o.Created, o.Updated = begin, begin
-	w.ok(w.store.CreateOrganization(w.t.Context(), o))
+	w.ok(w.store.Organizations().Create(w.t.Context(), o))
 	return o
 }
 
@@ -153,7 +153,7 @@ func (w *world) project(o *storage.Organization, name string) *storage.Project {
 	w.t.Helper()
 	p := storage.NewProject(o, name)
 	p.Created, p.Updated = begin, begin
-	w.ok(w.store.CreateProject(w.t.Context(), p))
+	w.ok(w.store.Projects().Create(w.t.Context(), p))
 	return p
 }
 
@@ -164,9 +164,9 @@ func (w *world) user(name string, o *storage.Organization, level int) *storage.U
 		UUID: uuid.Must(uuid.NewV7()), DistinctID: "d-" + name, Active: true, Joined: begin, Email: name + "@example.com",
 		FirstName: strings.ToUpper(name[:1]) + name[1:], Staff: o == nil,
 	}
-	w.ok(w.store.CreateUser(w.t.Context(), u))
+	w.ok(w.store.Users().Create(w.t.Context(), u))
 	if o != nil {
-		w.ok(w.store.CreateMembership(w.t.Context(), &storage.Membership{
+		w.ok(w.store.Memberships().Create(w.t.Context(), &storage.Membership{
 			ID: uuid.Must(uuid.NewV7()), Organization: o.ID, User: u.ID, Level: level, Joined: begin, Updated: begin,
 		}))
 	}
@@ -188,7 +188,7 @@ func (w *world) key(u *storage.User, change func(*storage.PersonalKey)) *managem
 		ID: uuid.NewString(), User: u.ID, Label: "test", Mask: "phx_...test", Hash: storage.HashKey(value), Scopes: []string{"*"}, Created: begin,
 	}
 	change(k)
-	w.ok(w.store.CreateKey(w.t.Context(), k))
+	w.ok(w.store.Keys().Create(w.t.Context(), k))
 	return must(w.management.Authenticate(w.t.Context(), value, "the Authorization header"))(w.t)
 }
 
@@ -341,13 +341,12 @@ func (n *notebook) String() string {
 // An altered store does something else in AddActivity, also in transactions.
 type altered struct {
 	storage.Store
-	sqlstore.Tx
 	addActivity func(storage.Store, context.Context, ...*storage.Activity) error
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(storage.Store) error) error {
 	return a.Store.Atomic(ctx, func(s storage.Store) error {
-		return f(&altered{s, s.(sqlstore.Tx), a.addActivity})
+		return f(&altered{s, a.addActivity})
 	})
 }
 
@@ -355,11 +354,16 @@ func (a *altered) AddActivity(ctx context.Context, entries ...*storage.Activity)
 	return a.addActivity(a.Store, ctx, entries...)
 }
 
+// A toldCatalog notes of which projects it is told, and serves nothing.
+type toldCatalog struct{ told *[]int64 }
+
+func (c toldCatalog) Snapshot(int64) *flags.Snapshot           { return nil }
+func (c toldCatalog) Changed(_ context.Context, project int64) { *c.told = append(*c.told, project) }
+
 // alter is for newWorld.
 func alter(a *altered) func(*config) {
 	return func(c *config) {
 		a.Store = c.management.Store
-		a.Tx, _ = sqlstore.TxOf(a.Store, "surveys")
 		c.management.Store = a
 	}
 }

@@ -248,7 +248,7 @@ func (p *program) storeTarget(ctx context.Context, store, name string) (_ target
 			err = errors.Join(err, opened.Close())
 		}
 	}()
-	projects, err := opened.Projects(ctx)
+	projects, err := opened.Projects().List(ctx)
 	if err != nil {
 		return nil, err
 	}

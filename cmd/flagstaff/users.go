@@ -177,14 +177,14 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 
 // firstOwner returns the first organization of a store, and its owner.
 func firstOwner(ctx context.Context, store storage.Store, service *management.Service) (*storage.Organization, *management.Principal, error) {
-	organizations, err := store.Organizations(ctx)
+	organizations, err := store.Organizations().List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(organizations) == 0 {
 		return nil, nil, errors.New("there is no organization yet; start the server on the store first")
 	}
-	members, err := store.Members(ctx, organizations[0].ID)
+	members, err := store.Memberships().List(ctx, storage.MembershipOrganization.Is(organizations[0].ID))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,7 +192,7 @@ func firstOwner(ctx context.Context, store storage.Store, service *management.Se
 		if m.Level != storage.LevelOwner {
 			continue
 		}
-		owner, err := store.User(ctx, m.User)
+		owner, err := store.Users().Get(ctx, storage.UserID.Is(m.User))
 		if err != nil {
 			return nil, nil, err
 		}

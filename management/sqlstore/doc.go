@@ -71,7 +71,7 @@
 //
 // # Events
 //
-// FindEvents and AllEvents find events by blocks of 512, of which IndexEvents keeps
+// FindEvents and AllEvents find events by blocks of 512, of which Index keeps
 // the times and a Bloom filter of names and distinct IDs (management.md §16.4). These
 // take some 2 bytes of an event. What is not in a block yet is read one by one.
 //

@@ -16,7 +16,6 @@ type Storage interface {
 	storage.Changes
 	storage.Leader
 	storage.Usage
-	storage.ProjectPurger
 	storage.Sealed
 
 	// Events iterates over the events of a project in the order of their times;

@@ -59,10 +59,10 @@ type Events interface {
 	// not in the map.
 	PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error)
 
-	// IndexEvents prepares some of the events that were stored before to be found
-	// fast, and reports whether there may be more. All events are found, prepared
-	// or not.
-	IndexEvents(ctx context.Context) (more bool, err error)
+	// Index prepares some of the events that were stored before, and of the persons that an
+	// earlier release has stored, to be found fast, and reports whether there may be more.
+	// All events are found, prepared or not; such persons are not found by their names.
+	Index(ctx context.Context) (more bool, err error)
 
 	// DefineEvents reads some of the events that were stored before for Definitions, and
 	// reports whether there may be more.
@@ -122,10 +122,6 @@ type Persons interface {
 	// descending ID; uuid.Max is before all of them. The person need not exist.
 	PersonsBefore(ctx context.Context, project int64, f PersonFilter, before uuid.UUID, limit int) ([]Person, error)
 
-	// IndexPersons prepares some of the persons that an earlier release has stored to be
-	// found by their names, and reports whether there may be more.
-	IndexPersons(ctx context.Context) (more bool, err error)
-
 	// AllPersons iterates over all persons of a project by ascending ID, each
 	// once and with only the first of its distinct IDs. It reads them in parts
 	// and holds nothing between two parts, so that it takes little memory, and
@@ -147,6 +143,10 @@ type Persons interface {
 	// PurgeEvents deletes some of the events of persons who were deleted with
 	// their events, and reports whether there may be more.
 	PurgeEvents(ctx context.Context) (more bool, err error)
+
+	// PurgeProjects deletes some of what belongs to projects that were deleted before a
+	// time, and reports whether there may be more.
+	PurgeProjects(ctx context.Context, before time.Time) (more bool, err error)
 
 	// RecentDistinctIDs returns distinct IDs of the newest events, each once,
 	// newest first, and the time of the event by which the last one was found. It
@@ -177,12 +177,8 @@ type CohortMembers interface {
 	// list and are members since, and returns how many.
 	RemoveCohortUpload(ctx context.Context, project, cohort int64, upload uuid.UUID) (int, error)
 
-	// RemoveCohortMembers takes persons out of a cohort and returns how many
-	// were members.
-	RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
-
-	// AddCohortPersons and RemoveCohortPersons do the same for persons by
-	// their UUIDs. They leave out persons that do not exist.
+	// AddCohortPersons makes persons members by their UUIDs, and RemoveCohortPersons takes
+	// them out. They leave out persons that do not exist, and return how many it changes.
 	AddCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error)
 	RemoveCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error)
 

@@ -24,11 +24,11 @@ import (
 type Store interface {
 	storage.Changes
 
-	Projects(ctx context.Context) ([]storage.Project, error)
+	Projects() storage.Table[storage.Project]
 	FlagDefinitions(ctx context.Context, project int64) ([]storage.Flag, error)
-	Cohorts(ctx context.Context, project int64) ([]storage.Cohort, error)
+	Cohorts() storage.Table[storage.Cohort]
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
-	EarlyAccessFeatures(ctx context.Context, project int64) ([]storage.EarlyAccessFeature, error)
+	EarlyAccess() storage.Table[storage.EarlyAccessFeature]
 }
 
 // A Publisher adds to what clients can fetch of a project. It is called when something of
@@ -157,7 +157,7 @@ func (p *project) serve() {
 
 // readProjects reads the list of projects.
 func (c *Catalog) readProjects(ctx context.Context) error {
-	records, err := c.c.Store.Projects(ctx)
+	records, err := c.c.Store.Projects().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -247,8 +247,7 @@ func (c *Catalog) Follow(project int64, l *source.Loader, read *flags.Evaluator)
 	}
 }
 
-// Snapshot is the function for Snapshot of a management.Config: it returns the compiled
-// flags that are served for a project, nil if there are none.
+// Snapshot implements management.Catalog.
 func (c *Catalog) Snapshot(project int64) *flags.Snapshot {
 	e, ok := c.evaluators.Load(project)
 	if !ok {
@@ -257,9 +256,8 @@ func (c *Catalog) Snapshot(project int64) *flags.Snapshot {
 	return e.(*flags.Evaluator).Snapshot()
 }
 
-// Changed is the function for OnChange of a management.Config: it calls Refresh
-// and logs its error. By then the change is stored; if it cannot be read now,
-// Run reads it later.
+// Changed implements management.Catalog: it calls Refresh and logs its error. By then the
+// change is stored; if it cannot be read now, Run reads it later.
 func (c *Catalog) Changed(ctx context.Context, project int64) {
 	if err := c.Refresh(context.WithoutCancel(ctx)); err != nil {
 		c.c.Log.ErrorContext(ctx, "a change is not served yet", "project", project, "error", err)

@@ -75,9 +75,9 @@ func newWorld(t *testing.T) *world {
 	w.ok(err)
 	w.asked = asked
 	o := storage.NewOrganization("Acme")
-	w.ok(w.store.CreateOrganization(t.Context(), o))
+	w.ok(w.store.Organizations().Create(t.Context(), o))
 	w.project = storage.NewProject(o, "Web")
-	w.ok(w.store.CreateProject(t.Context(), w.project))
+	w.ok(w.store.Projects().Create(t.Context(), w.project))
 	w.Catalog, err = catalog.New(catalog.Config{
 		Store: w.store, Registry: &w.registry, Publishers: []catalog.Publisher{asked.Publish}, Interval: 10 * time.Millisecond,
 	})
@@ -102,9 +102,9 @@ func (w *world) put(f *storage.Flag, key, filters string) *storage.Flag {
 	f.Key = key
 	f.Filters, _ = flags.DecodeFilters([]byte(filters), key) // what cannot be understood is stored as it is
 	if f.ID == 0 {
-		w.ok(w.store.CreateFlag(w.t.Context(), f))
+		w.ok(w.store.Flags().Create(w.t.Context(), f))
 	} else {
-		w.ok(w.store.UpdateFlag(w.t.Context(), f))
+		w.ok(w.store.Flags().Update(w.t.Context(), f))
 	}
 	return f
 }
@@ -183,7 +183,7 @@ func TestProjectsComeAndGo(t *testing.T) {
 	w.put(nil, "a", everyone)
 	other := *w.project
 	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, storage.NewProject(&storage.Organization{}, "").UUID, "phc_other", ""
-	w.ok(w.store.CreateProject(t.Context(), &other))
+	w.ok(w.store.Projects().Create(t.Context(), &other))
 	w.ok(w.Refresh(t.Context()))
 	w.want("phc_other", map[string]bool{})
 	w.want(w.project.APIKey, map[string]bool{"a": true})
@@ -191,8 +191,8 @@ func TestProjectsComeAndGo(t *testing.T) {
 	old := w.project.APIKey
 	evaluator := w.served(old).Flags
 	w.project.APIKey = "phc_new"
-	w.ok(w.store.UpdateProject(t.Context(), w.project))
-	w.ok(w.store.DeleteProject(t.Context(), other.ID))
+	w.ok(w.store.Projects().Update(t.Context(), w.project))
+	w.ok(w.store.Projects().Delete(t.Context(), storage.ProjectID.Is(other.ID)))
 	w.ok(w.Refresh(t.Context()))
 	w.want(old, nil)
 	w.want("phc_other", nil)
@@ -234,11 +234,11 @@ func TestFailures(t *testing.T) {
 
 	other := *w.project
 	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, storage.NewProject(&storage.Organization{}, "").UUID, "phc_other", ""
-	w.ok(w.store.CreateProject(t.Context(), &other))
+	w.ok(w.store.Projects().Create(t.Context(), &other))
 
 	// A project with documents that cannot be encoded does not hold up the others.
 	feature := &storage.EarlyAccessFeature{ID: other.UUID, Project: w.project.ID, Flag: f.ID, Stage: "beta", Payload: json.RawMessage("{")}
-	w.ok(w.store.CreateEarlyAccessFeature(t.Context(), feature))
+	w.ok(w.store.EarlyAccess().Create(t.Context(), feature))
 	own := w.project
 	w.project = &other
 	w.put(nil, "c", everyone)
@@ -248,7 +248,7 @@ func TestFailures(t *testing.T) {
 	w.want("phc_other", map[string]bool{"c": true})
 	w.want(own.APIKey, map[string]bool{"a": false, "b": false})
 	w.project = own
-	w.ok(w.store.DeleteEarlyAccessFeature(t.Context(), own.ID, feature.ID))
+	w.ok(w.store.EarlyAccess().Delete(t.Context(), storage.FeatureProject.Is(own.ID), storage.FeatureID.Is(feature.ID)))
 	w.put(broken, "b", everyone)
 	w.ok(w.Refresh(t.Context()))
 	w.want(own.APIKey, map[string]bool{"a": false, "b": true})
@@ -295,7 +295,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("problems %v, want the unknown member of the document", got.Problems)
 	}
 	w.project.FlagsFile = &storage.FlagsFile{Name: "flags.json", GroupTypes: map[int]string{2: "team"}}
-	w.ok(w.store.UpdateProject(t.Context(), w.project))
+	w.ok(w.store.Projects().Update(t.Context(), w.project))
 	w.put(nil, "a", `{"aggregation_group_type_index":2,"groups":[{}]}`)
 	w.ok(w.Refresh(t.Context()))
 	if problems := w.served(w.project.APIKey).Flags.Snapshot().Problems(); len(problems) != 0 {
@@ -327,7 +327,7 @@ func TestPublished(t *testing.T) {
 	}
 	w.ok(w.asked.CreateSurvey(t.Context(), survey))
 	feature := &storage.EarlyAccessFeature{ID: w.project.UUID, Project: w.project.ID, Flag: linked.ID, Name: "Beta", Stage: "beta"}
-	w.ok(w.store.CreateEarlyAccessFeature(t.Context(), feature))
+	w.ok(w.store.EarlyAccess().Create(t.Context(), feature))
 	w.ok(w.Refresh(t.Context()))
 	for path, wants := range map[string][]string{
 		"/api/surveys/?token=":               {`"name":"NPS"`, `"linked_flag_key":"linked"`},
@@ -360,7 +360,7 @@ func TestRuling59SurveysOptIn(t *testing.T) {
 		want bool
 	}{{nil, true}, {new(false), false}, {new(true), true}} {
 		w.project.SurveysOptIn = tt.opt
-		w.ok(w.store.UpdateProject(t.Context(), w.project))
+		w.ok(w.store.Projects().Update(t.Context(), w.project))
 		w.ok(w.Refresh(t.Context()))
 		if got := strings.Contains(w.get("/api/surveys/?token="+w.project.APIKey), "NPS"); got != tt.want {
 			t.Errorf("surveys_opt_in %v: a survey is delivered: %t", tt.opt, got)
@@ -383,7 +383,7 @@ func TestConcurrentChanges(t *testing.T) {
 		writers.Go(func() {
 			for n := range each {
 				f := &storage.Flag{Project: w.project.ID, Active: true, Key: string(rune('a'+i)) + string(rune('a'+n)), Filters: flags.Filters{Groups: []flags.Condition{{}}}}
-				if err := w.store.CreateFlag(ctx, f); err != nil {
+				if err := w.store.Flags().Create(ctx, f); err != nil {
 					t.Error(err)
 				}
 				w.Changed(ctx, w.project.ID)

@@ -7,10 +7,9 @@
 //	err = c.Refresh(ctx) // before the first request
 //	go c.Run(ctx)        // follows what other processes change
 //
-// [Catalog.Changed] is the OnChange function of a management.Config: a change
-// is compiled and served before the caller who made it gets an answer.
-// [Catalog.Snapshot] tells it what is served already, and [Catalog.Follow] tells the
-// Catalog of a file from which the flags of a project come. Run learns from the store's
+// A Catalog is the one of a management.Config: a change is compiled and served before the
+// caller who made it gets an answer. [Catalog.Follow] tells it of a file from which the
+// flags of a project come. Run learns from the store's
 // Watch what other processes have changed. It also asks the store once a second, so that
 // a lost connection delays a change but does not lose it.
 //

@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	err = store.CreateFlag(ctx, &storage.Flag{
+	err = store.Flags().Create(ctx, &storage.Flag{
 		Project: first.Project.ID, Key: "new-checkout", Active: true,
 		Filters: flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(100.0)}}},
 	})

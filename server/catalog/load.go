@@ -50,7 +50,7 @@ func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
 	if out.flags, err = store.FlagDefinitions(ctx, project); err != nil {
 		return nil, err
 	}
-	if out.cohorts, err = store.Cohorts(ctx, project); err != nil {
+	if out.cohorts, err = store.Cohorts().List(ctx, storage.CohortProject.Is(project), storage.CohortDeleted.Is(false)); err != nil {
 		return nil, err
 	}
 	out.groupTypes, err = store.GroupTypes(ctx, project)
@@ -120,7 +120,7 @@ func (c *Catalog) publicationOf(ctx context.Context, p *project, s *stored) (ser
 
 // publishEarlyAccess is the Publisher of early access features.
 func (c *Catalog) publishEarlyAccess(ctx context.Context, project *storage.Project, keys map[int64]string, out *server.Publication) error {
-	list, err := c.c.Store.EarlyAccessFeatures(ctx, project.ID)
+	list, err := c.c.Store.EarlyAccess().List(ctx, storage.FeatureProject.Is(project.ID))
 	for i := range list {
 		var feature []byte
 		if feature, err = list[i].Public(keys[list[i].Flag]); err != nil {

@@ -18,14 +18,14 @@ const maxFirstPage = 60_000
 
 func TestFirstPage(t *testing.T) {
 	s := consoletest.NewSite(t)
-	demo, err := s.Store.Flag(t.Context(), 1, s.Flag("checkout-button").ID)
+	demo, err := s.Store.Flags().Get(t.Context(), storage.FlagProject.Is(1), storage.FlagID.Is(s.Flag("checkout-button").ID))
 	consoletest.Fatal(t, err)
 	consoletest.Fatal(t, s.Store.Atomic(t.Context(), func(store storage.Store) error {
 		for i := range 60 {
 			f := storage.NewFlag(1, time.Now())
 			f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), fmt.Sprintf("The number %d of many, with a description.", i),
 				demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
-			if err := store.CreateFlag(t.Context(), f); err != nil {
+			if err := store.Flags().Create(t.Context(), f); err != nil {
 				return err
 			}
 		}

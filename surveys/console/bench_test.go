@@ -43,7 +43,7 @@ func newLargeSite(b *testing.B, database string) (*site, string) {
 	consoletest.Fill(b, store)
 	s := newSiteOn(b, store, surveys.Config{})
 
-	demo, err := store.Flag(b.Context(), 1, s.Flag("checkout-button").ID)
+	demo, err := store.Flags().Get(b.Context(), storage.FlagProject.Is(1), storage.FlagID.Is(s.Flag("checkout-button").ID))
 	consoletest.Fatal(b, err)
 	var list []*storage.Flag
 	for i := range 10_000 / share {
@@ -51,7 +51,7 @@ func newLargeSite(b *testing.B, database string) (*site, string) {
 		f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), "One of many.", demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
 		list = append(list, f)
 	}
-	consoletest.Fatal(b, store.Atomic(b.Context(), func(store storage.Store) error { return store.CreateFlag(b.Context(), list...) }))
+	consoletest.Fatal(b, store.Atomic(b.Context(), func(store storage.Store) error { return store.Flags().Create(b.Context(), list...) }))
 
 	raw, err := os.ReadFile(consoletest.File(b, "cmd/flagstaff/serve/demo_survey.json"))
 	consoletest.Fatal(b, err)

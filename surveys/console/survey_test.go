@@ -455,7 +455,7 @@ func TestSurveyRefusals(t *testing.T) {
 		s.Get(p).Want(404).CheckPage()
 	}
 	other := storage.NewProject(s.Organization(), "Other")
-	consoletest.Fatal(t, s.Store.CreateProject(t.Context(), other))
+	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), other))
 	s.Get(fmt.Sprintf("/projects/%d/surveys/%s", other.ID, v.ID)).Want(404).CheckPage()
 	s.Get(fmt.Sprintf("/projects/%d/surveys", other.ID)).Want(200, "This project has no surveys yet", "Net promoter score").CheckPage()
 	s.Post(path, url.Values{"do": {"boom"}}).Want(200)

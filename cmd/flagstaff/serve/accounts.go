@@ -38,7 +38,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, given *given,
 		Retain: s.retain.duration(), SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
 		DeleteStrict: s.deleteUsers.value == "strict", DeleteEmptyOrganizations: s.deleteEmpty, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
-		FlagUsers: surveys.FlagUsers{}, OnChange: projects.Changed, Snapshot: projects.Snapshot, Log: log,
+		FlagUsers: surveys.FlagUsers{}, Catalog: projects, Log: log,
 	}
 	switch s.mutations.value {
 	case "stepup":

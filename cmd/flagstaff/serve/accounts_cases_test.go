@@ -32,11 +32,11 @@ var caseRows = []accountRow{
 	}},
 	{"case 2", "a wrong key", func(t *testing.T, s *site) {
 		gone, idle, other := s.account(t), s.account(t), s.account(t)
-		if err := s.store.DeleteKey(t.Context(), s.keyID(t, gone.key)); err != nil {
+		if err := s.store.Keys().Delete(t.Context(), storage.KeyID.Is(s.keyID(t, gone.key))); err != nil {
 			t.Fatal(err)
 		}
 		idle.Active = false
-		if err := s.store.UpdateUser(t.Context(), idle.User); err != nil {
+		if err := s.store.Users().Update(t.Context(), idle.User); err != nil {
 			t.Fatal(err)
 		}
 		for what, key := range map[string]string{

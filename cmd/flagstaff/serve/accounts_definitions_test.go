@@ -94,7 +94,7 @@ func definitionKeys(t *testing.T, s *site) {
 	flag := s.remoteConfig(t, a)
 	s.revoke(t, gone.key)
 	idle.Active = false
-	if err := s.store.UpdateUser(t.Context(), idle.User); err != nil {
+	if err := s.store.Users().Update(t.Context(), idle.User); err != nil {
 		t.Fatal(err)
 	}
 	secret := *a.project.SecretToken

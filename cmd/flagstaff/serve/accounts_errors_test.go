@@ -101,7 +101,7 @@ var twoFactorErrorRows = []accountRow{
 		a := s.account(t)
 		me := s.as(a)
 		device := &authenticator{secret: me.call(t, setupPath, "").ok(t)["secret"].(string)}
-		pending, err := s.store.PendingTOTP(t.Context(), a.ID)
+		pending, err := s.store.PendingTOTPs().Get(t.Context(), storage.PendingTOTPUser.Is(a.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ var twoFactorErrorRows = []accountRow{
 			t.Errorf("the secret lives for %v, want 10 minutes", left)
 		}
 		pending.Expires = time.Now().UTC().Truncate(time.Microsecond)
-		if err := s.store.SetPendingTOTP(t.Context(), pending); err != nil {
+		if err := s.store.PendingTOTPs().Set(t.Context(), pending); err != nil {
 			t.Fatal(err)
 		}
 		me.call(t, "POST /api/users/@me/two_factor_validate/", members("token", device.code(t))).fails(t, 400, "setup_expired", "")
@@ -186,7 +186,7 @@ var emailErrorRows = []accountRow{
 			{idle, func(u *storage.User) { u.Active = false }},
 		} {
 			u.change(u.User)
-			if err := own.store.UpdateUser(t.Context(), u.User); err != nil {
+			if err := own.store.Users().Update(t.Context(), u.User); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -231,7 +231,7 @@ var emailErrorRows = []accountRow{
 		none, old := s.account(t), s.account(t)
 		s.as(old).patch(t, members("email", "new-"+old.Email)).ok(t)
 		proof := s.verification(t, "new-"+old.Email, 1)
-		token, err := s.store.EmailToken(t.Context(), old.ID)
+		token, err := s.store.EmailTokens().Get(t.Context(), storage.EmailTokenUser.Is(old.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,14 +241,14 @@ var emailErrorRows = []accountRow{
 		text := object(t, []byte(proof))["token"]
 		s.verify(t, members("uuid", none.UUID, "token", text)).fails(t, 400, "invalid_token", "token") // of another user
 		token.Expires = time.Now().UTC().Truncate(time.Microsecond)
-		if err := s.store.SetEmailToken(t.Context(), token); err != nil {
+		if err := s.store.EmailTokens().Set(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
 		moved := s.account(t)
 		s.as(moved).patch(t, members("email", "new-"+moved.Email)).ok(t)
 		other := s.verification(t, "new-"+moved.Email, 1)
 		moved.PendingEmail = "newer-" + moved.Email
-		if err := s.store.UpdateUser(t.Context(), moved.User); err != nil {
+		if err := s.store.Users().Update(t.Context(), moved.User); err != nil {
 			t.Fatal(err)
 		}
 		for _, body := range []string{

@@ -64,7 +64,7 @@ var operations = slices.Concat([]operation{
 	{call: "GET /api/users/{user}", scope: "user:read", want: 200},
 	{call: "PATCH /api/users/{user}", scope: "user:write", body: `{"first_name":"Eve"}`, want: 200},
 	{call: "DELETE /api/users/{user}", scope: "user:write", want: 204, prepare: func(t *testing.T, s *site, a *account) string {
-		if err := s.store.DeleteOrganization(t.Context(), a.organization.ID); err != nil {
+		if err := s.store.Organizations().Delete(t.Context(), storage.OrganizationID.Is(a.organization.ID)); err != nil {
 			t.Fatal(err)
 		}
 		return ""
@@ -658,7 +658,7 @@ const maxPerKey = 60
 // revoke deletes a key.
 func (s *site) revoke(t *testing.T, key string) {
 	t.Helper()
-	if err := s.store.DeleteKey(t.Context(), s.keyID(t, key)); err != nil {
+	if err := s.store.Keys().Delete(t.Context(), storage.KeyID.Is(s.keyID(t, key))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -709,7 +709,7 @@ func (d *deployment) join(t *testing.T, a, of *account) {
 	m := &storage.Membership{
 		ID: uuid.Must(uuid.NewV7()), Organization: of.organization.ID, User: a.ID, Level: storage.LevelMember, Joined: a.Joined, Updated: a.Joined,
 	}
-	if err := d.store.CreateMembership(t.Context(), m); err != nil {
+	if err := d.store.Memberships().Create(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 }

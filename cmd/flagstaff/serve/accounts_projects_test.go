@@ -61,7 +61,7 @@ var projectRows = []accountRow{
 		}
 		hashes := func() (current, previous string) {
 			t.Helper()
-			p, err := s.store.Project(t.Context(), a.project.ID)
+			p, err := s.store.Projects().Get(t.Context(), storage.ProjectID.Is(a.project.ID))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ var securityRows = []accountRow{
 		pending.PendingEmail = "new-" + pending.Email
 		idle.Active = false
 		for _, a := range []*account{verified, pending, idle} {
-			if err := s.store.UpdateUser(t.Context(), a.User); err != nil {
+			if err := s.store.Users().Update(t.Context(), a.User); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -192,7 +192,7 @@ var securityRows = []accountRow{
 		askFlags(t, own, key, http.StatusOK)
 		own.as(a).call(t, "DELETE /api/users/@me/", "").done(t)
 		askFlags(t, own, key, http.StatusUnauthorized)
-		if _, err := own.store.Organization(t.Context(), a.organization.ID); err == nil {
+		if _, err := own.store.Organizations().Get(t.Context(), storage.OrganizationID.Is(a.organization.ID)); err == nil {
 			t.Error("the organization of nobody is still there")
 		}
 	}},
@@ -351,7 +351,7 @@ func limitsOnGuessing(t *testing.T, s *site) {
 // the last one just now.
 func setFailures(t *testing.T, s *site, a *account, failures int) {
 	t.Helper()
-	device, err := s.store.TOTP(t.Context(), a.ID)
+	device, err := s.store.TOTPs().Get(t.Context(), storage.TOTPUser.Is(a.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func setFailures(t *testing.T, s *site, a *account, failures int) {
 	if failures == 0 {
 		device.FailedAt = nil
 	}
-	if err := s.store.SetTOTP(t.Context(), device); err != nil {
+	if err := s.store.TOTPs().Set(t.Context(), device); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -588,21 +588,28 @@ func proxiesAreListed(t *testing.T, s *site) {
 // A trap is a store that panics when it is asked for one key.
 type trap struct {
 	sqlstore.Storage
-	sqlstore.Tx
 	hash string
 }
 
-func (s *trap) KeyByHash(ctx context.Context, hash string) (*storage.PersonalKey, error) {
-	if hash == s.hash {
-		panic("a panic about " + hash)
+func (s *trap) Keys() storage.Table[storage.PersonalKey] {
+	return trappedKeys{s.Storage.Keys(), s.hash}
+}
+
+type trappedKeys struct {
+	storage.Table[storage.PersonalKey]
+	hash string
+}
+
+func (k trappedKeys) Get(ctx context.Context, where ...storage.Where[storage.PersonalKey]) (*storage.PersonalKey, error) {
+	if where[0] == storage.KeyHash.Is(k.hash) {
+		panic("a panic about " + k.hash)
 	}
-	return s.Storage.KeyByHash(ctx, hash)
+	return k.Table.Get(ctx, where...)
 }
 
 func panicsAreSurvived(t *testing.T, _ *site) {
 	key := storage.NewPersonalKey()
 	store := &trap{Storage: stores.Open(t), hash: storage.HashKey(key)}
-	store.Tx, _ = sqlstore.TxOf(store.Storage, "surveys")
 	addProjects(t, store)
 	s := deploy(t, &system{store: store.Storage, given: store}).start(t)
 	id := uuid.NewString()

@@ -110,10 +110,10 @@ func TestOwnerOfOldStore(t *testing.T) {
 			defer db.Close()
 			organization := storage.NewOrganization("Old")
 			project := storage.NewProject(organization, "Old")
-			if err := db.CreateOrganization(t.Context(), organization); err != nil {
+			if err := db.Organizations().Create(t.Context(), organization); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.CreateProject(t.Context(), project); err != nil {
+			if err := db.Projects().Create(t.Context(), project); err != nil {
 				t.Fatal(err)
 			}
 			d := emptyStore(t, path)
@@ -138,12 +138,12 @@ func TestOwnerOfOldStore(t *testing.T) {
 
 			// The store is never locked: if no user is active, the start makes
 			// another owner, or reactivates the account with the owner's address.
-			u, err := db.UserByEmail(t.Context(), "admin@localhost")
+			u, err := db.Users().Get(t.Context(), storage.UserEmail.Is("admin@localhost"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			u.Active = false
-			if err := db.UpdateUser(t.Context(), u); err != nil {
+			if err := db.Users().Update(t.Context(), u); err != nil {
 				t.Fatal(err)
 			}
 			s = d.run(t)
@@ -391,10 +391,17 @@ type raced struct {
 	once sync.Once
 }
 
-func (r *raced) Users(ctx context.Context, f storage.UserFilter, limit, offset int) (list []storage.User, n int, err error) {
-	list, n, err = r.Storage.Users(ctx, f, limit, offset)
-	r.once.Do(func() {
-		if _, made := management.Bootstrap(ctx, r.Storage, management.First{Owner: "admin@localhost"}); err == nil {
+func (r *raced) Users() storage.Table[storage.User] { return racedUsers{r.Storage.Users(), r} }
+
+type racedUsers struct {
+	storage.Table[storage.User]
+	raced *raced
+}
+
+func (u racedUsers) Page(ctx context.Context, limit, offset int, where ...storage.Where[storage.User]) (list []storage.User, n int, err error) {
+	list, n, err = u.Table.Page(ctx, limit, offset, where...)
+	u.raced.once.Do(func() {
+		if _, made := management.Bootstrap(ctx, u.raced.Storage, management.First{Owner: "admin@localhost"}); err == nil {
 			err = made
 		}
 	})

@@ -292,7 +292,7 @@ func (d *deployment) restrict(t *testing.T, a *account, patch management.KeyPatc
 // keyID returns the ID of one of an account's keys.
 func (d *deployment) keyID(t *testing.T, key string) string {
 	t.Helper()
-	k, err := d.store.KeyByHash(t.Context(), storage.HashKey(key))
+	k, err := d.store.Keys().Get(t.Context(), storage.KeyHash.Is(storage.HashKey(key)))
 	if err != nil {
 		t.Fatal(err)
 	}

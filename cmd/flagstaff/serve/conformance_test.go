@@ -132,7 +132,6 @@ var kinds = []kind{{"memory", openMemory}, {"SQLite", openSQLiteFile}, {"Postgre
 // brokenStore is a store in memory that fails when it is told to.
 type brokenStore struct {
 	sqlstore.Storage
-	sqlstore.Tx
 	broken atomic.Bool
 }
 
@@ -148,7 +147,6 @@ var stores = sqlitetest.NewTemplate(func(testing.TB, sqlstore.Storage) {}, surve
 
 func openMemory(t *testing.T) *system {
 	store := &brokenStore{Storage: stores.Open(t)}
-	store.Tx, _ = sqlstore.TxOf(store.Storage, "surveys")
 	addProjects(t, store)
 	return &system{
 		store: store, given: store, args: []string{"-demo"},
@@ -214,7 +212,7 @@ func addProjects(t *testing.T, store sqlstore.Storage) {
 	}
 	second := created.Project
 	second.APIKey, second.UUID, second.SecretHash = secondKey, uuid.New(), storage.HashKey("phs_second")
-	if err := store.CreateProject(t.Context(), &second); err != nil {
+	if err := store.Projects().Create(t.Context(), &second); err != nil {
 		t.Fatal(err)
 	}
 	if created.Project.ID != 1 || second.ID != 2 {

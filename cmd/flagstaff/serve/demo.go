@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
@@ -44,18 +45,18 @@ func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services
 	if err != nil {
 		return err
 	}
-	known, err := store.Flags(ctx, p.ID)
+	known, err := store.CalledFlags(ctx, p.ID)
 	if err != nil || len(known) > 0 {
 		return err
 	}
 	if _, err := services.accounts.Import(ctx, p.ID, demoFlags, management.ImportOptions{}); err != nil {
 		return err
 	}
-	owners, err := store.Members(ctx, p.Organization)
+	owners, err := store.Memberships().List(ctx, storage.MembershipOrganization.Is(p.Organization))
 	if err != nil || len(owners) == 0 {
 		return err
 	}
-	owner, err := store.User(ctx, owners[0].User)
+	owner, err := store.Users().Get(ctx, storage.UserID.Is(owners[0].User))
 	if err != nil {
 		return err
 	}
@@ -126,13 +127,13 @@ func addDemoThings(ctx context.Context, store sqlstore.Storage, accounts *manage
 		if text != demoStale {
 			continue
 		}
-		f, err := store.Flag(ctx, project, created.ID)
+		f, err := store.Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagID.Is(created.ID))
 		if err != nil {
 			return err
 		}
 		f.Created = f.Created.AddDate(0, 0, -demoStaleDays)
 		f.Updated = f.Created
-		if err := store.UpdateFlag(ctx, f); err != nil {
+		if err := store.Flags().Update(ctx, f); err != nil {
 			return err
 		}
 	}
@@ -142,7 +143,7 @@ func addDemoThings(ctx context.Context, store sqlstore.Storage, accounts *manage
 			return err
 		}
 	}
-	assistant, err := store.FlagByKey(ctx, project, "assistant")
+	assistant, err := store.Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagKey.Is("assistant"), storage.FlagDeleted.Is(false))
 	if err != nil {
 		return err
 	}

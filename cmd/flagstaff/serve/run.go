@@ -397,7 +397,7 @@ func (m *Main) setQuota(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	organizations, err := store.Organizations(ctx)
+	organizations, err := store.Organizations().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -423,7 +423,7 @@ func startQuota(ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage,
 	if err != nil {
 		return nil, err
 	}
-	organizations, err := store.Organizations(ctx)
+	organizations, err := store.Organizations().List(ctx)
 	if err != nil {
 		return nil, err
 	}

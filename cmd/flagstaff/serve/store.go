@@ -89,7 +89,7 @@ func (s *settings) createFirstKeys(ctx context.Context, store sqlstore.Storage) 
 	if s.firstKeys == "" || s.demo {
 		return nil, nil
 	}
-	if _, users, err := store.Users(ctx, storage.UserFilter{}, 1, 0); err != nil || users > 0 {
+	if _, users, err := store.Users().Page(ctx, 1, 0, storage.UserFilter{}.Where()...); err != nil || users > 0 {
 		return nil, err
 	}
 	f, err := os.OpenFile(s.firstKeys, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -124,14 +124,14 @@ func (f *keysFile) finish(stdout io.Writer) error {
 // checkProjectKey makes sure that the store has the project of -project-key.
 // The demo adds its project to any store.
 func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) error {
-	_, err := store.ProjectByKey(ctx, s.projectKey)
+	_, err := store.Projects().Get(ctx, storage.ProjectKey.Is(s.projectKey))
 	if !errors.Is(err, management.ErrNotFound) {
 		return err
 	}
 	if !s.demo {
 		return s.noProject()
 	}
-	organizations, err := store.Organizations(ctx)
+	organizations, err := store.Organizations().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) e
 	}
 	project := storage.NewProject(&organizations[0], "Demo")
 	project.APIKey = s.projectKey
-	return store.CreateProject(ctx, project)
+	return store.Projects().Create(ctx, project)
 }
 
 // noProject says that there is no project of -project-key.
@@ -150,7 +150,7 @@ func (s *settings) noProject() error {
 
 // project returns the project of -project-key, or the first one.
 func (s *settings) project(ctx context.Context, store storage.Store) (*storage.Project, error) {
-	list, err := store.Projects(ctx)
+	list, err := store.Projects().List(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func benchPages(b *testing.B, name string, db sqlstore.Storage, err error, raw *
 	listedFlags := prepare(fmt.Sprintf("FROM feature_flag WHERE project_id = %d AND deleted = false AND internal_kind = 0 AND archived = false", project),
 		" ORDER BY created_at DESC, id DESC")
 	benchPage(b, "users/"+name, activeUsers, users, func(offset int) (int, error) {
-		_, total, err := db.Users(b.Context(), storage.UserFilter{}, pageSize, offset)
+		_, total, err := db.Users().Page(b.Context(), pageSize, offset, storage.UserFilter{}.Where()...)
 		return total, err
 	})
 	benchPage(b, "shown/"+name, activeUsers, users, func(offset int) (int, error) {
@@ -96,7 +96,7 @@ func benchPages(b *testing.B, name string, db sqlstore.Storage, err error, raw *
 		return list.Total, err
 	})
 	benchPage(b, "flags/"+name, listedFlags, flags, func(offset int) (int, error) {
-		_, total, err := db.FindFlags(b.Context(), project, storage.FlagFilter{Archived: new(false)}, pageSize, offset)
+		_, total, err := db.Flags().Page(b.Context(), pageSize, offset, storage.FlagFilter{Archived: new(false)}.Where(project)...)
 		return total, err
 	})
 }
@@ -160,10 +160,10 @@ func addUsers(b *testing.B, db sqlstore.Storage, n int) *management.Created {
 			Email: fmt.Sprintf("user-%d@acme.example", i), FirstName: "Jo", LastName: "Meier",
 			CurrentOrganization: created.Owner.CurrentOrganization, CurrentProject: created.Owner.CurrentProject,
 		}
-		if err := s.CreateUser(b.Context(), u); err != nil {
+		if err := s.Users().Create(b.Context(), u); err != nil {
 			return err
 		}
-		return s.CreateMembership(b.Context(), &storage.Membership{
+		return s.Memberships().Create(b.Context(), &storage.Membership{
 			ID: uuid.New(), Organization: created.Organization.ID, User: u.ID, Level: storage.LevelMember,
 			Joined: created.Owner.Joined, Updated: created.Owner.Joined,
 		})
@@ -177,7 +177,7 @@ func addFlags(b *testing.B, db sqlstore.Storage, project int64, n int) {
 	made := time.Now().UTC().Truncate(time.Microsecond)
 	inParts(b, db, n, func(s storage.Store, i int) error {
 		created := made.Add(time.Duration(i) * time.Second)
-		return s.CreateFlag(b.Context(), &storage.Flag{
+		return s.Flags().Create(b.Context(), &storage.Flag{
 			Project: project, Key: fmt.Sprintf("feature-%05d", i), Name: "New checkout", Active: i%3 > 0, Version: 1,
 			Filters: flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(50.0), Properties: []flags.Filter{
 				{Key: "plan", Type: "person", Operator: "exact", Value: fmt.Appendf(nil, `["pro","enterprise-%d"]`, i)},

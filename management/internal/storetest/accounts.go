@@ -140,21 +140,21 @@ func (s *suite) newUser(name string) storage.User {
 func (s *suite) user(t *testing.T, name string) *storage.User {
 	t.Helper()
 	u := s.newUser(name)
-	must(t, s.CreateUser(t.Context(), &u))
+	must(t, s.Users().Create(t.Context(), &u))
 	return &u
 }
 
 func (s *suite) organization(t *testing.T, slug string) *storage.Organization {
 	t.Helper()
 	o := &storage.Organization{ID: uuid.New(), Name: slug, Slug: slug, Created: s.now, Updated: s.now}
-	must(t, s.CreateOrganization(t.Context(), o))
+	must(t, s.Organizations().Create(t.Context(), o))
 	return o
 }
 
 func (s *suite) project(t *testing.T, o *storage.Organization) *storage.Project {
 	t.Helper()
 	p := storage.NewProject(o, "a project")
-	must(t, s.CreateProject(t.Context(), p))
+	must(t, s.Projects().Create(t.Context(), p))
 	return p
 }
 
@@ -165,20 +165,20 @@ func (s *suite) furnish(t *testing.T, u *storage.User, o *storage.Organization, 
 	name := u.Email
 	key := storage.PersonalKey{ID: name, User: u.ID, Hash: "hash of " + name, Created: s.now}
 	codes := []storage.BackupCode{{User: u.ID, Hash: []byte("1"), Created: s.now}, {User: u.ID, Hash: []byte("2"), Created: s.now}}
-	must(t, s.CreateKey(ctx, &key))
-	must(t, s.SetTOTP(ctx, &storage.TOTP{User: u.ID, Secret: []byte(name), Created: s.now}))
-	must(t, s.SetPendingTOTP(ctx, &storage.PendingTOTP{User: u.ID, Secret: []byte(name), Expires: s.now}))
-	must(t, s.SetBackupCodes(ctx, u.ID, codes))
-	must(t, s.SetEmailToken(ctx, &storage.EmailToken{User: u.ID, Hash: []byte(name), Target: name, Created: s.now, Expires: s.now}))
-	must(t, s.SetScene(ctx, storage.Scene{User: u.ID, Project: p.ID, Scene: "Person", Dashboard: 1}))
-	must(t, s.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now}))
+	must(t, s.Keys().Create(ctx, &key))
+	must(t, s.TOTPs().Set(ctx, &storage.TOTP{User: u.ID, Secret: []byte(name), Created: s.now}))
+	must(t, s.PendingTOTPs().Set(ctx, &storage.PendingTOTP{User: u.ID, Secret: []byte(name), Expires: s.now}))
+	must(t, s.BackupCodes().Create(ctx, &codes[0], &codes[1]))
+	must(t, s.EmailTokens().Set(ctx, &storage.EmailToken{User: u.ID, Hash: []byte(name), Target: name, Created: s.now, Expires: s.now}))
+	must(t, s.Scenes().Set(ctx, &storage.Scene{User: u.ID, Project: p.ID, Scene: "Person", Dashboard: 1}))
+	must(t, s.Memberships().Create(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now}))
 	must(t, s.AddActivity(ctx, &storage.Activity{
 		ID: uuid.New(), Organization: &o.ID, Project: &p.ID, User: &u.ID, Activity: "created", Scope: "Thing", ItemID: name, Created: s.now,
 	}))
 	flag := storage.Flag{Project: p.ID, Key: name, CreatedBy: &u.ID, ModifiedBy: &u.ID, Created: s.now, Updated: s.now}
-	must(t, s.CreateFlag(ctx, &flag))
-	must(t, s.CreateCohort(ctx, &storage.Cohort{Project: p.ID, Name: name, CreatedBy: &u.ID, Created: s.now}))
-	must(t, s.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: flag.ID, Name: name, Created: s.now}))
+	must(t, s.Flags().Create(ctx, &flag))
+	must(t, s.Cohorts().Create(ctx, &storage.Cohort{Project: p.ID, Name: name, CreatedBy: &u.ID, Created: s.now}))
+	must(t, s.EarlyAccess().Create(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: flag.ID, Name: name, Created: s.now}))
 }
 
 // A world is all that a store has about some users, and about organizations.
@@ -214,17 +214,17 @@ func overview(ctx context.Context, s storage.Store, users ...int64) (w world, er
 		}
 	}
 	var e error
-	w.Users, e = s.UsersByID(ctx, users)
+	w.Users, e = s.Users().List(ctx, storage.UserID.In(users))
 	note(e)
-	w.Scenes, e = s.Scenes(ctx, users)
+	w.Scenes, e = s.Scenes().List(ctx, storage.SceneUser.In(users))
 	note(e)
-	w.WithTOTP, e = s.WithTOTP(ctx, users)
+	w.WithTOTP, e = usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In(users)))
 	note(e)
-	w.Organizations, e = s.Organizations(ctx)
+	w.Organizations, e = s.Organizations().List(ctx)
 	note(e)
-	w.Memberships, e = s.MembershipsOf(ctx, users)
+	w.Memberships, e = s.Memberships().List(ctx, storage.MembershipUser.In(users))
 	note(e)
-	w.Projects, e = s.Projects(ctx)
+	w.Projects, e = s.Projects().List(ctx)
 	note(e)
 	w.Activities, _, e = s.Activities(ctx, storage.ActivityFilter{}, 1000, 0)
 	note(e)
@@ -232,25 +232,25 @@ func overview(ctx context.Context, s storage.Store, users ...int64) (w world, er
 	w.TOTPs, w.PendingTOTPs = make(map[int64]*storage.TOTP), make(map[int64]*storage.PendingTOTP)
 	w.BackupCodes, w.EmailTokens = make(map[int64][]storage.BackupCode), make(map[int64]*storage.EmailToken)
 	for _, id := range users {
-		w.Keys[id], e = s.Keys(ctx, id)
+		w.Keys[id], e = s.Keys().List(ctx, storage.KeyUser.Is(id))
 		note(e)
-		w.TOTPs[id], e = s.TOTP(ctx, id)
+		w.TOTPs[id], e = s.TOTPs().Get(ctx, storage.TOTPUser.Is(id))
 		note(e)
-		w.PendingTOTPs[id], e = s.PendingTOTP(ctx, id)
+		w.PendingTOTPs[id], e = s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(id))
 		note(e)
-		w.BackupCodes[id], e = s.BackupCodes(ctx, id)
+		w.BackupCodes[id], e = s.BackupCodes().List(ctx, storage.BackupCodeUser.Is(id))
 		note(e)
-		w.EmailTokens[id], e = s.EmailToken(ctx, id)
+		w.EmailTokens[id], e = s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(id))
 		note(e)
 	}
-	_, w.ActiveUsers, e = s.Users(ctx, storage.UserFilter{}, 1, 0)
+	_, w.ActiveUsers, e = s.Users().Page(ctx, 1, 0, storage.UserFilter{}.Where()...)
 	note(e)
 	var ids []uuid.UUID
 	for _, o := range w.Organizations {
 		ids = append(ids, o.ID)
 	}
 	for _, id := range ids {
-		list, e := s.Invitations(ctx, id)
+		list, e := s.Invitations().List(ctx, storage.InvitationOrganization.Is(id))
 		note(e)
 		w.Invitations = append(w.Invitations, list...)
 	}
@@ -266,10 +266,10 @@ func overview(ctx context.Context, s storage.Store, users ...int64) (w world, er
 
 // look adds what a project has.
 func (w *world) look(ctx context.Context, s storage.Store, project int64) error {
-	flags, err1 := s.Flags(ctx, project)
-	cohorts, err2 := s.Cohorts(ctx, project)
-	earlyAccess, err3 := s.EarlyAccessFeatures(ctx, project)
-	_, total, err4 := s.FindFlags(ctx, project, storage.FlagFilter{}, 1, 0)
+	flags, err1 := s.CalledFlags(ctx, project)
+	cohorts, err2 := s.Cohorts().List(ctx, storage.CohortProject.Is(project), storage.CohortDeleted.Is(false))
+	earlyAccess, err3 := s.EarlyAccess().List(ctx, storage.FeatureProject.Is(project))
+	_, total, err4 := s.Flags().Page(ctx, 1, 0, storage.FlagFilter{}.Where(project)...)
 	w.Flags, w.Cohorts = append(w.Flags, flags...), append(w.Cohorts, cohorts...)
 	w.EarlyAccess = append(w.EarlyAccess, earlyAccess...)
 	w.FlagTotals[project] = total

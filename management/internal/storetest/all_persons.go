@@ -82,14 +82,14 @@ func testCohortCounts(t *testing.T, s *suite) {
 	var made []*storage.Cohort
 	for i, calculated := range []*time.Time{nil, new(s.now), new(s.now.Add(time.Hour))} {
 		c := &storage.Cohort{Project: p.ID, Name: fmt.Sprint(i), Calculated: calculated, Deleted: false, Created: s.now}
-		must(t, s.CreateCohort(ctx, c))
+		must(t, s.Cohorts().Create(ctx, c))
 		made = append(made, c)
 	}
 	gone := &storage.Cohort{Project: p.ID, Name: "gone", Deleted: true, Created: s.now}
-	must(t, s.CreateCohort(ctx, gone))
+	must(t, s.Cohorts().Create(ctx, gone))
 	due := func(since time.Time) []int64 {
 		t.Helper()
-		list, err := s.CohortsToCount(ctx, since)
+		list, err := s.Cohorts().List(ctx, storage.CohortDeleted.Is(false), storage.CohortCalculated.Before(since))
 		must(t, err)
 		var ids []int64
 		for _, c := range list {
@@ -98,26 +98,26 @@ func testCohortCounts(t *testing.T, s *suite) {
 		return ids
 	}
 	if diff := cmp.Diff([]int64{made[0].ID, made[1].ID}, due(s.now.Add(time.Minute))); diff != "" {
-		t.Errorf("CohortsToCount (-want +got)\n%s", diff)
+		t.Errorf("Cohorts.List (-want +got)\n%s", diff)
 	}
 	before, err := s.Versions(ctx)
 	must(t, err)
-	must(t, s.SetCohortCount(ctx, p.ID, made[0].ID, new(7), s.now.Add(2*time.Hour)))
-	must(t, s.SetCohortCount(ctx, p.ID, made[1].ID, nil, s.now.Add(2*time.Hour)))
+	must(t, s.Cohorts().Touch(ctx, &storage.Cohort{Project: p.ID, ID: made[0].ID, Count: new(7), Calculated: new(s.now.Add(2 * time.Hour))}))
+	must(t, s.Cohorts().Touch(ctx, &storage.Cohort{Project: p.ID, ID: made[1].ID, Count: nil, Calculated: new(s.now.Add(2 * time.Hour))}))
 	after, err := s.Versions(ctx)
 	must(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("SetCohortCount changes versions (-before +after)\n%s", diff)
+		t.Errorf("Cohorts.Touch changes versions (-before +after)\n%s", diff)
 	}
 	if diff := cmp.Diff([]int64(nil), due(s.now.Add(time.Minute))); diff != "" {
-		t.Errorf("CohortsToCount (-want +got)\n%s", diff)
+		t.Errorf("Cohorts.List (-want +got)\n%s", diff)
 	}
-	got, err := s.Cohort(ctx, p.ID, made[0].ID)
+	must(t, s.Cohorts().Touch(ctx, &storage.Cohort{Project: p.ID + 1, ID: made[0].ID, Count: new(1), Calculated: new(s.now)})) // of another project
+	got, err := s.Cohorts().Get(ctx, storage.CohortProject.Is(p.ID), storage.CohortID.Is(made[0].ID))
 	must(t, err)
 	want := *made[0]
 	want.Count, want.Calculated = new(7), new(s.now.Add(2*time.Hour))
 	if diff := cmp.Diff(&want, got, same); diff != "" {
 		t.Errorf("Cohort (-want +got)\n%s", diff)
 	}
-	wantError(t, "SetCohortCount of another project", storage.ErrNotFound, s.SetCohortCount(ctx, p.ID+1, made[0].ID, new(1), s.now))
 }

@@ -53,44 +53,44 @@ func (c *town) overturn(ctx context.Context, store storage.Store) error {
 	now := c.s.now.Add(time.Hour)
 	ann, here, p := *c.ann, *c.here, *c.p
 	ann.FirstName, ann.CurrentOrganization, ann.CurrentProject = "Ann", &c.there.ID, &c.q.ID
-	do(store.UpdateUser(ctx, &ann))
+	do(store.Users().Update(ctx, &ann))
 	here.Name, here.AvailableFeatures = "Here", json.RawMessage("[1]")
-	do(store.UpdateOrganization(ctx, &here))
+	do(store.Organizations().Update(ctx, &here))
 	p.Name = "P"
-	do(store.UpdateProject(ctx, &p))
-	do(store.UpdateMembership(ctx, &storage.Membership{
+	do(store.Projects().Update(ctx, &p))
+	do(store.Memberships().Update(ctx, &storage.Membership{
 		ID: c.before.Memberships[0].ID, Organization: c.here.ID, User: c.ann.ID, Level: storage.LevelOwner, Joined: now, Updated: now,
 	}))
-	do(store.CreateMembership(ctx, &storage.Membership{ID: c.inside, Organization: c.there.ID, User: c.ann.ID, Level: 1, Joined: now, Updated: now}))
-	do(store.CreateInvitation(ctx, &storage.Invitation{
+	do(store.Memberships().Create(ctx, &storage.Membership{ID: c.inside, Organization: c.there.ID, User: c.ann.ID, Level: 1, Joined: now, Updated: now}))
+	do(store.Invitations().Create(ctx, &storage.Invitation{
 		ID: c.inside, Organization: c.there.ID, Email: "inside@example.com", Hash: []byte("inside"), CreatedBy: c.ann.ID, Created: now, Expires: now,
 	}))
-	do(store.CreateOrganization(ctx, &storage.Organization{ID: c.inside, Slug: "inside", Created: now, Updated: now}))
-	do(store.CreateProject(ctx, &storage.Project{UUID: c.inside, Organization: c.inside, APIKey: "phc_inside", Created: now, Updated: now}))
-	do(store.CreateUser(ctx, &storage.User{UUID: c.inside, DistinctID: "inside", Email: "inside@example.com", Joined: now}))
-	do(store.UpdateKey(ctx, &storage.PersonalKey{ID: c.ann.Email, User: c.ann.ID, Hash: "another", Created: now}))
-	do(store.TouchKey(ctx, c.ann.Email, now))
-	do(store.CreateKey(ctx, &storage.PersonalKey{ID: "inside", User: c.ann.ID, Hash: "inside", Created: c.s.now}))
-	do(store.SetTOTP(ctx, &storage.TOTP{User: c.ann.ID, Secret: []byte("inside"), Created: now}))
-	do(store.DeletePendingTOTP(ctx, c.ann.ID))
-	do(store.SetEmailToken(ctx, &storage.EmailToken{User: c.ann.ID, Hash: []byte("inside"), Target: "x", Created: now, Expires: now}))
-	if used, err := store.UseBackupCode(ctx, c.ann.ID, []byte("1")); !used {
+	do(store.Organizations().Create(ctx, &storage.Organization{ID: c.inside, Slug: "inside", Created: now, Updated: now}))
+	do(store.Projects().Create(ctx, &storage.Project{UUID: c.inside, Organization: c.inside, APIKey: "phc_inside", Created: now, Updated: now}))
+	do(store.Users().Create(ctx, &storage.User{UUID: c.inside, DistinctID: "inside", Email: "inside@example.com", Joined: now}))
+	do(store.Keys().Update(ctx, &storage.PersonalKey{ID: c.ann.Email, User: c.ann.ID, Hash: "another", Created: now}))
+	do(store.Keys().Touch(ctx, &storage.PersonalKey{ID: c.ann.Email, LastUsed: new(now)}))
+	do(store.Keys().Create(ctx, &storage.PersonalKey{ID: "inside", User: c.ann.ID, Hash: "inside", Created: c.s.now}))
+	do(store.TOTPs().Set(ctx, &storage.TOTP{User: c.ann.ID, Secret: []byte("inside"), Created: now}))
+	do(store.PendingTOTPs().Delete(ctx, storage.PendingTOTPUser.Is(c.ann.ID)))
+	do(store.EmailTokens().Set(ctx, &storage.EmailToken{User: c.ann.ID, Hash: []byte("inside"), Target: "x", Created: now, Expires: now}))
+	if used, err := store.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(c.ann.ID), storage.BackupCodeHash.Is([]byte("1"))); used != 1 {
 		do(fmt.Errorf("no backup code: %w", err))
 	}
-	do(store.SetScene(ctx, storage.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
-	do(store.SetScene(ctx, storage.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
+	do(store.Scenes().Set(ctx, &storage.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
+	do(store.Scenes().Set(ctx, &storage.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
 	do(store.AddActivity(ctx, &storage.Activity{ID: c.inside, User: &c.bob.ID, Activity: "updated", Created: now}))
 	flag, cohort, feature := c.before.Flags[0], c.before.Cohorts[0], c.before.EarlyAccess[0]
 	flag.Archived, cohort.Static, feature.Stage = true, true, "beta"
-	do(store.UpdateFlag(ctx, &flag))
-	do(store.UpdateCohort(ctx, &cohort))
-	do(store.UpdateEarlyAccessFeature(ctx, &feature))
+	do(store.Flags().Update(ctx, &flag))
+	do(store.Cohorts().Update(ctx, &cohort))
+	do(store.EarlyAccess().Update(ctx, &feature))
 	fresh := storage.Flag{Project: c.p.ID, Key: "inside", Created: now, Updated: now}
-	do(store.CreateFlag(ctx, &fresh))
-	do(store.CreateCohort(ctx, &storage.Cohort{Project: c.p.ID, Created: now}))
-	do(store.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: c.inside, Project: c.p.ID, Flag: fresh.ID, Created: now}))
-	do(store.DeleteFlag(ctx, c.q.ID, c.before.Flags[1].ID))
-	do(store.DeleteUser(ctx, c.bob.ID))
+	do(store.Flags().Create(ctx, &fresh))
+	do(store.Cohorts().Create(ctx, &storage.Cohort{Project: c.p.ID, Created: now}))
+	do(store.EarlyAccess().Create(ctx, &storage.EarlyAccessFeature{ID: c.inside, Project: c.p.ID, Flag: fresh.ID, Created: now}))
+	do(store.Flags().Delete(ctx, storage.FlagProject.Is(c.q.ID), storage.FlagID.Is(c.before.Flags[1].ID)))
+	do(store.Users().Delete(ctx, storage.UserID.Is(c.bob.ID)))
 	return all
 }
 
@@ -118,7 +118,7 @@ func testAtomic(t *testing.T, s *suite) {
 
 	// A transaction within one is the same.
 	create := func(store storage.Store, slug string) error {
-		return store.CreateOrganization(ctx, &storage.Organization{ID: uuid.New(), Slug: slug, Created: s.now, Updated: s.now})
+		return store.Organizations().Create(ctx, &storage.Organization{ID: uuid.New(), Slug: slug, Created: s.now, Updated: s.now})
 	}
 	err = s.Atomic(ctx, func(store storage.Store) error {
 		if err := create(store, "outer"); err != nil {
@@ -128,7 +128,7 @@ func testAtomic(t *testing.T, s *suite) {
 			if err := create(inner, "inner"); err != nil {
 				return err
 			}
-			wantError(t, "CreateOrganization of the outer transaction", storage.ErrConflict, create(inner, "outer"))
+			wantError(t, "Organizations.Create of the outer transaction", storage.ErrConflict, create(inner, "outer"))
 			return inner.Atomic(ctx, func(innermost storage.Store) error { return create(innermost, "innermost") })
 		})
 		if err != nil {
@@ -138,7 +138,7 @@ func testAtomic(t *testing.T, s *suite) {
 	})
 	must(t, err)
 	for _, slug := range []string{"outer", "inner", "innermost", "last"} {
-		wantError(t, "CreateOrganization of "+slug, storage.ErrConflict, create(s, slug))
+		wantError(t, "Organizations.Create of "+slug, storage.ErrConflict, create(s, slug))
 	}
 }
 
@@ -167,7 +167,7 @@ func testAtomicFails(t *testing.T, s *suite) {
 				if err := c.overturn(ctx, store); err != nil {
 					return err
 				}
-				return store.DeleteUser(ctx, c.bob.ID)
+				return store.Users().Delete(ctx, storage.UserID.Is(c.bob.ID))
 			})
 			wantError(t, "Atomic", storage.ErrNotFound, err)
 			return errStop
@@ -218,8 +218,8 @@ func testAtomicFails(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "what was there before "+tt.name, c.before)(c.overview(t, store), nil)
 		}
-		wantErr(t, "a user of "+tt.name, storage.ErrNotFound)(s.UserByEmail(ctx, "inside@example.com"))
-		wantErr(t, "a project of "+tt.name, storage.ErrNotFound)(s.ProjectByKey(ctx, "phc_inside"))
+		wantErr(t, "a user of "+tt.name, storage.ErrNotFound)(s.Users().Get(ctx, storage.UserEmail.Is("inside@example.com")))
+		wantErr(t, "a project of "+tt.name, storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectKey.Is("phc_inside")))
 	}
 	// It would have worked, and does after all that.
 	must(t, s.Atomic(ctx, func(store storage.Store) error { return c.overturn(ctx, store) }))
@@ -247,26 +247,26 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 			err  error
 			want error
 		}{
-			{"CreateUser", store.CreateUser(ctx, &taken), storage.ErrConflict},
-			{"UpdateUser", store.UpdateUser(ctx, &renamed), storage.ErrConflict},
-			{"UpdateProject", store.UpdateProject(ctx, &moved), storage.ErrConflict},
-			{"UpdateKey", store.UpdateKey(ctx, &key), storage.ErrConflict},
-			{"CreateOrganization", store.CreateOrganization(ctx, c.here), storage.ErrConflict},
-			{"CreateMembership", store.CreateMembership(ctx, &c.before.Memberships[0]), storage.ErrConflict},
-			{"SetTOTP", store.SetTOTP(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}), storage.ErrNotFound},
-			{"SetBackupCodes", store.SetBackupCodes(ctx, 99, []storage.BackupCode{{User: 99, Hash: binary, Created: s.now}}), storage.ErrNotFound},
-			{"CreateProject", store.CreateProject(ctx, storage.NewProject(&storage.Organization{ID: uuid.New()}, "x")), storage.ErrNotFound},
-			{"DeleteUser", store.DeleteUser(ctx, 99), storage.ErrNotFound},
-			{"CreateFlag", store.CreateFlag(ctx, &flag), storage.ErrConflict},
-			{"UpdateFlag", store.UpdateFlag(ctx, &flag), storage.ErrNotFound},
-			{"UpdateEarlyAccessFeature", store.UpdateEarlyAccessFeature(ctx, &feature), storage.ErrNotFound},
-			{"CreateCohort", store.CreateCohort(ctx, &storage.Cohort{Project: 99, Created: s.now}), storage.ErrNotFound},
+			{"Users.Create", store.Users().Create(ctx, &taken), storage.ErrConflict},
+			{"Users.Update", store.Users().Update(ctx, &renamed), storage.ErrConflict},
+			{"Projects.Update", store.Projects().Update(ctx, &moved), storage.ErrConflict},
+			{"Keys.Update", store.Keys().Update(ctx, &key), storage.ErrConflict},
+			{"Organizations.Create", store.Organizations().Create(ctx, c.here), storage.ErrConflict},
+			{"Memberships.Create", store.Memberships().Create(ctx, &c.before.Memberships[0]), storage.ErrConflict},
+			{"TOTPs.Set", store.TOTPs().Set(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}), storage.ErrNotFound},
+			{"a backup code of nobody", store.BackupCodes().Create(ctx, &storage.BackupCode{User: 99, Hash: binary, Created: s.now}), storage.ErrNotFound},
+			{"Projects.Create", store.Projects().Create(ctx, storage.NewProject(&storage.Organization{ID: uuid.New()}, "x")), storage.ErrNotFound},
+			{"Users.Delete", store.Users().Delete(ctx, storage.UserID.Is(99)), storage.ErrNotFound},
+			{"Flags.Create", store.Flags().Create(ctx, &flag), storage.ErrConflict},
+			{"Flags.Update", store.Flags().Update(ctx, &flag), storage.ErrNotFound},
+			{"EarlyAccess.Update", store.EarlyAccess().Update(ctx, &feature), storage.ErrNotFound},
+			{"Cohorts.Create", store.Cohorts().Create(ctx, &storage.Cohort{Project: 99, Created: s.now}), storage.ErrNotFound},
 		} {
 			if !errors.Is(tt.err, tt.want) {
 				return fmt.Errorf("%s: error %w, want %w", tt.call, tt.err, tt.want)
 			}
 		}
-		return store.DeletePendingTOTP(ctx, c.ann.ID)
+		return store.PendingTOTPs().Delete(ctx, storage.PendingTOTPUser.Is(c.ann.ID))
 	})
 	must(t, err)
 	c.before.PendingTOTPs[c.ann.ID] = nil
@@ -276,7 +276,7 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 func testConcurrentAtomic(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	must(t, s.SetPendingTOTP(ctx, &storage.PendingTOTP{User: ann.ID, Secret: binary, Expires: s.now}))
+	must(t, s.PendingTOTPs().Set(ctx, &storage.PendingTOTP{User: ann.ID, Secret: binary, Expires: s.now}))
 	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const writers, times = 8, 10
 	done := make(chan struct{})
@@ -284,7 +284,7 @@ func testConcurrentAtomic(t *testing.T, s *suite) {
 	for _, store := range stores {
 		readers.Go(func() {
 			for {
-				users, err := store.UsersByID(ctx, []int64{ann.ID, bob.ID})
+				users, err := store.Users().List(ctx, storage.UserID.In([]int64{ann.ID, bob.ID}))
 				if err != nil || len(users) != 2 || users[0].FirstName != users[1].FirstName {
 					t.Errorf("half a transaction: %+v, %v", users, err)
 					return
@@ -301,22 +301,22 @@ func testConcurrentAtomic(t *testing.T, s *suite) {
 		wg.Go(func() {
 			for i := range times {
 				err := stores[w%2].Atomic(ctx, func(store storage.Store) error {
-					p, err := store.PendingTOTP(ctx, ann.ID)
+					p, err := store.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID))
 					if err != nil {
 						return err
 					}
 					for _, id := range []int64{ann.ID, bob.ID} {
-						u, err := store.User(ctx, id)
+						u, err := store.Users().Get(ctx, storage.UserID.Is(id))
 						if err != nil {
 							return err
 						}
 						u.FirstName = fmt.Sprintf("%d %d", w, i)
-						if err := store.UpdateUser(ctx, u); err != nil {
+						if err := store.Users().Update(ctx, u); err != nil {
 							return err
 						}
 					}
 					p.Attempts++
-					return store.SetPendingTOTP(ctx, p)
+					return store.PendingTOTPs().Set(ctx, p)
 				})
 				if err != nil {
 					t.Errorf("Atomic: %v", err)
@@ -327,7 +327,7 @@ func testConcurrentAtomic(t *testing.T, s *suite) {
 	wg.Wait()
 	close(done)
 	readers.Wait()
-	p, err := s.another(t).PendingTOTP(ctx, ann.ID)
+	p, err := s.another(t).PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID))
 	must(t, err)
 	if p.Attempts != writers*times {
 		t.Errorf("%d attempts are counted, want %d", p.Attempts, writers*times)
@@ -359,60 +359,60 @@ func testRaces(t *testing.T, s *suite) {
 		{"a new user's address", nil, func(store storage.Store, round string, _ int) (bool, error) {
 			u := s.newUser("one")
 			u.Email, u.DistinctID = round+"@new.example", uuid.NewString()
-			return free(store.CreateUser(ctx, &u))
+			return free(store.Users().Create(ctx, &u))
 		}},
 		{"another address", nil, func(store storage.Store, round string, i int) (bool, error) {
 			u := users[i]
 			u.Email = round + "@another.example"
-			return free(store.UpdateUser(ctx, &u))
+			return free(store.Users().Update(ctx, &u))
 		}},
 		{"another address, in transactions", nil, func(store storage.Store, round string, i int) (bool, error) {
 			return free(store.Atomic(ctx, func(store storage.Store) error {
-				u, err := store.User(ctx, users[i].ID)
+				u, err := store.Users().Get(ctx, storage.UserID.Is(users[i].ID))
 				if err != nil {
 					return err
 				}
 				u.Email = round + "@atomic.example"
-				return store.UpdateUser(ctx, u)
+				return store.Users().Update(ctx, u)
 			}))
 		}},
 		{"a slug", nil, func(store storage.Store, round string, _ int) (bool, error) {
-			return free(store.CreateOrganization(ctx, &storage.Organization{ID: uuid.New(), Slug: round, Created: s.now, Updated: s.now}))
+			return free(store.Organizations().Create(ctx, &storage.Organization{ID: uuid.New(), Slug: round, Created: s.now, Updated: s.now}))
 		}},
 		{"a membership", func(string) error {
-			if err := s.DeleteMembership(ctx, o.ID, ann.ID); !errors.Is(err, storage.ErrNotFound) {
+			if err := s.Memberships().Delete(ctx, storage.MembershipOrganization.Is(o.ID), storage.MembershipUser.Is(ann.ID)); !errors.Is(err, storage.ErrNotFound) {
 				return err
 			}
 			return nil
 		}, func(store storage.Store, _ string, _ int) (bool, error) {
-			return free(store.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: ann.ID, Level: 1, Joined: s.now, Updated: s.now}))
+			return free(store.Memberships().Create(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: ann.ID, Level: 1, Joined: s.now, Updated: s.now}))
 		}},
 		{"an invitation", func(round string) error {
-			return s.CreateInvitation(ctx, &storage.Invitation{
+			return s.Invitations().Create(ctx, &storage.Invitation{
 				ID: uuid.NewSHA1(o.ID, []byte(round)), Organization: o.ID, Email: round, Hash: []byte(round), CreatedBy: ann.ID, Created: s.now, Expires: s.now,
 			})
 		}, func(store storage.Store, round string, _ int) (bool, error) {
-			err := store.DeleteInvitation(ctx, o.ID, uuid.NewSHA1(o.ID, []byte(round)))
+			err := store.Invitations().Delete(ctx, storage.InvitationOrganization.Is(o.ID), storage.InvitationID.Is(uuid.NewSHA1(o.ID, []byte(round))))
 			if errors.Is(err, storage.ErrNotFound) {
 				return false, nil
 			}
 			return err == nil, err
 		}},
 		{"a backup code", func(round string) error {
-			return s.SetBackupCodes(ctx, ann.ID, []storage.BackupCode{{User: ann.ID, Hash: []byte(round), Created: s.now}})
+			return s.BackupCodes().Create(ctx, &storage.BackupCode{User: ann.ID, Hash: []byte(round), Created: s.now})
 		}, func(store storage.Store, round string, _ int) (bool, error) {
-			return store.UseBackupCode(ctx, ann.ID, []byte(round))
+			return one(store.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(ann.ID), storage.BackupCodeHash.Is([]byte(round))))
 		}},
 		{"an e-mail token", func(round string) error {
-			return s.SetEmailToken(ctx, &storage.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
+			return s.EmailTokens().Set(ctx, &storage.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
 		}, func(store storage.Store, _ string, _ int) (bool, error) {
-			return store.DeleteEmailToken(ctx, ann.ID)
+			return one(store.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(ann.ID)))
 		}},
 		{"an e-mail token, in transactions", func(round string) error {
-			return s.SetEmailToken(ctx, &storage.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
+			return s.EmailTokens().Set(ctx, &storage.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
 		}, func(store storage.Store, _ string, _ int) (won bool, err error) {
 			err = store.Atomic(ctx, func(store storage.Store) (err error) {
-				won, err = store.DeleteEmailToken(ctx, ann.ID)
+				won, err = one(store.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(ann.ID)))
 				return err
 			})
 			return won, err

@@ -58,22 +58,22 @@ func testVersions(t *testing.T, s *suite) {
 			t.Errorf("%s: the versions of %v have grown, want %v", name, grown, wanted)
 		}
 	}
-	grows(none, "CreateOrganization", func() error {
+	grows(none, "Organizations.Create", func() error {
 		o, other = s.organization(t, "acme"), s.organization(t, "other")
 		return nil
 	})
-	grows(none, "CreateUser", func() error { u = s.user(t, "ann"); return nil })
-	grows(themselves, "CreateProject", func() error { p = s.project(t, o); return nil })
+	grows(none, "Users.Create", func() error { u = s.user(t, "ann"); return nil })
+	grows(themselves, "Projects.Create", func() error { p = s.project(t, o); return nil })
 	s.project(t, other)
-	grows(themselves, "UpdateProject", func() error { return s.UpdateProject(ctx, p) })
-	grows(of, "CreateFlag", func() error { flag = s.flag(t, p, "beta"); return nil })
-	grows(of, "UpdateFlag", func() error { return s.UpdateFlag(ctx, flag) })
+	grows(themselves, "Projects.Update", func() error { return s.Projects().Update(ctx, p) })
+	grows(of, "Flags.Create", func() error { flag = s.flag(t, p, "beta"); return nil })
+	grows(of, "Flags.Update", func() error { return s.Flags().Update(ctx, flag) })
 	cohort.Project, feature.Project = p.ID, p.ID
 	feature.Flag = flag.ID
-	grows(of, "CreateCohort", func() error { return s.CreateCohort(ctx, cohort) })
-	grows(of, "UpdateCohort", func() error { return s.UpdateCohort(ctx, cohort) })
-	grows(of, "CreateEarlyAccessFeature", func() error { return s.CreateEarlyAccessFeature(ctx, feature) })
-	grows(of, "UpdateEarlyAccessFeature", func() error { return s.UpdateEarlyAccessFeature(ctx, feature) })
+	grows(of, "Cohorts.Create", func() error { return s.Cohorts().Create(ctx, cohort) })
+	grows(of, "Cohorts.Update", func() error { return s.Cohorts().Update(ctx, cohort) })
+	grows(of, "EarlyAccess.Create", func() error { return s.EarlyAccess().Create(ctx, feature) })
+	grows(of, "EarlyAccess.Update", func() error { return s.EarlyAccess().Update(ctx, feature) })
 	e := s.event("page", "u", `{}`)
 	e.Project = p.ID
 	grows(none, "an event", func() error { s.write(t, e); return nil })
@@ -83,29 +83,31 @@ func testVersions(t *testing.T, s *suite) {
 	grows(of, "a new group type", func() error { s.write(t, e); return nil })
 	e.Name, e.Properties = "$groupidentify", []byte(`{"$group_type":"company","$group_key":"other","$group_set":{"n":1}}`)
 	grows(none, "a new group", func() error { s.write(t, e); return nil })
-	grows(none, "DeleteUser", func() error { return s.DeleteUser(ctx, u.ID) })
+	grows(none, "Users.Delete", func() error { return s.Users().Delete(ctx, storage.UserID.Is(u.ID)) })
 	grows(none, "what fails", func() error {
-		wantError(t, "CreateFlag", storage.ErrConflict, s.CreateFlag(ctx, &storage.Flag{Project: p.ID, Key: "beta", Created: s.now, Updated: s.now}))
-		wantError(t, "DeleteFlag", storage.ErrNotFound, s.DeleteFlag(ctx, p.ID, 99))
-		wantError(t, "DeleteProject", storage.ErrNotFound, s.DeleteProject(ctx, 99))
+		wantError(t, "Flags.Create", storage.ErrConflict, s.Flags().Create(ctx, &storage.Flag{Project: p.ID, Key: "beta", Created: s.now, Updated: s.now}))
+		wantError(t, "Flags.Delete", storage.ErrNotFound, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(99)))
+		wantError(t, "Projects.Delete", storage.ErrNotFound, s.Projects().Delete(ctx, storage.ProjectID.Is(99)))
 		wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
-			must(t, store.UpdateFlag(ctx, flag))
-			must(t, store.UpdateProject(ctx, p))
+			must(t, store.Flags().Update(ctx, flag))
+			must(t, store.Projects().Update(ctx, p))
 			return errStop
 		}))
 		return nil
 	})
 	grows(of, "a transaction", func() error {
 		return s.Atomic(ctx, func(store storage.Store) error {
-			wantError(t, "UpdateProject", storage.ErrNotFound, store.UpdateProject(ctx, &storage.Project{ID: 99, UUID: uuid.New(), Organization: o.ID, APIKey: "x", Created: s.now, Updated: s.now}))
-			return errors.Join(store.UpdateFlag(ctx, flag), store.UpdateFlag(ctx, flag))
+			wantError(t, "Projects.Update", storage.ErrNotFound, store.Projects().Update(ctx, &storage.Project{ID: 99, UUID: uuid.New(), Organization: o.ID, APIKey: "x", Created: s.now, Updated: s.now}))
+			return errors.Join(store.Flags().Update(ctx, flag), store.Flags().Update(ctx, flag))
 		})
 	})
-	grows(of, "DeleteEarlyAccessFeature", func() error { return s.DeleteEarlyAccessFeature(ctx, p.ID, feature.ID) })
-	grows(of, "DeleteFlag", func() error { return s.DeleteFlag(ctx, p.ID, flag.ID) })
-	grows(themselves, "DeleteProject", func() error { return s.DeleteProject(ctx, p.ID) })
-	grows(themselves, "DeleteOrganization", func() error { return s.DeleteOrganization(ctx, other.ID) })
-	grows(none, "DeleteOrganization without projects", func() error { return s.DeleteOrganization(ctx, o.ID) })
+	grows(of, "EarlyAccess.Delete", func() error {
+		return s.EarlyAccess().Delete(ctx, storage.FeatureProject.Is(p.ID), storage.FeatureID.Is(feature.ID))
+	})
+	grows(of, "Flags.Delete", func() error { return s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(flag.ID)) })
+	grows(themselves, "Projects.Delete", func() error { return s.Projects().Delete(ctx, storage.ProjectID.Is(p.ID)) })
+	grows(themselves, "Organizations.Delete", func() error { return s.Organizations().Delete(ctx, storage.OrganizationID.Is(other.ID)) })
+	grows(none, "Organizations.Delete without projects", func() error { return s.Organizations().Delete(ctx, storage.OrganizationID.Is(o.ID)) })
 }
 
 // testWatch changes something here and there, in the view of another process.
@@ -153,11 +155,13 @@ func testWatch(t *testing.T, s *suite) {
 	see("to begin with")
 	for _, store := range []sqlstore.Storage{s.Storage, other} {
 		f := &storage.Flag{Project: p.ID, Key: uuid.NewString(), Created: s.now, Updated: s.now}
-		must(t, store.CreateFlag(ctx, f))
+		must(t, store.Flags().Create(ctx, f))
 		see("a flag")
-		must(t, store.UpdateProject(ctx, p))
+		must(t, store.Projects().Update(ctx, p))
 		see("a project")
-		must(t, store.Atomic(ctx, func(store storage.Store) error { return store.DeleteFlag(ctx, p.ID, f.ID) }))
+		must(t, store.Atomic(ctx, func(store storage.Store) error {
+			return store.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(f.ID))
+		}))
 		see("a transaction")
 		e := s.event("$groupidentify", "u", `{"$group_type":"`+f.Key+`","$group_key":"acme"}`)
 		e.Project = p.ID

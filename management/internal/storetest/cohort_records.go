@@ -31,7 +31,7 @@ func testCohortRecords(t *testing.T, s *suite) {
 	all := []*storage.Cohort{&full, &bare, &other, &unreadable}
 	for _, c := range all {
 		given := *c
-		must(t, s.CreateCohort(ctx, &given))
+		must(t, s.Cohorts().Create(ctx, &given))
 		c.ID = given.ID
 		given.Name = "the caller's copy"
 	}
@@ -43,41 +43,41 @@ func testCohortRecords(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			lists := make(map[int64][]storage.Cohort)
 			for _, c := range all {
-				want(t, "Cohort", c)(store.Cohort(ctx, c.Project, c.ID))
+				want(t, "Cohort", c)(store.Cohorts().Get(ctx, storage.CohortProject.Is(c.Project), storage.CohortID.Is(c.ID)))
 				if !c.Deleted {
 					lists[c.Project] = append(lists[c.Project], *c)
 				}
 			}
 			for _, project := range []int64{p.ID, q.ID, 99} {
-				want(t, "Cohorts", lists[project])(store.Cohorts(ctx, project))
+				want(t, "Cohorts", lists[project])(store.Cohorts().List(ctx, storage.CohortProject.Is(project), storage.CohortDeleted.Is(false)))
 			}
 		}
 	}
 	check()
-	wantErr(t, "Cohort of another project", storage.ErrNotFound)(s.Cohort(ctx, q.ID, full.ID))
-	wantErr(t, "Cohort that is unknown", storage.ErrNotFound)(s.Cohort(ctx, p.ID, 99))
+	wantErr(t, "Cohort of another project", storage.ErrNotFound)(s.Cohorts().Get(ctx, storage.CohortProject.Is(q.ID), storage.CohortID.Is(full.ID)))
+	wantErr(t, "Cohort that is unknown", storage.ErrNotFound)(s.Cohorts().Get(ctx, storage.CohortProject.Is(p.ID), storage.CohortID.Is(99)))
 	moved := other
 	moved.Project = p.ID
 	for call, err := range map[string]error{
-		"CreateCohort of no project":      s.CreateCohort(ctx, &storage.Cohort{Project: 99, Created: s.now}),
-		"CreateCohort by nobody":          s.CreateCohort(ctx, &storage.Cohort{Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
-		"UpdateCohort by nobody":          s.UpdateCohort(ctx, &storage.Cohort{ID: bare.ID, Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
-		"UpdateCohort of another project": s.UpdateCohort(ctx, &moved),
-		"UpdateCohort of none":            s.UpdateCohort(ctx, &storage.Cohort{ID: 99, Project: p.ID, Created: s.now}),
+		"Cohorts.Create of no project":      s.Cohorts().Create(ctx, &storage.Cohort{Project: 99, Created: s.now}),
+		"Cohorts.Create by nobody":          s.Cohorts().Create(ctx, &storage.Cohort{Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"Cohorts.Update by nobody":          s.Cohorts().Update(ctx, &storage.Cohort{ID: bare.ID, Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"Cohorts.Update of another project": s.Cohorts().Update(ctx, &moved),
+		"Cohorts.Update of none":            s.Cohorts().Update(ctx, &storage.Cohort{ID: 99, Project: p.ID, Created: s.now}),
 	} {
 		wantError(t, call, storage.ErrNotFound, err)
 	}
 	check()
 	before := full
 	full = storage.Cohort{ID: full.ID, Project: p.ID, Created: s.now}
-	must(t, s.UpdateCohort(ctx, &full))
+	must(t, s.Cohorts().Update(ctx, &full))
 	before.ID = bare.ID
 	bare = before
-	must(t, s.UpdateCohort(ctx, &bare))
+	must(t, s.Cohorts().Update(ctx, &bare))
 	check()
 	for bit := range 4 {
 		alternate(&full, bit)
-		must(t, s.UpdateCohort(ctx, &full))
-		want(t, "Cohort", &full)(s.Cohort(ctx, p.ID, full.ID))
+		must(t, s.Cohorts().Update(ctx, &full))
+		want(t, "Cohort", &full)(s.Cohorts().Get(ctx, storage.CohortProject.Is(p.ID), storage.CohortID.Is(full.ID)))
 	}
 }

@@ -24,22 +24,22 @@ func testEarlyAccess(t *testing.T, s *suite) {
 	newest := storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: two.ID, Created: s.now.Add(time.Microsecond)}
 	oldest := storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: three.ID, Created: s.now.Add(-time.Microsecond)}
 	for _, f := range []*storage.EarlyAccessFeature{&full, &newest, &oldest} {
-		must(t, s.CreateEarlyAccessFeature(ctx, f))
+		must(t, s.EarlyAccess().Create(ctx, f))
 	}
 	type list = []storage.EarlyAccessFeature
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, f := range []*storage.EarlyAccessFeature{&full, &newest, &oldest} {
-				want(t, "EarlyAccessFeature", f)(store.EarlyAccessFeature(ctx, p.ID, f.ID))
+				want(t, "EarlyAccess.Get", f)(store.EarlyAccess().Get(ctx, storage.FeatureProject.Is(p.ID), storage.FeatureID.Is(f.ID)))
 			}
-			want(t, "EarlyAccessFeatures", list{newest, full, oldest})(store.EarlyAccessFeatures(ctx, p.ID))
-			want(t, "EarlyAccessFeatures of another project", list(nil))(store.EarlyAccessFeatures(ctx, q.ID))
+			want(t, "EarlyAccess.List", list{newest, full, oldest})(store.EarlyAccess().List(ctx, storage.FeatureProject.Is(p.ID)))
+			want(t, "EarlyAccess.List of another project", list(nil))(store.EarlyAccess().List(ctx, storage.FeatureProject.Is(q.ID)))
 		}
 	}
 	check()
-	wantErr(t, "EarlyAccessFeature of another project", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, q.ID, full.ID))
-	wantErr(t, "EarlyAccessFeature that is unknown", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, uuid.New()))
+	wantErr(t, "EarlyAccess.Get of another project", storage.ErrNotFound)(s.EarlyAccess().Get(ctx, storage.FeatureProject.Is(q.ID), storage.FeatureID.Is(full.ID)))
+	wantErr(t, "EarlyAccess.Get that is unknown", storage.ErrNotFound)(s.EarlyAccess().Get(ctx, storage.FeatureProject.Is(p.ID), storage.FeatureID.Is(uuid.New())))
 	for _, tt := range []struct {
 		name string
 		set  func(*storage.EarlyAccessFeature)
@@ -53,41 +53,41 @@ func testEarlyAccess(t *testing.T, s *suite) {
 	} {
 		fresh, changed := storage.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: free.ID, Created: s.now}, full
 		tt.set(&fresh)
-		wantError(t, "CreateEarlyAccessFeature of a "+tt.name, tt.want, s.CreateEarlyAccessFeature(ctx, &fresh))
+		wantError(t, "EarlyAccess.Create of a "+tt.name, tt.want, s.EarlyAccess().Create(ctx, &fresh))
 		changed.Name = "never"
 		tt.set(&changed)
-		wantError(t, "UpdateEarlyAccessFeature of a "+tt.name, tt.want, s.UpdateEarlyAccessFeature(ctx, &changed))
+		wantError(t, "EarlyAccess.Update of a "+tt.name, tt.want, s.EarlyAccess().Update(ctx, &changed))
 	}
 	again := full
 	again.Flag = free.ID
 	moved := full
 	moved.Project, moved.Flag = q.ID, strange.ID
 	for call, tt := range map[string]struct{ err, want error }{
-		"CreateEarlyAccessFeature with an ID that is taken": {s.CreateEarlyAccessFeature(ctx, &again), storage.ErrConflict},
-		"UpdateEarlyAccessFeature of another project":       {s.UpdateEarlyAccessFeature(ctx, &moved), storage.ErrNotFound},
-		"DeleteEarlyAccessFeature of another project":       {s.DeleteEarlyAccessFeature(ctx, q.ID, full.ID), storage.ErrNotFound},
-		"DeleteEarlyAccessFeature that is unknown":          {s.DeleteEarlyAccessFeature(ctx, p.ID, uuid.New()), storage.ErrNotFound},
+		"EarlyAccess.Create with an ID that is taken": {s.EarlyAccess().Create(ctx, &again), storage.ErrConflict},
+		"EarlyAccess.Update of another project":       {s.EarlyAccess().Update(ctx, &moved), storage.ErrNotFound},
+		"EarlyAccess.Delete of another project":       {s.EarlyAccess().Delete(ctx, storage.FeatureProject.Is(q.ID), storage.FeatureID.Is(full.ID)), storage.ErrNotFound},
+		"EarlyAccess.Delete that is unknown":          {s.EarlyAccess().Delete(ctx, storage.FeatureProject.Is(p.ID), storage.FeatureID.Is(uuid.New())), storage.ErrNotFound},
 	} {
 		wantError(t, call, tt.want, tt.err)
 	}
 	check()
 	before := full
 	full = storage.EarlyAccessFeature{ID: full.ID, Project: p.ID, Flag: free.ID, Created: s.now}
-	must(t, s.UpdateEarlyAccessFeature(ctx, &full))
+	must(t, s.EarlyAccess().Update(ctx, &full))
 	before.ID, before.Created = oldest.ID, oldest.Created // and the flag that is free now
 	oldest = before
-	must(t, s.UpdateEarlyAccessFeature(ctx, &oldest))
+	must(t, s.EarlyAccess().Update(ctx, &oldest))
 	check()
 
-	must(t, s.DeleteEarlyAccessFeature(ctx, p.ID, newest.ID))
-	wantErr(t, "EarlyAccessFeature that is deleted", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, newest.ID))
-	want(t, "the flag of what is deleted", two)(s.Flag(ctx, p.ID, two.ID))
-	must(t, s.DeleteFlag(ctx, p.ID, full.Flag))
-	wantErr(t, "EarlyAccessFeature whose flag is deleted", storage.ErrNotFound)(s.EarlyAccessFeature(ctx, p.ID, full.ID))
-	want(t, "EarlyAccessFeatures", list{oldest})(s.EarlyAccessFeatures(ctx, p.ID))
+	must(t, s.EarlyAccess().Delete(ctx, storage.FeatureProject.Is(p.ID), storage.FeatureID.Is(newest.ID)))
+	wantErr(t, "EarlyAccess.Get that is deleted", storage.ErrNotFound)(s.EarlyAccess().Get(ctx, storage.FeatureProject.Is(p.ID), storage.FeatureID.Is(newest.ID)))
+	want(t, "the flag of what is deleted", two)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(two.ID)))
+	must(t, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(full.Flag)))
+	wantErr(t, "EarlyAccess.Get whose flag is deleted", storage.ErrNotFound)(s.EarlyAccess().Get(ctx, storage.FeatureProject.Is(p.ID), storage.FeatureID.Is(full.ID)))
+	want(t, "EarlyAccess.List", list{oldest})(s.EarlyAccess().List(ctx, storage.FeatureProject.Is(p.ID)))
 	newest.Flag = one.ID // which has one
-	wantError(t, "CreateEarlyAccessFeature", storage.ErrConflict, s.CreateEarlyAccessFeature(ctx, &newest))
+	wantError(t, "EarlyAccess.Create", storage.ErrConflict, s.EarlyAccess().Create(ctx, &newest))
 	newest.Flag = two.ID
-	must(t, s.CreateEarlyAccessFeature(ctx, &newest))
-	want(t, "EarlyAccessFeatures", list{newest, oldest})(s.EarlyAccessFeatures(ctx, p.ID))
+	must(t, s.EarlyAccess().Create(ctx, &newest))
+	want(t, "EarlyAccess.List", list{newest, oldest})(s.EarlyAccess().List(ctx, storage.FeatureProject.Is(p.ID)))
 }

@@ -18,27 +18,27 @@ func testEmailTokens(t *testing.T, s *suite) {
 	wantAllSet(t, full)
 	bare := storage.EmailToken{User: bob.ID, Hash: []byte("b"), Created: s.now, Expires: s.now}
 	for _, token := range []*storage.EmailToken{&full, &bare} {
-		wantErr(t, "EmailToken before there is one", storage.ErrNotFound)(s.EmailToken(ctx, token.User))
-		must(t, s.SetEmailToken(ctx, token))
+		wantErr(t, "EmailTokens.Get before there is one", storage.ErrNotFound)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(token.User)))
+		must(t, s.EmailTokens().Set(ctx, token))
 	}
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			want(t, "EmailToken", &full)(store.EmailToken(ctx, full.User))
-			want(t, "EmailToken", &bare)(store.EmailToken(ctx, bare.User))
+			want(t, "EmailTokens.Get", &full)(store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(full.User)))
+			want(t, "EmailTokens.Get", &bare)(store.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(bare.User)))
 		}
 	}
 	check()
 	full.User, bare.User = bob.ID, ann.ID
-	must(t, s.SetEmailToken(ctx, &bare))
-	must(t, s.SetEmailToken(ctx, &full))
+	must(t, s.EmailTokens().Set(ctx, &bare))
+	must(t, s.EmailTokens().Set(ctx, &full))
 	check()
-	wantError(t, "SetEmailToken of nobody", storage.ErrNotFound,
-		s.SetEmailToken(ctx, &storage.EmailToken{User: 99, Hash: []byte("c"), Created: s.now, Expires: s.now}))
-	for _, ok := range []bool{true, false} {
-		want(t, "DeleteEmailToken", ok)(s.DeleteEmailToken(ctx, ann.ID))
+	wantError(t, "EmailTokens.Set of nobody", storage.ErrNotFound,
+		s.EmailTokens().Set(ctx, &storage.EmailToken{User: 99, Hash: []byte("c"), Created: s.now, Expires: s.now}))
+	for _, n := range []int{1, 0} {
+		want(t, "EmailTokens.DeleteAll", n)(s.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(ann.ID)))
 	}
-	want(t, "DeleteEmailToken of nobody", false)(s.DeleteEmailToken(ctx, 99))
-	wantErr(t, "EmailToken that is deleted", storage.ErrNotFound)(s.EmailToken(ctx, ann.ID))
-	want(t, "EmailToken of another", &full)(s.EmailToken(ctx, bob.ID))
+	want(t, "EmailTokens.DeleteAll of nobody", 0)(s.EmailTokens().DeleteAll(ctx, storage.EmailTokenUser.Is(99)))
+	wantErr(t, "EmailTokens.Get that is deleted", storage.ErrNotFound)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(ann.ID)))
+	want(t, "EmailTokens.Get of another", &full)(s.EmailTokens().Get(ctx, storage.EmailTokenUser.Is(bob.ID)))
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// index calls IndexEvents until there is no more. On PostgreSQL, the first call may only
+// index calls Index until there is no more. On PostgreSQL, the first call may only
 // see which events there are.
 func index(t *testing.T, s sqlstore.Storage) {
 	t.Helper()
 	for range 2 {
 		for more := true; more; {
 			var err error
-			more, err = s.IndexEvents(t.Context())
+			more, err = s.Index(t.Context())
 			must(t, err)
 		}
 	}

@@ -36,7 +36,7 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 		var f *storage.Flag
 		if len(ids) > 0 {
 			var err error
-			if f, err = store.Flag(ctx, p.ID, ids[random.IntN(len(ids))]); errors.Is(err, storage.ErrNotFound) {
+			if f, err = store.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(ids[random.IntN(len(ids))])); errors.Is(err, storage.ErrNotFound) {
 				f = nil
 			} else if err != nil {
 				return err
@@ -45,13 +45,13 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 		kind := random.IntN(10)
 		if f == nil || kind < 3 {
 			f = &storage.Flag{Project: p.ID, Key: fmt.Sprint("flag-", n), Created: s.now, Updated: s.now}
-			err := store.CreateFlag(ctx, f)
+			err := store.Flags().Create(ctx, f)
 			ids = append(ids, f.ID)
 			return err
 		}
 		switch kind {
 		case 3:
-			return store.DeleteFlag(ctx, p.ID, f.ID)
+			return store.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(f.ID))
 		case 4, 5:
 			f.Deleted = !f.Deleted
 		case 6:
@@ -59,7 +59,7 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 		default:
 			f.Name = fmt.Sprint("name ", n)
 		}
-		return store.UpdateFlag(ctx, f)
+		return store.Flags().Update(ctx, f)
 	}
 	for at := range steps {
 		store := stores[random.IntN(len(stores))]
@@ -109,7 +109,7 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 	ann := s.user(t, "ann")
 	called := s.flag(t, p, "called")
 	called.CreatedBy, called.ModifiedBy = nil, &ann.ID
-	must(t, s.UpdateFlag(ctx, called))
+	must(t, s.Flags().Update(ctx, called))
 	ids = append(ids, called.ID)
 	compare := func(name string) {
 		t.Helper()
@@ -123,11 +123,11 @@ func testFlagDefinitions(t *testing.T, s *suite) {
 	e := s.event("$feature_flag_called", "u", `{"$feature_flag":"called"}`)
 	e.Project, e.Time = p.ID, s.now
 	must(t, s.Write(ctx, []capture.Event{e}))
-	if f, err := s.Flag(ctx, p.ID, called.ID); err != nil || f.LastCalled == nil {
+	if f, err := s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(called.ID)); err != nil || f.LastCalled == nil {
 		t.Errorf("the flag was last called at %v, %v", f, err)
 	}
 	compare("a call")
-	must(t, s.DeleteUser(ctx, ann.ID))
+	must(t, s.Users().Delete(ctx, storage.UserID.Is(ann.ID)))
 	compare("the deletion of a user")
 }
 
@@ -136,7 +136,7 @@ func (s *suite) compareFlags(ctx context.Context, store storage.Store, project i
 	var want []storage.Flag
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	for _, id := range ids {
-		switch f, err := store.Flag(ctx, project, id); {
+		switch f, err := store.Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagID.Is(id)); {
 		case errors.Is(err, storage.ErrNotFound) || err == nil && f.Deleted:
 		case err != nil:
 			return err
@@ -144,7 +144,7 @@ func (s *suite) compareFlags(ctx context.Context, store storage.Store, project i
 			want = append(want, *f)
 		}
 	}
-	list, err := store.Flags(ctx, project)
+	list, err := store.CalledFlags(ctx, project)
 	if diff := cmp.Diff(want, list, same); err != nil || diff != "" {
 		return fmt.Errorf("the list of Flags: %v (-want +got)\n%s", err, diff)
 	}

@@ -101,10 +101,10 @@ func testFlagUsage(t *testing.T, s *suite) {
 	check("with an event of the future", events)
 
 	// A flag that is deleted is counted on.
-	gone, err := s.FlagByKey(ctx, p.ID, "gone")
+	gone, err := s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is("gone"), storage.FlagDeleted.Is(false))
 	must(t, err)
 	gone.Deleted = true
-	must(t, s.UpdateFlag(ctx, gone))
+	must(t, s.Flags().Update(ctx, gone))
 	call.UUID = capture.NewUUID(call.Time)
 	fresh := s.another(t)
 	must(t, fresh.Write(ctx, []capture.Event{call}))
@@ -112,7 +112,7 @@ func testFlagUsage(t *testing.T, s *suite) {
 	check("through another process", events)
 
 	// What was received stays counted when its events are deleted.
-	must(t, s.DeleteProject(ctx, q.ID))
+	must(t, s.Projects().Delete(ctx, storage.ProjectID.Is(q.ID)))
 	for more := true; more; {
 		more, err = s.PurgeProjects(ctx, time.Now().Add(time.Hour))
 		must(t, err)

@@ -14,7 +14,7 @@ import (
 func (s *suite) flag(t *testing.T, p *storage.Project, key string) *storage.Flag {
 	t.Helper()
 	f := &storage.Flag{Project: p.ID, Key: key, Created: s.now, Updated: s.now}
-	must(t, s.CreateFlag(t.Context(), f))
+	must(t, s.Flags().Create(t.Context(), f))
 	return f
 }
 
@@ -44,7 +44,7 @@ func testFlags(t *testing.T, s *suite) {
 	for _, f := range all {
 		given := *f
 		given.LastCalled = &s.now // which is not for the caller to say
-		must(t, s.CreateFlag(ctx, &given))
+		must(t, s.Flags().Create(ctx, &given))
 		f.ID = given.ID
 		given.Name = "the caller's copy"
 	}
@@ -56,28 +56,28 @@ func testFlags(t *testing.T, s *suite) {
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			lists := make(map[int64][]storage.Flag)
 			for _, f := range all {
-				want(t, "Flag", f)(store.Flag(ctx, f.Project, f.ID))
+				want(t, "Flag", f)(store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.ID)))
 				if !f.Deleted {
-					want(t, "FlagByKey", f)(store.FlagByKey(ctx, f.Project, f.Key))
+					want(t, "Flags.Get", f)(store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagKey.Is(f.Key), storage.FlagDeleted.Is(false)))
 					lists[f.Project] = append(lists[f.Project], *f)
 				}
 			}
 			for _, project := range []int64{p.ID, q.ID, 99} {
-				want(t, "Flags", lists[project])(store.Flags(ctx, project))
+				want(t, "Flags", lists[project])(store.CalledFlags(ctx, project))
 				want(t, "FlagDefinitions", lists[project])(store.FlagDefinitions(ctx, project))
 			}
 		}
 	}
 	check()
-	got, err := s.Flag(ctx, p.ID, full.ID)
+	got, err := s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(full.ID))
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	wantErr(t, "Flag of another project", storage.ErrNotFound)(s.Flag(ctx, q.ID, full.ID))
-	wantErr(t, "Flag that is unknown", storage.ErrNotFound)(s.Flag(ctx, p.ID, 99))
-	wantErr(t, "FlagByKey of a deleted flag", storage.ErrNotFound)(s.FlagByKey(ctx, p.ID, full.Key))
-	wantErr(t, "FlagByKey in other letters", storage.ErrNotFound)(s.FlagByKey(ctx, p.ID, "Bare"))
-	wantErr(t, "FlagByKey of no project", storage.ErrNotFound)(s.FlagByKey(ctx, 99, "bare"))
+	wantErr(t, "Flag of another project", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(q.ID), storage.FlagID.Is(full.ID)))
+	wantErr(t, "Flag that is unknown", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(99)))
+	wantErr(t, "Flags.Get of a deleted flag", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is(full.Key), storage.FlagDeleted.Is(false)))
+	wantErr(t, "Flags.Get in other letters", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is("Bare"), storage.FlagDeleted.Is(false)))
+	wantErr(t, "Flags.Get of no project", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(99), storage.FlagKey.Is("bare"), storage.FlagDeleted.Is(false)))
 
 	taken := s.flag(t, p, "taken")
 	all = append(all, taken)
@@ -94,18 +94,18 @@ func testFlags(t *testing.T, s *suite) {
 	} {
 		fresh, changed := storage.Flag{Project: p.ID, Key: "fresh", Created: s.now, Updated: s.now}, bare
 		tt.set(&fresh)
-		wantError(t, "CreateFlag with a wrong "+tt.name, tt.want, s.CreateFlag(ctx, &fresh))
+		wantError(t, "Flags.Create with a wrong "+tt.name, tt.want, s.Flags().Create(ctx, &fresh))
 		changed.Name = "never"
 		tt.set(&changed)
-		wantError(t, "UpdateFlag with a wrong "+tt.name, tt.want, s.UpdateFlag(ctx, &changed))
+		wantError(t, "Flags.Update with a wrong "+tt.name, tt.want, s.Flags().Update(ctx, &changed))
 	}
 	moved := other
 	moved.Project, moved.Key = p.ID, "moved"
 	for call, err := range map[string]error{
-		"UpdateFlag of another project": s.UpdateFlag(ctx, &moved),
-		"UpdateFlag of none":            s.UpdateFlag(ctx, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}),
-		"DeleteFlag of another project": s.DeleteFlag(ctx, q.ID, bare.ID),
-		"DeleteFlag of none":            s.DeleteFlag(ctx, p.ID, 99),
+		"Flags.Update of another project": s.Flags().Update(ctx, &moved),
+		"Flags.Update of none":            s.Flags().Update(ctx, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}),
+		"Flags.Delete of another project": s.Flags().Delete(ctx, storage.FlagProject.Is(q.ID), storage.FlagID.Is(bare.ID)),
+		"Flags.Delete of none":            s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(99)),
 	} {
 		wantError(t, call, storage.ErrNotFound, err)
 	}
@@ -113,29 +113,29 @@ func testFlags(t *testing.T, s *suite) {
 
 	// A key is free while its flag is deleted, for which it may be too late then.
 	bare.Deleted, bare.Key = true, taken.Key
-	must(t, s.UpdateFlag(ctx, &bare))
+	must(t, s.Flags().Update(ctx, &bare))
 	check()
 	restored := bare
 	restored.Deleted = false
-	wantError(t, "UpdateFlag that restores a flag whose key is taken", storage.ErrConflict, s.UpdateFlag(ctx, &restored))
+	wantError(t, "Flags.Update that restores a flag whose key is taken", storage.ErrConflict, s.Flags().Update(ctx, &restored))
 	taken.Key = "other"
-	must(t, s.UpdateFlag(ctx, taken))
+	must(t, s.Flags().Update(ctx, taken))
 	bare = restored
-	must(t, s.UpdateFlag(ctx, &bare))
+	must(t, s.Flags().Update(ctx, &bare))
 	check()
 
 	// Everything can be taken away, and be set later.
 	before := full
 	full = storage.Flag{ID: full.ID, Project: p.ID, Key: "full", Created: s.now, Updated: s.now}
-	must(t, s.UpdateFlag(ctx, &full))
+	must(t, s.Flags().Update(ctx, &full))
 	before.ID = bare.ID
 	bare = before
-	must(t, s.UpdateFlag(ctx, &bare))
+	must(t, s.Flags().Update(ctx, &bare))
 	check()
 	for bit := range 4 {
 		alternate(&full, bit)
-		must(t, s.UpdateFlag(ctx, &full))
-		want(t, "Flag", &full)(s.Flag(ctx, p.ID, full.ID))
+		must(t, s.Flags().Update(ctx, &full))
+		want(t, "Flag", &full)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(full.ID)))
 	}
 
 	// Several at once, or none of them.
@@ -143,19 +143,19 @@ func testFlags(t *testing.T, s *suite) {
 	all = append(all, one, two)
 	wrong := *two
 	one.Name, one.Active, two.Name, wrong.Key = "1", true, "2", one.Key
-	wantError(t, "UpdateFlag of several, one with a key that is taken", storage.ErrConflict, s.UpdateFlag(ctx, one, &wrong))
-	wantError(t, "UpdateFlag of several, one of which is unknown", storage.ErrNotFound, s.UpdateFlag(ctx, one, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}))
-	if f, err := s.Flag(ctx, p.ID, one.ID); err != nil || f.Name != "" {
+	wantError(t, "Flags.Update of several, one with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, one, &wrong))
+	wantError(t, "Flags.Update of several, one of which is unknown", storage.ErrNotFound, s.Flags().Update(ctx, one, &storage.Flag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}))
+	if f, err := s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(one.ID)); err != nil || f.Name != "" {
 		t.Errorf("after a change that failed the flag is %+v, %v", f, err)
 	}
-	must(t, s.UpdateFlag(ctx, one, two))
-	must(t, s.UpdateFlag(ctx))
+	must(t, s.Flags().Update(ctx, one, two))
+	must(t, s.Flags().Update(ctx))
 	check()
 
 	last := s.flag(t, p, "last")
-	must(t, s.DeleteFlag(ctx, p.ID, last.ID))
-	wantErr(t, "Flag that is deleted for good", storage.ErrNotFound)(s.Flag(ctx, p.ID, last.ID))
-	wantError(t, "DeleteFlag again", storage.ErrNotFound, s.DeleteFlag(ctx, p.ID, last.ID))
+	must(t, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(last.ID)))
+	wantErr(t, "Flag that is deleted for good", storage.ErrNotFound)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(last.ID)))
+	wantError(t, "Flags.Delete again", storage.ErrNotFound, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(last.ID)))
 	if next := s.flag(t, p, "last"); next.ID <= last.ID {
 		t.Errorf("flag %d comes after flag %d, which is deleted", next.ID, last.ID)
 	}
@@ -173,7 +173,7 @@ func testFlagLists(t *testing.T, s *suite) {
 		created := s.now.Add(time.Duration(at) * time.Microsecond)
 		f := &storage.Flag{Project: p.ID, Key: "key-" + string(name), Created: created, Updated: s.now, Active: true}
 		set(f)
-		must(t, s.CreateFlag(ctx, f))
+		must(t, s.Flags().Create(ctx, f))
 		flags[name] = f
 	}
 	add('b', 2, func(*storage.Flag) {})
@@ -192,7 +192,7 @@ func testFlagLists(t *testing.T, s *suite) {
 			page = append(page, *flags[name])
 		}
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			wantPage(t, "FindFlags: "+name, page, total)(store.FindFlags(ctx, p.ID, f, limit, offset))
+			wantPage(t, "Flags.Page: "+name, page, total)(store.Flags().Page(ctx, limit, offset, f.Where(p.ID)...))
 		}
 	}
 	yes, no := new(true), new(false)
@@ -218,7 +218,7 @@ func testFlagLists(t *testing.T, s *suite) {
 	check("a deleted one", filter{Key: "key-x"}, 10, 0, "", 0)
 	check("one of a survey", filter{Key: "key-y"}, 10, 0, "", 0)
 	check("one of another project", filter{Key: "key-z"}, 10, 0, "", 0)
-	wantPage(t, "FindFlags of no project", []storage.Flag(nil), 0)(s.FindFlags(ctx, 99, filter{}, 10, 0))
+	wantPage(t, "Flags.Page of no project", []storage.Flag(nil), 0)(s.Flags().Page(ctx, 10, 0, filter{}.Where(99)...))
 
 	totals := func(when string, all, active, archived, both int) {
 		t.Helper()
@@ -234,9 +234,9 @@ func testFlagLists(t *testing.T, s *suite) {
 				{filter{Archived: no}, all - archived},
 				{filter{Active: yes, Archived: yes}, both},
 			} {
-				list, total, err := store.FindFlags(ctx, p.ID, tt.filter, 100, 0)
+				list, total, err := store.Flags().Page(ctx, 100, 0, tt.filter.Where(p.ID)...)
 				if err != nil || total != tt.want || len(list) != tt.want {
-					t.Errorf("%s FindFlags(%+v) = %d flags of %d, %v; want %d", when, tt.filter, len(list), total, err, tt.want)
+					t.Errorf("%s Flags.Page(%+v) = %d flags of %d, %v; want %d", when, tt.filter, len(list), total, err, tt.want)
 				}
 			}
 		}
@@ -244,7 +244,7 @@ func testFlagLists(t *testing.T, s *suite) {
 	change := func(name rune, set func(*storage.Flag)) {
 		t.Helper()
 		set(flags[name])
-		must(t, s.UpdateFlag(ctx, flags[name]))
+		must(t, s.Flags().Update(ctx, flags[name]))
 	}
 	totals("at first", 5, 2, 1, 0)
 	change('e', func(f *storage.Flag) { f.Active = true })
@@ -264,34 +264,34 @@ func testFlagLists(t *testing.T, s *suite) {
 	change('y', func(f *storage.Flag) { f.Kind = storage.FlagSurveyInternal })
 	totals("after it does again", 5, 1, 1, 1)
 	for _, name := range "cxy" {
-		must(t, s.DeleteFlag(ctx, p.ID, flags[name].ID))
+		must(t, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(flags[name].ID)))
 	}
 	totals("after some are deleted for good", 4, 1, 1, 1)
 	taken := *flags['d']
 	taken.Key, taken.Active = flags['e'].Key, true
-	wantError(t, "UpdateFlag with a key that is taken", storage.ErrConflict, s.UpdateFlag(ctx, &taken))
+	wantError(t, "Flags.Update with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, &taken))
 	taken.ID = 0
-	wantError(t, "CreateFlag with a key that is taken", storage.ErrConflict, s.CreateFlag(ctx, &taken))
+	wantError(t, "Flags.Create with a key that is taken", storage.ErrConflict, s.Flags().Create(ctx, &taken))
 	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
-		must(t, store.DeleteFlag(ctx, p.ID, flags['e'].ID))
-		must(t, store.CreateFlag(ctx, &taken))
+		must(t, store.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(flags['e'].ID)))
+		must(t, store.Flags().Create(ctx, &taken))
 		return errStop
 	}))
 	totals("after what failed", 4, 1, 1, 1)
 	must(t, s.Atomic(ctx, func(store storage.Store) error {
-		wantError(t, "CreateFlag in a transaction", storage.ErrNotFound, store.CreateFlag(ctx, &storage.Flag{Project: 99, Key: "x", Created: s.now, Updated: s.now}))
-		return store.CreateFlag(ctx, &storage.Flag{Project: p.ID, Key: "new", Created: s.now, Updated: s.now})
+		wantError(t, "Flags.Create in a transaction", storage.ErrNotFound, store.Flags().Create(ctx, &storage.Flag{Project: 99, Key: "x", Created: s.now, Updated: s.now}))
+		return store.Flags().Create(ctx, &storage.Flag{Project: p.ID, Key: "new", Created: s.now, Updated: s.now})
 	}))
 	totals("after a transaction", 5, 1, 1, 1)
-	want(t, "FindFlags of the other project", 1)(len(s.list(t, q)), nil)
+	want(t, "Flags.Page of the other project", 1)(len(s.list(t, q)), nil)
 }
 
-// list returns the flags of a project that FindFlags finds.
+// list returns the flags of a project that Flags.Page finds.
 func (s *suite) list(t *testing.T, p *storage.Project) []storage.Flag {
 	t.Helper()
-	list, total, err := s.FindFlags(t.Context(), p.ID, storage.FlagFilter{}, 1000, 0)
+	list, total, err := s.Flags().Page(t.Context(), 1000, 0, storage.FlagFilter{}.Where(p.ID)...)
 	if err != nil || total != len(list) {
-		t.Errorf("FindFlags = %d flags of %d, %v", len(list), total, err)
+		t.Errorf("Flags.Page = %d flags of %d, %v", len(list), total, err)
 	}
 	return list
 }
@@ -306,9 +306,9 @@ func testFlagVersions(t *testing.T, s *suite) {
 		Project: p.ID, Version: 1, Key: "first", Filters: filtersOf(`{"groups":[{"rollout_percentage":10}]}`),
 		CreatedBy: &ann.ID, Created: s.now, Updated: s.now,
 	}
-	must(t, s.CreateFlag(ctx, &f))
+	must(t, s.Flags().Create(ctx, &f))
 	foreign := storage.Flag{Project: q.ID, Version: 1, Key: "first", Created: s.now, Updated: s.now}
-	must(t, s.CreateFlag(ctx, &foreign))
+	must(t, s.Flags().Create(ctx, &foreign))
 	var versions []storage.Flag // newest first
 	keep := func() {
 		v := f
@@ -329,58 +329,58 @@ func testFlagVersions(t *testing.T, s *suite) {
 	} {
 		f.Version, f.Updated = f.Version+1, s.now.Add(time.Duration(i+1)*time.Hour)
 		change()
-		must(t, s.UpdateFlag(ctx, &f))
+		must(t, s.Flags().Update(ctx, &f))
 		keep()
 	}
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for i := range versions {
-				want(t, "FlagVersion", &versions[i])(store.FlagVersion(ctx, p.ID, f.ID, versions[i].Version))
+				want(t, "FlagVersions.Get", &versions[i])(store.FlagVersions().Get(ctx, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(versions[i].Version)))
 			}
-			wantPage(t, "FlagVersions", versions, len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 100, 0))
-			wantPage(t, "FlagVersions: a page", versions[1:3], len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 2, 1))
-			wantPage(t, "FlagVersions: behind the end", []storage.Flag(nil), len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 2, len(versions)))
-			wantPage(t, "FlagVersions of another project", []storage.Flag(nil), 0)(store.FlagVersions(ctx, q.ID, f.ID, 2, 0))
-			wantErr(t, "FlagVersion of another project", storage.ErrNotFound)(store.FlagVersion(ctx, q.ID, f.ID, 1))
-			wantErr(t, "FlagVersion that there never was", storage.ErrNotFound)(store.FlagVersion(ctx, p.ID, f.ID, 5))
+			wantPage(t, "FlagVersions.Page", versions, len(versions))(store.FlagVersions().Page(ctx, 100, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+			wantPage(t, "FlagVersions.Page: a page", versions[1:3], len(versions))(store.FlagVersions().Page(ctx, 2, 1, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+			wantPage(t, "FlagVersions.Page: behind the end", []storage.Flag(nil), len(versions))(store.FlagVersions().Page(ctx, 2, len(versions), storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+			wantPage(t, "FlagVersions.Page of another project", []storage.Flag(nil), 0)(store.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(f.ID)))
+			wantErr(t, "FlagVersions.Get of another project", storage.ErrNotFound)(store.FlagVersions().Get(ctx, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(1)))
+			wantErr(t, "FlagVersions.Get that there never was", storage.ErrNotFound)(store.FlagVersions().Get(ctx, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(5)))
 		}
 	}
 	check()
 
 	f.Filters, f.Updated = filtersOf(`{"other":"words"}`), s.now.Add(5*time.Hour)
-	must(t, s.UpdateFlag(ctx, &f))
+	must(t, s.Flags().Update(ctx, &f))
 	versions = versions[1:]
 	keep() // the newest version is what the flag is
 	check()
 
 	taken := f
 	taken.Project, taken.Version = q.ID, 9
-	wantError(t, "UpdateFlag of another project", storage.ErrNotFound, s.UpdateFlag(ctx, &taken))
+	wantError(t, "Flags.Update of another project", storage.ErrNotFound, s.Flags().Update(ctx, &taken))
 	taken.ID, taken.Key = foreign.ID, "taken"
-	must(t, s.CreateFlag(ctx, &storage.Flag{Project: q.ID, Key: "taken", Created: s.now, Updated: s.now}))
-	wantError(t, "UpdateFlag with a key that is taken", storage.ErrConflict, s.UpdateFlag(ctx, &taken))
+	must(t, s.Flags().Create(ctx, &storage.Flag{Project: q.ID, Key: "taken", Created: s.now, Updated: s.now}))
+	wantError(t, "Flags.Update with a key that is taken", storage.ErrConflict, s.Flags().Update(ctx, &taken))
 	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		undone := f
 		undone.Version++
-		must(t, store.UpdateFlag(ctx, &undone))
-		if _, total, err := store.FlagVersions(ctx, p.ID, f.ID, 1, 0); total != len(versions)+1 || err != nil {
+		must(t, store.Flags().Update(ctx, &undone))
+		if _, total, err := store.FlagVersions().Page(ctx, 1, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)); total != len(versions)+1 || err != nil {
 			t.Errorf("the transaction sees %d versions, %v; want %d", total, err, len(versions)+1)
 		}
 		return errStop
 	}))
 	check()
-	wantErr(t, "FlagVersion of a change that failed", storage.ErrNotFound)(s.FlagVersion(ctx, q.ID, foreign.ID, 9))
+	wantErr(t, "FlagVersions.Get of a change that failed", storage.ErrNotFound)(s.FlagVersions().Get(ctx, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(foreign.ID), storage.FlagVersion.Is(9)))
 
-	must(t, s.DeleteUser(ctx, ann.ID)) // whose changes stay
+	must(t, s.Users().Delete(ctx, storage.UserID.Is(ann.ID))) // whose changes stay
 	for i := range versions {
 		versions[i].ModifiedBy = nil
 	}
 	check()
-	must(t, s.DeleteFlag(ctx, p.ID, f.ID))
-	wantPage(t, "FlagVersions of a flag that is deleted for good", []storage.Flag(nil), 0)(s.FlagVersions(ctx, p.ID, f.ID, 2, 0))
-	if _, total, err := s.FlagVersions(ctx, q.ID, foreign.ID, 2, 0); total != 1 || err != nil {
-		t.Errorf("FlagVersions of the other flag: total %d, %v; want 1", total, err)
+	must(t, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(f.ID)))
+	wantPage(t, "FlagVersions.Page of a flag that is deleted for good", []storage.Flag(nil), 0)(s.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)))
+	if _, total, err := s.FlagVersions().Page(ctx, 2, 0, storage.FlagProject.Is(q.ID), storage.VersionOf.Is(foreign.ID)); total != 1 || err != nil {
+		t.Errorf("FlagVersions.Page of the other flag: total %d, %v; want 1", total, err)
 	}
 }
 
@@ -392,13 +392,13 @@ func testGivenIDs(t *testing.T, s *suite) {
 		return &storage.Flag{ID: id, Project: project, Key: key, Created: s.now, Updated: s.now}
 	}
 	list := []*storage.Flag{flag(p.ID, 70, "a"), flag(p.ID, 0, "b"), flag(p.ID, 70, "twice"), flag(p.ID, 1<<60, "large"), flag(p.ID, -1, "negative"), flag(p.ID, 60, "c")}
-	must(t, s.CreateFlag(ctx, list...))
+	must(t, s.Flags().Create(ctx, list...))
 	foreign, next := flag(q.ID, 70, "a"), flag(q.ID, 0, "b")
-	must(t, s.CreateFlag(ctx, foreign))
-	must(t, s.CreateFlag(ctx, next))
+	must(t, s.Flags().Create(ctx, foreign))
+	must(t, s.Flags().Create(ctx, next))
 	seen := map[int64]bool{}
 	for _, f := range append(list, foreign, next) {
-		want(t, "Flag with the key "+f.Key, f)(s.Flag(ctx, f.Project, f.ID))
+		want(t, "Flag with the key "+f.Key, f)(s.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.ID)))
 		seen[f.ID] = true
 	}
 	if list[0].ID != 70 || list[5].ID != 60 || len(seen) != 8 || foreign.ID < 71 || next.ID < 71 || list[3].ID > 1000 {
@@ -407,7 +407,7 @@ func testGivenIDs(t *testing.T, s *suite) {
 	var ids []int64
 	for _, id := range []int64{7, 7, 0} {
 		c := storage.Cohort{ID: id, Project: p.ID, Created: s.now}
-		must(t, s.CreateCohort(ctx, &c))
+		must(t, s.Cohorts().Create(ctx, &c))
 		ids = append(ids, c.ID)
 	}
 	if ids[0] != 7 || ids[1] < 8 || ids[2] <= ids[1] {

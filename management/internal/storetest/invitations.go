@@ -24,7 +24,7 @@ func testInvitations(t *testing.T, s *suite) {
 		t.Helper()
 		v := invitation(o, by, email, hash, at)
 		v.FirstName = "Zoë"
-		must(t, s.CreateInvitation(ctx, v))
+		must(t, s.Invitations().Create(ctx, v))
 		return v
 	}
 	first, last := create(acme, ann, "zoë@example.com", "1", 1), create(acme, bob, "fay@example.com", "2", 3)
@@ -35,20 +35,20 @@ func testInvitations(t *testing.T, s *suite) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, v := range []*storage.Invitation{first, last, middle, elsewhere} {
-				want(t, "Invitation", v)(store.Invitation(ctx, v.Organization, v.ID))
-				want(t, "InvitationByToken", v)(store.InvitationByToken(ctx, v.Hash))
+				want(t, "Invitation", v)(store.Invitations().Get(ctx, storage.InvitationOrganization.Is(v.Organization), storage.InvitationID.Is(v.ID)))
+				want(t, "Invitations.Get", v)(store.Invitations().Get(ctx, storage.InvitationHash.Is(v.Hash)))
 			}
-			want(t, "Invitations", list{*last, *middle, *first})(store.Invitations(ctx, acme.ID))
-			want(t, "Invitations elsewhere", list{*elsewhere})(store.Invitations(ctx, other.ID))
+			want(t, "Invitations", list{*last, *middle, *first})(store.Invitations().List(ctx, storage.InvitationOrganization.Is(acme.ID)))
+			want(t, "Invitations elsewhere", list{*elsewhere})(store.Invitations().List(ctx, storage.InvitationOrganization.Is(other.ID)))
 		}
 	}
 	check()
-	want(t, "Invitations of none", list(nil))(s.Invitations(ctx, empty.ID))
-	want(t, "Invitations of no organization", list(nil))(s.Invitations(ctx, uuid.New()))
-	wantErr(t, "Invitation of another organization", storage.ErrNotFound)(s.Invitation(ctx, other.ID, first.ID))
-	wantErr(t, "Invitation that does not exist", storage.ErrNotFound)(s.Invitation(ctx, acme.ID, uuid.New()))
-	wantErr(t, "InvitationByToken of none", storage.ErrNotFound)(s.InvitationByToken(ctx, []byte("1")))
-	wantErr(t, "InvitationByToken of nothing", storage.ErrNotFound)(s.InvitationByToken(ctx, nil))
+	want(t, "Invitations of none", list(nil))(s.Invitations().List(ctx, storage.InvitationOrganization.Is(empty.ID)))
+	want(t, "Invitations of no organization", list(nil))(s.Invitations().List(ctx, storage.InvitationOrganization.Is(uuid.New())))
+	wantErr(t, "Invitation of another organization", storage.ErrNotFound)(s.Invitations().Get(ctx, storage.InvitationOrganization.Is(other.ID), storage.InvitationID.Is(first.ID)))
+	wantErr(t, "Invitation that does not exist", storage.ErrNotFound)(s.Invitations().Get(ctx, storage.InvitationOrganization.Is(acme.ID), storage.InvitationID.Is(uuid.New())))
+	wantErr(t, "Invitations.Get of none", storage.ErrNotFound)(s.Invitations().Get(ctx, storage.InvitationHash.Is([]byte("1"))))
+	wantErr(t, "Invitations.Get of nothing", storage.ErrNotFound)(s.Invitations().Get(ctx, storage.InvitationHash.Is(nil)))
 
 	again, taken := invitation(acme, bob, "new@example.com", "5", 9), invitation(acme, bob, "new@example.com", "5", 9)
 	again.ID, taken.Hash = first.ID, first.Hash
@@ -59,30 +59,30 @@ func testInvitations(t *testing.T, s *suite) {
 		err  error
 		want error
 	}{
-		{"CreateInvitation of an address that has one", s.CreateInvitation(ctx, invitation(acme, bob, first.Email, "8", 9)), storage.ErrConflict},
-		{"CreateInvitation with an ID that is taken", s.CreateInvitation(ctx, again), storage.ErrConflict},
-		{"CreateInvitation with a token that is taken", s.CreateInvitation(ctx, taken), storage.ErrConflict},
-		{"CreateInvitation by nobody", s.CreateInvitation(ctx, nobody), storage.ErrNotFound},
-		{"CreateInvitation to no organization", s.CreateInvitation(ctx, nowhere), storage.ErrNotFound},
-		{"DeleteInvitation of another organization", s.DeleteInvitation(ctx, other.ID, first.ID), storage.ErrNotFound},
-		{"DeleteInvitation that does not exist", s.DeleteInvitation(ctx, acme.ID, uuid.New()), storage.ErrNotFound},
+		{"Invitations.Create of an address that has one", s.Invitations().Create(ctx, invitation(acme, bob, first.Email, "8", 9)), storage.ErrConflict},
+		{"Invitations.Create with an ID that is taken", s.Invitations().Create(ctx, again), storage.ErrConflict},
+		{"Invitations.Create with a token that is taken", s.Invitations().Create(ctx, taken), storage.ErrConflict},
+		{"Invitations.Create by nobody", s.Invitations().Create(ctx, nobody), storage.ErrNotFound},
+		{"Invitations.Create to no organization", s.Invitations().Create(ctx, nowhere), storage.ErrNotFound},
+		{"Invitations.Delete of another organization", s.Invitations().Delete(ctx, storage.InvitationOrganization.Is(other.ID), storage.InvitationID.Is(first.ID)), storage.ErrNotFound},
+		{"Invitations.Delete that does not exist", s.Invitations().Delete(ctx, storage.InvitationOrganization.Is(acme.ID), storage.InvitationID.Is(uuid.New())), storage.ErrNotFound},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
 	}
 	check()
 
-	must(t, s.DeleteInvitation(ctx, acme.ID, middle.ID))
-	wantErr(t, "Invitation that is deleted", storage.ErrNotFound)(s.Invitation(ctx, acme.ID, middle.ID))
-	wantErr(t, "InvitationByToken that is deleted", storage.ErrNotFound)(s.InvitationByToken(ctx, middle.Hash))
-	wantError(t, "DeleteInvitation again", storage.ErrNotFound, s.DeleteInvitation(ctx, acme.ID, middle.ID))
+	must(t, s.Invitations().Delete(ctx, storage.InvitationOrganization.Is(acme.ID), storage.InvitationID.Is(middle.ID)))
+	wantErr(t, "Invitation that is deleted", storage.ErrNotFound)(s.Invitations().Get(ctx, storage.InvitationOrganization.Is(acme.ID), storage.InvitationID.Is(middle.ID)))
+	wantErr(t, "Invitations.Get that is deleted", storage.ErrNotFound)(s.Invitations().Get(ctx, storage.InvitationHash.Is(middle.Hash)))
+	wantError(t, "Invitations.Delete again", storage.ErrNotFound, s.Invitations().Delete(ctx, storage.InvitationOrganization.Is(acme.ID), storage.InvitationID.Is(middle.ID)))
 	middle = create(acme, ann, middle.Email, "9", 2)
 	check()
 
 	// They end with the user and with the organization.
-	must(t, s.DeleteUser(ctx, bob.ID))
-	want(t, "Invitations without a user", list{*middle, *first})(s.Invitations(ctx, acme.ID))
-	must(t, s.DeleteOrganization(ctx, acme.ID))
-	want(t, "Invitations of a deleted organization", list(nil))(s.Invitations(ctx, acme.ID))
-	wantErr(t, "InvitationByToken of a deleted organization", storage.ErrNotFound)(s.InvitationByToken(ctx, first.Hash))
-	want(t, "Invitations elsewhere", list{*elsewhere})(s.Invitations(ctx, other.ID))
+	must(t, s.Users().Delete(ctx, storage.UserID.Is(bob.ID)))
+	want(t, "Invitations without a user", list{*middle, *first})(s.Invitations().List(ctx, storage.InvitationOrganization.Is(acme.ID)))
+	must(t, s.Organizations().Delete(ctx, storage.OrganizationID.Is(acme.ID)))
+	want(t, "Invitations of a deleted organization", list(nil))(s.Invitations().List(ctx, storage.InvitationOrganization.Is(acme.ID)))
+	wantErr(t, "Invitations.Get of a deleted organization", storage.ErrNotFound)(s.Invitations().Get(ctx, storage.InvitationHash.Is(first.Hash)))
+	want(t, "Invitations elsewhere", list{*elsewhere})(s.Invitations().List(ctx, storage.InvitationOrganization.Is(other.ID)))
 }

@@ -17,9 +17,9 @@ func testLastCalled(t *testing.T, s *suite) {
 	beta, other, strange := s.flag(t, p, "beta"), s.flag(t, p, `o"ther`), s.flag(t, q, "beta")
 	gone := s.flag(t, p, "gone")
 	gone.Deleted = true
-	must(t, s.UpdateFlag(ctx, gone))
+	must(t, s.Flags().Update(ctx, gone))
 	sampling := &storage.Flag{Project: p.ID, Kind: storage.FlagSurveySampling, Key: "sampling", Created: s.now, Updated: s.now}
-	must(t, s.CreateFlag(ctx, sampling))
+	must(t, s.Flags().Create(ctx, sampling))
 	received := s.now.Add(24 * time.Hour)
 	call := func(project int64, at time.Duration, properties string) capture.Event {
 		e := s.event("$feature_flag_called", "u", properties)
@@ -64,7 +64,7 @@ func testLastCalled(t *testing.T, s *suite) {
 		tt.change()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, f := range []*storage.Flag{beta, other, strange, gone, sampling} {
-				want(t, "Flag after "+tt.name, f)(store.Flag(ctx, f.Project, f.ID))
+				want(t, "Flag after "+tt.name, f)(store.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.ID)))
 			}
 		}
 	}
@@ -73,20 +73,20 @@ func testLastCalled(t *testing.T, s *suite) {
 	// earlier calls does too.
 	stale := *beta
 	stale.LastCalled, stale.Name = nil, "changed"
-	must(t, s.UpdateFlag(ctx, &stale))
+	must(t, s.Flags().Update(ctx, &stale))
 	beta.Name = stale.Name
-	want(t, "Flag that was changed", beta)(s.Flag(ctx, p.ID, beta.ID))
+	want(t, "Flag that was changed", beta)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(beta.ID)))
 	must(t, s.another(t).Write(ctx, []capture.Event{call(p.ID, 24*time.Hour-step, `{"$feature_flag":"beta"}`)}))
-	want(t, "Flag after an earlier call elsewhere", beta)(s.Flag(ctx, p.ID, beta.ID))
+	want(t, "Flag after an earlier call elsewhere", beta)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(beta.ID)))
 
 	// Another flag of that key has not been called.
 	beta.Deleted = true
-	must(t, s.UpdateFlag(ctx, beta))
+	must(t, s.Flags().Update(ctx, beta))
 	again := s.flag(t, p, "beta")
-	want(t, "another Flag of the key", again)(s.Flag(ctx, p.ID, again.ID))
+	want(t, "another Flag of the key", again)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(again.ID)))
 	received = s.now.Add(48 * time.Hour)
 	s.write(t, call(p.ID, 30*time.Hour, `{"$feature_flag":"beta"}`), s.event("page", "u", `{"$feature_flag":"gone"}`))
 	moved(again, 30*time.Hour)
-	want(t, "another Flag of the key", again)(s.Flag(ctx, p.ID, again.ID))
-	want(t, "the Flag that is deleted", beta)(s.Flag(ctx, p.ID, beta.ID))
+	want(t, "another Flag of the key", again)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(again.ID)))
+	want(t, "the Flag that is deleted", beta)(s.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(beta.ID)))
 }

@@ -14,7 +14,7 @@ import (
 
 func testOrganizations(t *testing.T, s *suite) {
 	ctx := t.Context()
-	want(t, "Organizations before there are any", []storage.Organization(nil))(s.Organizations(ctx))
+	want(t, "Organizations before there are any", []storage.Organization(nil))(s.Organizations().List(ctx))
 	full := storage.Organization{
 		ID: uuid.New(), Name: strings.Repeat("é", 64), Slug: "full", LogoMediaID: new(uuid.New()), PluginsAccessLevel: 9,
 		MemberJoinEmail: true, Enforce2FA: new(true), MembersCanInvite: new(true), MembersCanUseKeys: true, PublicSharing: true,
@@ -27,27 +27,27 @@ func testOrganizations(t *testing.T, s *suite) {
 	oldest := storage.Organization{ID: uuid.New(), Slug: "oldest", Created: s.now.Add(-time.Microsecond), Updated: s.now}
 	for _, o := range []*storage.Organization{&full, &bare, &oldest} {
 		given := *o
-		must(t, s.CreateOrganization(ctx, &given))
+		must(t, s.Organizations().Create(ctx, &given))
 		given.Name = "the caller's copy"
 	}
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, o := range []*storage.Organization{&full, &bare, &oldest} {
-				want(t, "Organization", o)(store.Organization(ctx, o.ID))
+				want(t, "Organization", o)(store.Organizations().Get(ctx, storage.OrganizationID.Is(o.ID)))
 			}
-			want(t, "Organizations", []storage.Organization{oldest, full, bare})(store.Organizations(ctx))
+			want(t, "Organizations", []storage.Organization{oldest, full, bare})(store.Organizations().List(ctx))
 		}
 	}
 	check()
-	got, err := s.Organization(ctx, full.ID)
+	got, err := s.Organizations().Get(ctx, storage.OrganizationID.Is(full.ID))
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	want(t, "OrganizationsByID", []storage.Organization{oldest, bare})(
-		s.OrganizationsByID(ctx, []uuid.UUID{bare.ID, uuid.New(), oldest.ID, bare.ID}))
-	want(t, "OrganizationsByID of none", []storage.Organization(nil))(s.OrganizationsByID(ctx, nil))
-	want(t, "OrganizationsByID of one unknown", []storage.Organization(nil))(s.OrganizationsByID(ctx, []uuid.UUID{uuid.New()}))
+	want(t, "Organizations.List", []storage.Organization{oldest, bare})(
+		s.Organizations().List(ctx, storage.OrganizationID.In([]uuid.UUID{bare.ID, uuid.New(), oldest.ID, bare.ID})))
+	want(t, "Organizations.List of none", []storage.Organization(nil))(s.Organizations().List(ctx, storage.OrganizationID.In(nil)))
+	want(t, "Organizations.List of one unknown", []storage.Organization(nil))(s.Organizations().List(ctx, storage.OrganizationID.In([]uuid.UUID{uuid.New()})))
 
 	organization := func(id uuid.UUID, slug string) *storage.Organization {
 		return &storage.Organization{ID: id, Name: "never", Slug: slug, Created: s.now, Updated: s.now}
@@ -57,28 +57,28 @@ func testOrganizations(t *testing.T, s *suite) {
 		err  error
 		want error
 	}{
-		{"CreateOrganization with an ID that is taken", s.CreateOrganization(ctx, organization(bare.ID, "free")), storage.ErrConflict},
-		{"CreateOrganization with a slug that is taken", s.CreateOrganization(ctx, organization(uuid.New(), "full")), storage.ErrConflict},
-		{"UpdateOrganization with a slug that is taken", s.UpdateOrganization(ctx, organization(bare.ID, "full")), storage.ErrConflict},
-		{"UpdateOrganization of none", s.UpdateOrganization(ctx, organization(uuid.New(), "free")), storage.ErrNotFound},
-		{"DeleteOrganization of none", s.DeleteOrganization(ctx, uuid.New()), storage.ErrNotFound},
+		{"Organizations.Create with an ID that is taken", s.Organizations().Create(ctx, organization(bare.ID, "free")), storage.ErrConflict},
+		{"Organizations.Create with a slug that is taken", s.Organizations().Create(ctx, organization(uuid.New(), "full")), storage.ErrConflict},
+		{"Organizations.Update with a slug that is taken", s.Organizations().Update(ctx, organization(bare.ID, "full")), storage.ErrConflict},
+		{"Organizations.Update of none", s.Organizations().Update(ctx, organization(uuid.New(), "free")), storage.ErrNotFound},
+		{"Organizations.Delete of none", s.Organizations().Delete(ctx, storage.OrganizationID.Is(uuid.New())), storage.ErrNotFound},
 	} {
 		wantError(t, tt.call, tt.want, tt.err)
 	}
-	wantErr(t, "Organization that is unknown", storage.ErrNotFound)(s.Organization(ctx, uuid.New()))
+	wantErr(t, "Organization that is unknown", storage.ErrNotFound)(s.Organizations().Get(ctx, storage.OrganizationID.Is(uuid.New())))
 	check()
 
 	before := full
 	full = storage.Organization{ID: full.ID, Slug: "other", Created: full.Created, Updated: s.now}
-	must(t, s.UpdateOrganization(ctx, &full))
+	must(t, s.Organizations().Update(ctx, &full))
 	before.ID, before.Created = bare.ID, bare.Created // and the slug that is free now
 	bare = before
-	must(t, s.UpdateOrganization(ctx, &bare))
+	must(t, s.Organizations().Update(ctx, &bare))
 	check()
 	for bit := range 4 {
 		alternate(&full, bit)
-		must(t, s.UpdateOrganization(ctx, &full))
-		want(t, "Organization", &full)(s.Organization(ctx, full.ID))
+		must(t, s.Organizations().Update(ctx, &full))
+		want(t, "Organization", &full)(s.Organizations().Get(ctx, storage.OrganizationID.Is(full.ID)))
 	}
 }
 
@@ -92,15 +92,15 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 	bob.CurrentOrganization, bob.CurrentProject = &kept.ID, &p.ID
 	eve.CurrentOrganization, eve.CurrentProject = &kept.ID, &q.ID // by another's mistake
 	for _, u := range []*storage.User{ann, bob, eve} {
-		must(t, s.UpdateUser(ctx, u))
+		must(t, s.Users().Update(ctx, u))
 	}
 	s.furnish(t, bob, kept, p)
 	s.furnish(t, ann, gone, q)
-	must(t, s.SetScene(ctx, storage.Scene{User: ann.ID, Project: p.ID, Scene: "kept", Dashboard: 1}))
+	must(t, s.Scenes().Set(ctx, &storage.Scene{User: ann.ID, Project: p.ID, Scene: "kept", Dashboard: 1}))
 	before, err := overview(ctx, s, ann.ID, bob.ID, eve.ID)
 	must(t, err)
 
-	must(t, s.DeleteOrganization(ctx, gone.ID))
+	must(t, s.Organizations().Delete(ctx, storage.OrganizationID.Is(gone.ID)))
 	before.Users[0].CurrentOrganization, before.Users[0].CurrentProject = nil, nil
 	before.Users[2].CurrentProject = nil
 	before.Organizations, before.Projects = []storage.Organization{*kept}, []storage.Project{*p}
@@ -113,13 +113,13 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 		after, err := overview(ctx, store, ann.ID, bob.ID, eve.ID)
 		want(t, "what is left", before)(after, err)
 		for _, project := range []*storage.Project{q, r} {
-			wantErr(t, "Project", storage.ErrNotFound)(store.Project(ctx, project.ID))
-			wantErr(t, "ProjectByKey", storage.ErrNotFound)(store.ProjectByKey(ctx, project.APIKey))
+			wantErr(t, "Project", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectID.Is(project.ID)))
+			wantErr(t, "Projects.Get", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectKey.Is(project.APIKey)))
 		}
-		wantErr(t, "Organization", storage.ErrNotFound)(store.Organization(ctx, gone.ID))
-		want(t, "Members", []storage.Membership(nil))(store.Members(ctx, gone.ID))
+		wantErr(t, "Organization", storage.ErrNotFound)(store.Organizations().Get(ctx, storage.OrganizationID.Is(gone.ID)))
+		want(t, "Members", []storage.Membership(nil))(store.Memberships().List(ctx, storage.MembershipOrganization.Is(gone.ID)))
 	}
-	wantError(t, "DeleteOrganization again", storage.ErrNotFound, s.DeleteOrganization(ctx, gone.ID))
+	wantError(t, "Organizations.Delete again", storage.ErrNotFound, s.Organizations().Delete(ctx, storage.OrganizationID.Is(gone.ID)))
 	s.organization(t, "gone")
 }
 

@@ -181,7 +181,7 @@ func testDeleteNewest(t *testing.T, s *suite) {
 	s.write(t, elsewhere(s.event("page", "u", `{}`), gone.ID), elsewhere(s.event("page", "v", `{}`), gone.ID))
 	must(t, s.DeletePerson(ctx, kept.ID, s.whoIs(t, kept.ID, "u").ID, true))
 	must(t, s.DeletePerson(ctx, gone.ID, s.whoIs(t, gone.ID, "u").ID, true))
-	must(t, s.DeleteProject(ctx, gone.ID))
+	must(t, s.Projects().Delete(ctx, storage.ProjectID.Is(gone.ID)))
 	for more := true; more; {
 		var err error
 		more, err = s.PurgeProjects(ctx, time.Now().Add(time.Hour))

@@ -31,7 +31,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 	third := storage.Project{UUID: uuid.New(), Organization: acme.ID, APIKey: "phc_third", Created: s.now, Updated: s.now}
 	for _, p := range []*storage.Project{&full, &bare, &third} { // secret keys that do not exist are not a conflict
 		given := *p
-		must(t, s.CreateProject(ctx, &given))
+		must(t, s.Projects().Create(ctx, &given))
 		p.ID = given.ID
 		given.Name = "the caller's copy"
 	}
@@ -43,30 +43,30 @@ func testProjectRecords(t *testing.T, s *suite) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, p := range []*storage.Project{&full, &bare, &third} {
-				want(t, "Project", p)(store.Project(ctx, p.ID))
-				want(t, "ProjectByKey", p)(store.ProjectByKey(ctx, p.APIKey))
+				want(t, "Project", p)(store.Projects().Get(ctx, storage.ProjectID.Is(p.ID)))
+				want(t, "Projects.Get", p)(store.Projects().Get(ctx, storage.ProjectKey.Is(p.APIKey)))
 				for _, hash := range []string{p.SecretHash, p.SecretPrevHash} {
 					if hash != "" {
-						want(t, "ProjectBySecret", p)(store.ProjectBySecret(ctx, hash))
+						want(t, "ProjectBySecret", p)(storage.ProjectBySecret(ctx, store, hash))
 					}
 				}
 			}
-			wantErr(t, "ProjectBySecret without one", storage.ErrNotFound)(store.ProjectBySecret(ctx, ""))
-			want(t, "Projects", list{full, bare, third})(store.Projects(ctx))
+			wantErr(t, "ProjectBySecret without one", storage.ErrNotFound)(storage.ProjectBySecret(ctx, store, ""))
+			want(t, "Projects", list{full, bare, third})(store.Projects().List(ctx))
 		}
 	}
 	check()
-	got, err := s.Project(ctx, full.ID)
+	got, err := s.Projects().Get(ctx, storage.ProjectID.Is(full.ID))
 	must(t, err)
 	got.Name = "the caller's copy"
 	check()
-	want(t, "ProjectsOf", list{full, bare, third})(s.ProjectsOf(ctx, []uuid.UUID{other.ID, acme.ID, uuid.New(), empty.ID, other.ID}))
-	want(t, "ProjectsOf one", list{full, third})(s.ProjectsOf(ctx, []uuid.UUID{acme.ID}))
-	want(t, "ProjectsOf an empty organization", list(nil))(s.ProjectsOf(ctx, []uuid.UUID{empty.ID}))
-	want(t, "ProjectsOf none", list(nil))(s.ProjectsOf(ctx, nil))
-	wantErr(t, "Project that is unknown", storage.ErrNotFound)(s.Project(ctx, 99))
-	wantErr(t, "ProjectByKey that is unknown", storage.ErrNotFound)(s.ProjectByKey(ctx, "phc_nobody"))
-	wantErr(t, "ProjectBySecret that is unknown", storage.ErrNotFound)(s.ProjectBySecret(ctx, storage.HashKey("phs_nobody")))
+	want(t, "Projects.List", list{full, bare, third})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{other.ID, acme.ID, uuid.New(), empty.ID, other.ID})))
+	want(t, "Projects.List one", list{full, third})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{acme.ID})))
+	want(t, "Projects.List an empty organization", list(nil))(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{empty.ID})))
+	want(t, "Projects.List none", list(nil))(s.Projects().List(ctx, storage.ProjectOrganization.In(nil)))
+	wantErr(t, "Project that is unknown", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectID.Is(99)))
+	wantErr(t, "Projects.Get that is unknown", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectKey.Is("phc_nobody")))
+	wantErr(t, "ProjectBySecret that is unknown", storage.ErrNotFound)(storage.ProjectBySecret(ctx, s, storage.HashKey("phs_nobody")))
 
 	for _, tt := range []struct {
 		name string
@@ -80,35 +80,35 @@ func testProjectRecords(t *testing.T, s *suite) {
 	} {
 		fresh, changed := *storage.NewProject(acme, "never"), bare
 		tt.set(&fresh)
-		wantError(t, "CreateProject with a wrong "+tt.name, tt.want, s.CreateProject(ctx, &fresh))
+		wantError(t, "Projects.Create with a wrong "+tt.name, tt.want, s.Projects().Create(ctx, &fresh))
 		changed.Name = "never"
 		tt.set(&changed)
-		wantError(t, "UpdateProject with a wrong "+tt.name, tt.want, s.UpdateProject(ctx, &changed))
+		wantError(t, "Projects.Update with a wrong "+tt.name, tt.want, s.Projects().Update(ctx, &changed))
 	}
 	unknown := *storage.NewProject(acme, "never")
 	unknown.ID = 99
-	wantError(t, "UpdateProject of none", storage.ErrNotFound, s.UpdateProject(ctx, &unknown))
-	wantError(t, "DeleteProject of none", storage.ErrNotFound, s.DeleteProject(ctx, 99))
+	wantError(t, "Projects.Update of none", storage.ErrNotFound, s.Projects().Update(ctx, &unknown))
+	wantError(t, "Projects.Delete of none", storage.ErrNotFound, s.Projects().Delete(ctx, storage.ProjectID.Is(99)))
 	check()
 
 	before := full
 	full = storage.Project{ID: full.ID, UUID: full.UUID, Organization: empty.ID, APIKey: "phc_rolled", Created: s.now, Updated: s.now}
-	must(t, s.UpdateProject(ctx, &full))
-	wantErr(t, "ProjectByKey of a key that was replaced", storage.ErrNotFound)(s.ProjectByKey(ctx, before.APIKey))
+	must(t, s.Projects().Update(ctx, &full))
+	wantErr(t, "Projects.Get of a key that was replaced", storage.ErrNotFound)(s.Projects().Get(ctx, storage.ProjectKey.Is(before.APIKey)))
 	before.ID, before.UUID = bare.ID, bare.UUID // and the keys that are free now
 	bare = before
-	must(t, s.UpdateProject(ctx, &bare))
+	must(t, s.Projects().Update(ctx, &bare))
 	check()
-	want(t, "ProjectsOf", list{full})(s.ProjectsOf(ctx, []uuid.UUID{empty.ID, other.ID}))
+	want(t, "Projects.List", list{full})(s.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{empty.ID, other.ID})))
 	for bit := range 4 {
 		alternate(&third, bit)
-		must(t, s.UpdateProject(ctx, &third))
+		must(t, s.Projects().Update(ctx, &third))
 		third.IngestedEvent = false // whatever was asked for
-		want(t, "Project", &third)(s.Project(ctx, third.ID))
+		want(t, "Project", &third)(s.Projects().Get(ctx, storage.ProjectID.Is(third.ID)))
 	}
 
 	last := s.project(t, acme)
-	must(t, s.DeleteProject(ctx, last.ID))
+	must(t, s.Projects().Delete(ctx, storage.ProjectID.Is(last.ID)))
 	if next := s.project(t, acme); next.ID <= last.ID {
 		t.Errorf("project %d comes after project %d, which is deleted", next.ID, last.ID)
 	}
@@ -121,14 +121,14 @@ func testDeleteProject(t *testing.T, s *suite) {
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	ann.CurrentOrganization, ann.CurrentProject = &o.ID, &gone.ID
 	bob.CurrentOrganization, bob.CurrentProject = &o.ID, &p.ID
-	must(t, s.UpdateUser(ctx, ann))
-	must(t, s.UpdateUser(ctx, bob))
+	must(t, s.Users().Update(ctx, ann))
+	must(t, s.Users().Update(ctx, bob))
 	s.furnish(t, ann, o, gone)
 	s.furnish(t, bob, o, p)
 	before, err := overview(ctx, s, ann.ID, bob.ID)
 	must(t, err)
 
-	must(t, s.DeleteProject(ctx, gone.ID))
+	must(t, s.Projects().Delete(ctx, storage.ProjectID.Is(gone.ID)))
 	before.Users[0].CurrentProject = nil
 	before.Projects = before.Projects[:1]
 	before.forget(gone.ID)
@@ -136,15 +136,15 @@ func testDeleteProject(t *testing.T, s *suite) {
 	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 		after, err := overview(ctx, store, ann.ID, bob.ID)
 		want(t, "what is left", before)(after, err)
-		wantErr(t, "Project that is deleted", storage.ErrNotFound)(store.Project(ctx, gone.ID))
-		wantErr(t, "ProjectByKey of one that is deleted", storage.ErrNotFound)(store.ProjectByKey(ctx, gone.APIKey))
-		want(t, "ProjectsOf", []storage.Project{*p})(store.ProjectsOf(ctx, []uuid.UUID{o.ID}))
+		wantErr(t, "Project that is deleted", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectID.Is(gone.ID)))
+		wantErr(t, "Projects.Get of one that is deleted", storage.ErrNotFound)(store.Projects().Get(ctx, storage.ProjectKey.Is(gone.APIKey)))
+		want(t, "Projects.List", []storage.Project{*p})(store.Projects().List(ctx, storage.ProjectOrganization.In([]uuid.UUID{o.ID})))
 		left := world{FlagTotals: make(map[int64]int)}
 		must(t, left.look(ctx, store, gone.ID))
 		want(t, "what a project that is deleted has", world{FlagTotals: map[int64]int{gone.ID: 0}})(left, nil)
 	}
-	wantError(t, "DeleteProject again", storage.ErrNotFound, s.DeleteProject(ctx, gone.ID))
-	wantError(t, "UpdateProject that is deleted", storage.ErrNotFound, s.UpdateProject(ctx, gone))
+	wantError(t, "Projects.Delete again", storage.ErrNotFound, s.Projects().Delete(ctx, storage.ProjectID.Is(gone.ID)))
+	wantError(t, "Projects.Update that is deleted", storage.ErrNotFound, s.Projects().Update(ctx, gone))
 }
 
 func testIngestedEvent(t *testing.T, s *suite) {
@@ -155,10 +155,10 @@ func testIngestedEvent(t *testing.T, s *suite) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, project := range []*storage.Project{p, quiet} {
-				want(t, "Project", project)(store.Project(ctx, project.ID))
-				want(t, "ProjectByKey", project)(store.ProjectByKey(ctx, project.APIKey))
+				want(t, "Project", project)(store.Projects().Get(ctx, storage.ProjectID.Is(project.ID)))
+				want(t, "Projects.Get", project)(store.Projects().Get(ctx, storage.ProjectKey.Is(project.APIKey)))
 			}
-			want(t, "Projects", []storage.Project{*p, *quiet})(store.Projects(ctx))
+			want(t, "Projects", []storage.Project{*p, *quiet})(store.Projects().List(ctx))
 		}
 	}
 	check()
@@ -170,11 +170,11 @@ func testIngestedEvent(t *testing.T, s *suite) {
 
 	stale := *p // read before the event came
 	stale.Name, stale.IngestedEvent = "another name", false
-	must(t, s.UpdateProject(ctx, &stale))
+	must(t, s.Projects().Update(ctx, &stale))
 	p.Name = stale.Name
 	check()
 	daring := *quiet
 	daring.IngestedEvent = true
-	must(t, s.UpdateProject(ctx, &daring))
+	must(t, s.Projects().Update(ctx, &daring))
 	check()
 }

@@ -84,8 +84,8 @@ func testPurgeProjects(t *testing.T, s *suite) {
 	}
 
 	purge(time.Now().Add(time.Hour)) // no project is deleted
-	must(t, s.DeleteProject(ctx, gone.ID))
-	must(t, s.DeleteOrganization(ctx, other.ID))
+	must(t, s.Projects().Delete(ctx, storage.ProjectID.Is(gone.ID)))
+	must(t, s.Organizations().Delete(ctx, storage.OrganizationID.Is(other.ID)))
 	purge(time.Now().Add(-time.Hour)) // not yet
 	for _, p := range all {
 		check(p, true)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -234,7 +235,7 @@ func testBootstrap(t *testing.T, s *suite) {
 		t.Fatalf("%d of 6 have created something, want 1", len(all))
 	}
 	c := all[0]
-	projects, err := s.Projects(t.Context())
+	projects, err := s.Projects().List(t.Context())
 	if diff := cmp.Diff([]storage.Project{c.Project}, projects); err != nil || diff != "" {
 		t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
 	}
@@ -301,7 +302,7 @@ func testReopen(t *testing.T, s *suite) {
 		t.Errorf("events after reopening (-want +got)\n%s", diff)
 	}
 	person(t, again, map[string]string{"u": `{"plan":"pro"}`})
-	p, err := again.ProjectByKey(t.Context(), "phc_first")
+	p, err := again.Projects().Get(t.Context(), storage.ProjectKey.Is("phc_first"))
 	if err != nil || p.UUID != c.Project.UUID || !p.IngestedEvent {
 		t.Errorf("project after reopening: %+v, %v", p, err)
 	}
@@ -620,9 +621,9 @@ func testCohorts(t *testing.T, s *suite) {
 	cohorts("a", 3, 9)
 	cohorts("stranger", 9)
 	person(t, s, map[string]string{"u": `{"x":1}`, "stranger": "{}"})
-	if n, err := s.RemoveCohortMembers(ctx, 1, 9, []string{"a", "nobody"}); n != 1 || err != nil {
-		t.Errorf("RemoveCohortMembers = %d, %v; want 1", n, err)
-	}
+	ids, err := s.PersonIDs(ctx, 1, []string{"a", "nobody"})
+	must(t, err)
+	want(t, "RemoveCohortPersons", 1)(s.RemoveCohortPersons(ctx, 1, 9, slices.Collect(maps.Values(ids))))
 	cohorts("u", 3)
 	if n, _, err := s.AddCohortMembers(ctx, 1, 9, uuid.Nil, nil); n != 0 || err != nil {
 		t.Errorf("AddCohortMembers of nobody = %d, %v", n, err)
@@ -680,22 +681,22 @@ func testCancellation(t *testing.T, s *suite) {
 	ran := false
 	u := s.newUser("ann")
 	for call, err := range map[string]error{
-		"Write":      s.Write(ctx, []capture.Event{s.event("page", "u", `{}`)}),
-		"CreateUser": s.CreateUser(ctx, &u),
-		"Atomic":     s.Atomic(ctx, func(storage.Store) error { ran = true; return nil }),
+		"Write":        s.Write(ctx, []capture.Event{s.event("page", "u", `{}`)}),
+		"Users.Create": s.Users().Create(ctx, &u),
+		"Atomic":       s.Atomic(ctx, func(storage.Store) error { ran = true; return nil }),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context: %v, want context.Canceled", call, err)
 		}
 	}
-	wantErr(t, "Organizations with a cancelled context", context.Canceled)(s.Organizations(ctx))
-	wantErr(t, "User with a cancelled context", context.Canceled)(s.User(ctx, 1))
+	wantErr(t, "Organizations with a cancelled context", context.Canceled)(s.Organizations().List(ctx))
+	wantErr(t, "User with a cancelled context", context.Canceled)(s.Users().Get(ctx, storage.UserID.Is(1)))
 	if ran {
 		t.Error("Atomic has run its function")
 	}
 	if list := s.stored(t, 1); len(list) != 0 {
 		t.Errorf("it stored %v", list)
 	}
-	wantErr(t, "UserByEmail", storage.ErrNotFound)(s.UserByEmail(t.Context(), u.Email))
+	wantErr(t, "Users.Get", storage.ErrNotFound)(s.Users().Get(t.Context(), storage.UserEmail.Is(u.Email)))
 	s.write(t) // nothing
 }

@@ -20,7 +20,7 @@ func testTotals(t *testing.T, s *suite) {
 	check := func(when string) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			users, err := store.UsersByID(ctx, ids)
+			users, err := store.Users().List(ctx, storage.UserID.In(ids))
 			must(t, err)
 			active := make(map[int64]bool)
 			staff, others := 0, 0
@@ -41,7 +41,7 @@ func testTotals(t *testing.T, s *suite) {
 				{storage.UserFilter{Staff: new(true)}, staff},
 				{storage.UserFilter{Staff: new(false)}, others},
 			} {
-				list, total, err := store.Users(ctx, tt.filter, 100, 0)
+				list, total, err := store.Users().Page(ctx, 100, 0, tt.filter.Where()...)
 				if len(list) != tt.want || total != tt.want || err != nil {
 					t.Errorf("%s: Users(%+v) = %d of %d, %v; want %d", when, tt.filter, len(list), total, err, tt.want)
 				}
@@ -49,7 +49,7 @@ func testTotals(t *testing.T, s *suite) {
 			counts, err := store.CountMembers(ctx, organizations)
 			must(t, err)
 			for _, id := range organizations {
-				members, err := store.Members(ctx, id)
+				members, err := store.Memberships().List(ctx, storage.MembershipOrganization.Is(id))
 				must(t, err)
 				n := 0
 				for _, m := range members {
@@ -68,14 +68,14 @@ func testTotals(t *testing.T, s *suite) {
 		t.Helper()
 		u := s.newUser(name)
 		u.Active, u.Staff = active, staff
-		must(t, s.CreateUser(ctx, &u))
+		must(t, s.Users().Create(ctx, &u))
 		ids = append(ids, u.ID)
 		return &u
 	}
 	ann, bob, eve, joe := add("ann", true, true), add("bob", true, false), add("eve", false, false), add("joe", true, false)
 	check("after users are created")
 	join := func(store storage.Store, o *storage.Organization, u *storage.User) error {
-		return store.CreateMembership(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now})
+		return store.Memberships().Create(ctx, &storage.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now})
 	}
 	for _, u := range []*storage.User{ann, bob, eve} {
 		must(t, errors.Join(join(s, acme, u), join(s, other, u)))
@@ -84,7 +84,7 @@ func testTotals(t *testing.T, s *suite) {
 	change := func(what string, u *storage.User, active, staff bool) {
 		t.Helper()
 		u.Active, u.Staff = active, staff
-		must(t, s.UpdateUser(ctx, u))
+		must(t, s.Users().Update(ctx, u))
 		check(what)
 	}
 	change("after one is active", eve, true, false)
@@ -95,37 +95,37 @@ func testTotals(t *testing.T, s *suite) {
 	change("after the staff is not active", ann, false, true)
 	ann.FirstName = "Ann"
 	change("after nothing of that", ann, false, true)
-	must(t, s.DeleteMembership(ctx, acme.ID, bob.ID))
+	must(t, s.Memberships().Delete(ctx, storage.MembershipOrganization.Is(acme.ID), storage.MembershipUser.Is(bob.ID)))
 	check("after one has left")
-	must(t, s.DeleteMembership(ctx, acme.ID, ann.ID))
+	must(t, s.Memberships().Delete(ctx, storage.MembershipOrganization.Is(acme.ID), storage.MembershipUser.Is(ann.ID)))
 	check("after one who is not active has left")
 	must(t, join(s, acme, bob))
 	check("after one has come back")
 
 	taken := *bob
 	taken.Email, taken.Active = eve.Email, false
-	wantError(t, "UpdateUser", storage.ErrConflict, s.UpdateUser(ctx, &taken))
-	wantError(t, "CreateUser", storage.ErrConflict, s.CreateUser(ctx, new(*bob)))
-	wantError(t, "CreateMembership", storage.ErrConflict, join(s, acme, bob))
-	wantError(t, "DeleteMembership", storage.ErrNotFound, s.DeleteMembership(ctx, acme.ID, joe.ID))
+	wantError(t, "Users.Update", storage.ErrConflict, s.Users().Update(ctx, &taken))
+	wantError(t, "Users.Create", storage.ErrConflict, s.Users().Create(ctx, new(*bob)))
+	wantError(t, "Memberships.Create", storage.ErrConflict, join(s, acme, bob))
+	wantError(t, "Memberships.Delete", storage.ErrNotFound, s.Memberships().Delete(ctx, storage.MembershipOrganization.Is(acme.ID), storage.MembershipUser.Is(joe.ID)))
 	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store storage.Store) error {
 		away := *bob
 		away.Active = false
-		return errors.Join(store.UpdateUser(ctx, &away), store.DeleteUser(ctx, eve.ID), join(store, acme, joe), store.DeleteOrganization(ctx, other.ID), errStop)
+		return errors.Join(store.Users().Update(ctx, &away), store.Users().Delete(ctx, storage.UserID.Is(eve.ID)), join(store, acme, joe), store.Organizations().Delete(ctx, storage.OrganizationID.Is(other.ID)), errStop)
 	}))
 	check("after what failed")
 	must(t, s.Atomic(ctx, func(store storage.Store) error {
 		away := *joe
 		away.Active = false
-		wantError(t, "UpdateUser in a transaction", storage.ErrConflict, store.UpdateUser(ctx, &taken))
-		return errors.Join(join(store, other, joe), store.UpdateUser(ctx, &away))
+		wantError(t, "Users.Update in a transaction", storage.ErrConflict, store.Users().Update(ctx, &taken))
+		return errors.Join(join(store, other, joe), store.Users().Update(ctx, &away))
 	}))
 	check("after a transaction")
-	must(t, s.DeleteUser(ctx, ann.ID))
+	must(t, s.Users().Delete(ctx, storage.UserID.Is(ann.ID)))
 	check("after one who is not active is deleted")
-	must(t, s.DeleteUser(ctx, eve.ID))
+	must(t, s.Users().Delete(ctx, storage.UserID.Is(eve.ID)))
 	check("after one who is active is deleted")
-	must(t, s.DeleteOrganization(ctx, other.ID))
+	must(t, s.Organizations().Delete(ctx, storage.OrganizationID.Is(other.ID)))
 	organizations = organizations[:1]
 	check("after an organization is deleted")
 	change("after its former member is active", joe, true, false)

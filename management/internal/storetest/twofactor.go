@@ -20,32 +20,32 @@ func testTOTP(t *testing.T, s *suite) {
 	wantAllSet(t, full)
 	bare := storage.TOTP{User: ann.ID, Secret: []byte("s"), Created: s.now}
 	for _, d := range []*storage.TOTP{&full, &bare} {
-		wantErr(t, "TOTP before there is one", storage.ErrNotFound)(s.TOTP(ctx, d.User))
-		must(t, s.SetTOTP(ctx, d))
+		wantErr(t, "TOTP before there is one", storage.ErrNotFound)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(d.User)))
+		must(t, s.TOTPs().Set(ctx, d))
 	}
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			want(t, "TOTP", &full)(store.TOTP(ctx, full.User))
-			want(t, "TOTP", &bare)(store.TOTP(ctx, bare.User))
+			want(t, "TOTP", &full)(store.TOTPs().Get(ctx, storage.TOTPUser.Is(full.User)))
+			want(t, "TOTP", &bare)(store.TOTPs().Get(ctx, storage.TOTPUser.Is(bare.User)))
 		}
 	}
 	check()
-	want(t, "WithTOTP", []int64{ann.ID, bob.ID})(s.WithTOTP(ctx, []int64{eve.ID, bob.ID, 99, ann.ID, bob.ID}))
-	want(t, "WithTOTP of many", []int64{ann.ID, bob.ID})(s.WithTOTP(ctx, many(eve.ID, bob.ID, ann.ID)))
-	want(t, "WithTOTP of one", []int64{bob.ID})(s.WithTOTP(ctx, []int64{bob.ID}))
-	want(t, "WithTOTP of nobody", []int64(nil))(s.WithTOTP(ctx, nil))
-	wantError(t, "SetTOTP of nobody", storage.ErrNotFound, s.SetTOTP(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}))
+	want(t, "TOTPs.List", []int64{ann.ID, bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{eve.ID, bob.ID, 99, ann.ID, bob.ID}))))
+	want(t, "TOTPs.List of many", []int64{ann.ID, bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In(many(eve.ID, bob.ID, ann.ID)))))
+	want(t, "TOTPs.List of one", []int64{bob.ID})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{bob.ID}))))
+	want(t, "TOTPs.List of nobody", []int64(nil))(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In(nil))))
+	wantError(t, "TOTPs.Set of nobody", storage.ErrNotFound, s.TOTPs().Set(ctx, &storage.TOTP{User: 99, Secret: binary, Created: s.now}))
 
 	full.User, bare.User = bare.User, full.User
-	must(t, s.SetTOTP(ctx, &full))
-	must(t, s.SetTOTP(ctx, &bare))
+	must(t, s.TOTPs().Set(ctx, &full))
+	must(t, s.TOTPs().Set(ctx, &bare))
 	check()
-	must(t, s.DeleteTOTP(ctx, full.User))
-	must(t, s.DeleteTOTP(ctx, full.User))
-	wantErr(t, "TOTP that is deleted", storage.ErrNotFound)(s.TOTP(ctx, full.User))
-	want(t, "TOTP", &bare)(s.TOTP(ctx, bare.User))
-	want(t, "WithTOTP", []int64{bare.User})(s.WithTOTP(ctx, []int64{ann.ID, bob.ID}))
+	want(t, "DeleteAll of an authenticator", 1)(s.TOTPs().DeleteAll(ctx, storage.TOTPUser.Is(full.User)))
+	want(t, "DeleteAll of an authenticator", 0)(s.TOTPs().DeleteAll(ctx, storage.TOTPUser.Is(full.User)))
+	wantErr(t, "TOTP that is deleted", storage.ErrNotFound)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(full.User)))
+	want(t, "TOTP", &bare)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(bare.User)))
+	want(t, "TOTPs.List", []int64{bare.User})(usersOf(s.TOTPs().List(ctx, storage.TOTPUser.In([]int64{ann.ID, bob.ID}))))
 }
 
 func testPendingTOTP(t *testing.T, s *suite) {
@@ -53,26 +53,26 @@ func testPendingTOTP(t *testing.T, s *suite) {
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	p := storage.PendingTOTP{User: ann.ID, Secret: binary, Attempts: 4, Expires: s.now}
 	wantAllSet(t, p)
-	wantErr(t, "PendingTOTP before there is one", storage.ErrNotFound)(s.PendingTOTP(ctx, ann.ID))
-	must(t, s.SetPendingTOTP(ctx, &p))
-	must(t, s.SetPendingTOTP(ctx, &storage.PendingTOTP{User: bob.ID, Secret: binary, Expires: s.now}))
-	want(t, "PendingTOTP", &p)(s.another(t).PendingTOTP(ctx, ann.ID))
+	wantErr(t, "PendingTOTPs.Get before there is one", storage.ErrNotFound)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
+	must(t, s.PendingTOTPs().Set(ctx, &p))
+	must(t, s.PendingTOTPs().Set(ctx, &storage.PendingTOTP{User: bob.ID, Secret: binary, Expires: s.now}))
+	want(t, "PendingTOTPs.Get", &p)(s.another(t).PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
 	p.Secret, p.Attempts, p.Expires = []byte("another"), 0, s.now.Add(time.Microsecond)
-	must(t, s.SetPendingTOTP(ctx, &p))
-	want(t, "PendingTOTP that was replaced", &p)(s.PendingTOTP(ctx, ann.ID))
-	wantErr(t, "TOTP of who has a pending one", storage.ErrNotFound)(s.TOTP(ctx, ann.ID))
-	must(t, s.DeletePendingTOTP(ctx, bob.ID))
-	must(t, s.DeletePendingTOTP(ctx, bob.ID))
-	wantErr(t, "PendingTOTP that is deleted", storage.ErrNotFound)(s.PendingTOTP(ctx, bob.ID))
-	want(t, "PendingTOTP of another", &p)(s.PendingTOTP(ctx, ann.ID))
+	must(t, s.PendingTOTPs().Set(ctx, &p))
+	want(t, "PendingTOTPs.Get that was replaced", &p)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
+	wantErr(t, "TOTP of who has a pending one", storage.ErrNotFound)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(ann.ID)))
+	want(t, "DeleteAll of a pending authenticator", 1)(s.PendingTOTPs().DeleteAll(ctx, storage.PendingTOTPUser.Is(bob.ID)))
+	want(t, "DeleteAll of a pending authenticator", 0)(s.PendingTOTPs().DeleteAll(ctx, storage.PendingTOTPUser.Is(bob.ID)))
+	wantErr(t, "PendingTOTPs.Get that is deleted", storage.ErrNotFound)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(bob.ID)))
+	want(t, "PendingTOTPs.Get of another", &p)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
 	p.User = 99
-	wantError(t, "SetPendingTOTP of nobody", storage.ErrNotFound, s.SetPendingTOTP(ctx, &p))
+	wantError(t, "PendingTOTPs.Set of nobody", storage.ErrNotFound, s.PendingTOTPs().Set(ctx, &p))
 }
 
 func testBackupCodes(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	want(t, "BackupCodes before there are any", []storage.BackupCode(nil))(s.BackupCodes(ctx, ann.ID))
+	want(t, "BackupCodes.List before there are any", []storage.BackupCode(nil))(s.BackupCodes().List(ctx, storage.BackupCodeUser.Is(ann.ID)))
 	codes := func(user int64, hashes ...string) []storage.BackupCode {
 		var list []storage.BackupCode
 		for _, h := range hashes {
@@ -80,7 +80,17 @@ func testBackupCodes(t *testing.T, s *suite) {
 		}
 		return list
 	}
-	must(t, s.SetBackupCodes(ctx, ann.ID, codes(ann.ID, "old 1", "old 2")))
+	set := func(user int64, list []storage.BackupCode) error {
+		if _, err := s.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(user)); err != nil {
+			return err
+		}
+		pointers := make([]*storage.BackupCode, len(list))
+		for i := range list {
+			pointers[i] = &list[i]
+		}
+		return s.BackupCodes().Create(ctx, pointers...)
+	}
+	must(t, set(ann.ID, codes(ann.ID, "old 1", "old 2")))
 	of := map[int64][]storage.BackupCode{
 		ann.ID: codes(ann.ID, "z", string(binary), "a", "m"), // not in any other order
 		bob.ID: codes(bob.ID, "a", "b"),
@@ -90,21 +100,21 @@ func testBackupCodes(t *testing.T, s *suite) {
 	}
 	wantAllSet(t, of[ann.ID][0])
 	for user, list := range of {
-		must(t, s.SetBackupCodes(ctx, user, list))
+		must(t, set(user, list))
 	}
 	check := func() {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for user, list := range of {
-				want(t, "BackupCodes", list)(store.BackupCodes(ctx, user))
+				want(t, "BackupCodes.List", list)(store.BackupCodes().List(ctx, storage.BackupCodeUser.Is(user)))
 			}
 		}
 	}
 	check()
 	use := func(user int64, hash string, ok bool) {
 		t.Helper()
-		if got, err := s.UseBackupCode(ctx, user, []byte(hash)); got != ok || err != nil {
-			t.Errorf("UseBackupCode(%d, %q) = %v, %v; want %v", user, hash, got, err, ok)
+		if got, err := one(s.BackupCodes().DeleteAll(ctx, storage.BackupCodeUser.Is(user), storage.BackupCodeHash.Is([]byte(hash)))); got != ok || err != nil {
+			t.Errorf("BackupCodes.DeleteAll(%d, %q) = %v, %v; want %v", user, hash, got, err, ok)
 		}
 	}
 	use(ann.ID, "old 1", false)
@@ -116,8 +126,8 @@ func testBackupCodes(t *testing.T, s *suite) {
 	use(ann.ID, "a", true)
 	of[ann.ID] = []storage.BackupCode{of[ann.ID][0], of[ann.ID][3]}
 	check()
-	wantError(t, "SetBackupCodes of nobody", storage.ErrNotFound, s.SetBackupCodes(ctx, 99, codes(99, "a")))
-	must(t, s.SetBackupCodes(ctx, ann.ID, nil))
+	wantError(t, "a backup code of nobody", storage.ErrNotFound, set(99, codes(99, "a")))
+	must(t, set(ann.ID, nil))
 	of[ann.ID] = nil
 	check()
 }
@@ -126,16 +136,28 @@ func testSealed(t *testing.T, s *suite) {
 	ctx := t.Context()
 	want(t, "Sealed of nothing", map[[3]byte]int{})(s.Sealed(ctx))
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
-	must(t, s.SetTOTP(ctx, &storage.TOTP{User: ann.ID, Secret: []byte("\x01abrest"), Created: s.now}))
-	must(t, s.SetTOTP(ctx, &storage.TOTP{User: bob.ID, Secret: []byte("\x01\x00\xffrest"), Created: s.now}))
-	must(t, s.SetBackupCodes(ctx, ann.ID, []storage.BackupCode{
-		{Hash: []byte("a"), Sealed: []byte("\x01aba"), Created: s.now},
-		{Hash: []byte("b"), Sealed: []byte("\x01abb"), Created: s.now},
-		{Hash: []byte("c"), Created: s.now}, // which is shown only once
-	}))
+	must(t, s.TOTPs().Set(ctx, &storage.TOTP{User: ann.ID, Secret: []byte("\x01abrest"), Created: s.now}))
+	must(t, s.TOTPs().Set(ctx, &storage.TOTP{User: bob.ID, Secret: []byte("\x01\x00\xffrest"), Created: s.now}))
+	must(t, s.BackupCodes().Create(
+		ctx,
+		&storage.BackupCode{User: ann.ID, Hash: []byte("a"), Sealed: []byte("\x01aba"), Created: s.now},
+		&storage.BackupCode{User: ann.ID, Hash: []byte("b"), Sealed: []byte("\x01abb"), Created: s.now},
+		&storage.BackupCode{User: ann.ID, Hash: []byte("c"), Created: s.now}, // which is shown only once
+	))
 	f := s.flag(t, s.project(t, s.organization(t, "acme")), "encrypted")
 	f.EncryptedPayloads = true
 	f.Filters = filtersOf(`{"groups":[],"payloads":{"a":"sealed:AWFiMTIz","b":"sealed:AWFj","c":"other:AWFj"}}`)
-	must(t, s.UpdateFlag(ctx, f))
+	must(t, s.Flags().Update(ctx, f))
 	want(t, "Sealed", map[[3]byte]int{{1, 'a', 'b'}: 4, {1, 0, 0xff}: 1, {1, 'a', 'c'}: 1})(s.Sealed(ctx))
 }
+
+// usersOf returns the users of authenticators.
+func usersOf(list []storage.TOTP, err error) (users []int64, _ error) {
+	for _, d := range list {
+		users = append(users, d.User)
+	}
+	return users, err
+}
+
+// one reports whether a DeleteAll has deleted one thing.
+func one(n int, err error) (bool, error) { return n == 1, err }

@@ -31,7 +31,7 @@ func testUsers(t *testing.T, s *suite) {
 	bare := storage.User{UUID: uuid.New(), DistinctID: "bare", Email: "bare@example.com", Joined: s.now}
 	for _, u := range []*storage.User{&full, &bare} {
 		given := *u
-		must(t, s.CreateUser(ctx, &given))
+		must(t, s.Users().Create(ctx, &given))
 		u.ID = given.ID
 		given.FirstName = "the caller's copy"
 	}
@@ -42,28 +42,28 @@ func testUsers(t *testing.T, s *suite) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, u := range []*storage.User{&full, &bare} {
-				want(t, "User", u)(store.User(ctx, u.ID))
-				want(t, "UserByUUID", u)(store.UserByUUID(ctx, u.UUID))
-				want(t, "UserByEmail", u)(store.UserByEmail(ctx, u.Email))
+				want(t, "User", u)(store.Users().Get(ctx, storage.UserID.Is(u.ID)))
+				want(t, "Users.Get", u)(store.Users().Get(ctx, storage.UserUUID.Is(u.UUID)))
+				want(t, "Users.Get", u)(store.Users().Get(ctx, storage.UserEmail.Is(u.Email)))
 			}
-			want(t, "UsersByID", []storage.User{full, bare})(store.UsersByID(ctx, []int64{full.ID, bare.ID}))
+			want(t, "Users.List", []storage.User{full, bare})(store.Users().List(ctx, storage.UserID.In([]int64{full.ID, bare.ID})))
 		}
 	}
 	check()
-	got, err := s.User(ctx, full.ID)
+	got, err := s.Users().Get(ctx, storage.UserID.Is(full.ID))
 	must(t, err)
 	got.FirstName = "the caller's copy"
 	check()
 
 	for name, err := range map[string]error{
-		"UpdateUser": s.UpdateUser(ctx, &storage.User{ID: 99, UUID: uuid.New(), DistinctID: "x", Email: "x@example.com", Joined: s.now}),
-		"DeleteUser": s.DeleteUser(ctx, 99),
+		"Users.Update": s.Users().Update(ctx, &storage.User{ID: 99, UUID: uuid.New(), DistinctID: "x", Email: "x@example.com", Joined: s.now}),
+		"Users.Delete": s.Users().Delete(ctx, storage.UserID.Is(99)),
 	} {
 		wantError(t, name+" of nobody", storage.ErrNotFound, err)
 	}
-	wantErr(t, "User 99", storage.ErrNotFound)(s.User(ctx, 99))
-	wantErr(t, "UserByUUID of nobody", storage.ErrNotFound)(s.UserByUUID(ctx, uuid.New()))
-	wantErr(t, "UserByEmail of nobody", storage.ErrNotFound)(s.UserByEmail(ctx, full.PendingEmail))
+	wantErr(t, "User 99", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserID.Is(99)))
+	wantErr(t, "Users.Get of nobody", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserUUID.Is(uuid.New())))
+	wantErr(t, "Users.Get of nobody", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserEmail.Is(full.PendingEmail)))
 	for _, tt := range []struct {
 		name string
 		set  func(*storage.User)
@@ -77,36 +77,36 @@ func testUsers(t *testing.T, s *suite) {
 	} {
 		fresh, changed := s.newUser("fresh"), bare
 		tt.set(&fresh)
-		wantError(t, "CreateUser with a wrong "+tt.name, tt.want, s.CreateUser(ctx, &fresh))
+		wantError(t, "Users.Create with a wrong "+tt.name, tt.want, s.Users().Create(ctx, &fresh))
 		changed.FirstName = "never"
 		tt.set(&changed)
-		wantError(t, "UpdateUser with a wrong "+tt.name, tt.want, s.UpdateUser(ctx, &changed))
+		wantError(t, "Users.Update with a wrong "+tt.name, tt.want, s.Users().Update(ctx, &changed))
 	}
 	check()
 
 	// An address that is wanted is not taken.
 	bare.PendingEmail = full.PendingEmail
-	must(t, s.UpdateUser(ctx, &bare))
+	must(t, s.Users().Update(ctx, &bare))
 	bare.PendingEmail = full.Email
-	must(t, s.UpdateUser(ctx, &bare))
+	must(t, s.Users().Update(ctx, &bare))
 	check()
 
 	// Everything can be taken away, and be set later.
 	before := full
 	full = storage.User{ID: full.ID, UUID: full.UUID, DistinctID: full.DistinctID, Email: "new@example.com", Joined: s.now}
-	must(t, s.UpdateUser(ctx, &full))
+	must(t, s.Users().Update(ctx, &full))
 	before.ID, before.UUID, before.DistinctID = bare.ID, bare.UUID, bare.DistinctID // and the address that is free now
 	bare = before
-	must(t, s.UpdateUser(ctx, &bare))
+	must(t, s.Users().Update(ctx, &bare))
 	check()
 	for bit := range 4 {
 		alternate(&full, bit)
-		must(t, s.UpdateUser(ctx, &full))
-		want(t, "User", &full)(s.User(ctx, full.ID))
+		must(t, s.Users().Update(ctx, &full))
+		want(t, "User", &full)(s.Users().Get(ctx, storage.UserID.Is(full.ID)))
 	}
 
 	last := s.user(t, "last")
-	must(t, s.DeleteUser(ctx, last.ID))
+	must(t, s.Users().Delete(ctx, storage.UserID.Is(last.ID)))
 	if next := s.user(t, "next"); next.ID <= last.ID {
 		t.Errorf("user %d comes after user %d, who is deleted", next.ID, last.ID)
 	}
@@ -120,7 +120,7 @@ func testUserList(t *testing.T, s *suite) {
 		u := s.newUser(name)
 		u.Active, u.Staff = name != "b", name < "c" || name == "e"
 		u.Joined = s.now.AddDate(0, 0, -i)
-		must(t, s.CreateUser(ctx, &u))
+		must(t, s.Users().Create(ctx, &u))
 		users = append(users, u)
 	}
 	for _, tt := range []struct {
@@ -151,14 +151,14 @@ func testUserList(t *testing.T, s *suite) {
 		for _, name := range tt.want {
 			list = append(list, users[name-'a'])
 		}
-		wantPage(t, "Users: "+tt.name, list, tt.total)(s.Users(ctx, tt.filter, tt.limit, tt.offset))
+		wantPage(t, "Users: "+tt.name, list, tt.total)(s.Users().Page(ctx, tt.limit, tt.offset, tt.filter.Where()...))
 	}
 
-	want(t, "UsersByID of nobody", []storage.User(nil))(s.UsersByID(ctx, nil))
-	want(t, "UsersByID of a stranger", []storage.User(nil))(s.UsersByID(ctx, []int64{1000}))
-	want(t, "UsersByID", []storage.User{users[0], users[1], users[4]})(
-		s.UsersByID(ctx, []int64{users[4].ID, 1000, users[0].ID, users[1].ID, users[0].ID}))
-	want(t, "UsersByID of many", users)(s.UsersByID(ctx, many(users[4].ID, users[3].ID, users[2].ID, users[1].ID, users[0].ID)))
+	want(t, "Users.List of nobody", []storage.User(nil))(s.Users().List(ctx, storage.UserID.In(nil)))
+	want(t, "Users.List of a stranger", []storage.User(nil))(s.Users().List(ctx, storage.UserID.In([]int64{1000})))
+	want(t, "Users.List", []storage.User{users[0], users[1], users[4]})(
+		s.Users().List(ctx, storage.UserID.In([]int64{users[4].ID, 1000, users[0].ID, users[1].ID, users[0].ID})))
+	want(t, "Users.List of many", users)(s.Users().List(ctx, storage.UserID.In(many(users[4].ID, users[3].ID, users[2].ID, users[1].ID, users[0].ID))))
 }
 
 // many returns IDs among thousands that do not exist.
@@ -182,7 +182,7 @@ func testDeleteUser(t *testing.T, s *suite) {
 	before, err := overview(ctx, s, ann.ID, bob.ID)
 	must(t, err)
 	s.furnish(t, ann, o, p)
-	must(t, s.DeleteUser(ctx, ann.ID))
+	must(t, s.Users().Delete(ctx, storage.UserID.Is(ann.ID)))
 
 	after, err := overview(ctx, s.another(t), ann.ID, bob.ID)
 	must(t, err)
@@ -202,10 +202,10 @@ func testDeleteUser(t *testing.T, s *suite) {
 	before.ActiveUsers--
 	before.Users = slices.DeleteFunc(before.Users, func(u storage.User) bool { return u.ID == ann.ID })
 	want(t, "what others have", before)(after, nil)
-	wantErr(t, "the key of who is deleted", storage.ErrNotFound)(s.Key(ctx, ann.Email))
-	want(t, "Members", before.Memberships)(s.Members(ctx, o.ID))
-	wantErr(t, "the user who is deleted", storage.ErrNotFound)(s.UserByEmail(ctx, ann.Email))
-	wantError(t, "DeleteUser again", storage.ErrNotFound, s.DeleteUser(ctx, ann.ID))
+	wantErr(t, "the key of who is deleted", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyID.Is(ann.Email)))
+	want(t, "Members", before.Memberships)(s.Memberships().List(ctx, storage.MembershipOrganization.Is(o.ID)))
+	wantErr(t, "the user who is deleted", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserEmail.Is(ann.Email)))
+	wantError(t, "Users.Delete again", storage.ErrNotFound, s.Users().Delete(ctx, storage.UserID.Is(ann.ID)))
 
 	again := s.user(t, "ann") // nothing is taken any more
 	s.furnish(t, again, o, s.project(t, o))
@@ -251,14 +251,14 @@ func testScenes(t *testing.T, s *suite) {
 		scene(ann, q, "Person", 5), scene(bob, p, "Person", 6), scene(ann, p, "person", 3), scene(ann, p, "Person", 1<<31-1), scene(ann, p, long, 1),
 	}
 	for _, sc := range scenes {
-		must(t, s.SetScene(ctx, sc))
+		must(t, s.Scenes().Set(ctx, &sc))
 	}
 	scenes[0].Dashboard = 42 // which does not move it
-	must(t, s.SetScene(ctx, scenes[0]))
+	must(t, s.Scenes().Set(ctx, &scenes[0]))
 	check := func(call string, users []int64, list ...storage.Scene) {
 		t.Helper()
 		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
-			got, err := store.Scenes(ctx, users)
+			got, err := store.Scenes().List(ctx, storage.SceneUser.In(users))
 			slices.SortStableFunc(got, func(a, b storage.Scene) int { return int(a.User - b.User) })
 			want(t, call, list)(got, err)
 		}
@@ -267,14 +267,14 @@ func testScenes(t *testing.T, s *suite) {
 	check("Scenes of one", []int64{bob.ID}, scenes[1])
 	check("Scenes of nobody", nil)
 	check("Scenes of a stranger", []int64{99})
-	want(t, "Scenes of many", scenes[1:2])(s.Scenes(ctx, many(bob.ID)))
+	want(t, "Scenes of many", scenes[1:2])(s.Scenes().List(ctx, storage.SceneUser.In(many(bob.ID))))
 
-	wantError(t, "SetScene of nobody", storage.ErrNotFound, s.SetScene(ctx, storage.Scene{User: 99, Project: p.ID, Scene: "x", Dashboard: 1}))
-	wantError(t, "SetScene of no project", storage.ErrNotFound, s.SetScene(ctx, storage.Scene{User: bob.ID, Project: 99, Scene: "x", Dashboard: 1}))
-	must(t, s.DeleteScene(ctx, ann.ID, p.ID, "Person"))
-	must(t, s.DeleteScene(ctx, ann.ID, p.ID, "Person"))
-	must(t, s.DeleteScene(ctx, 99, 99, "x"))
+	wantError(t, "Scenes.Set of nobody", storage.ErrNotFound, s.Scenes().Set(ctx, &storage.Scene{User: 99, Project: p.ID, Scene: "x", Dashboard: 1}))
+	wantError(t, "Scenes.Set of no project", storage.ErrNotFound, s.Scenes().Set(ctx, &storage.Scene{User: bob.ID, Project: 99, Scene: "x", Dashboard: 1}))
+	want(t, "DeleteAll of a scene", 1)(s.Scenes().DeleteAll(ctx, storage.SceneUser.Is(ann.ID), storage.SceneProject.Is(p.ID), storage.SceneName.Is("Person")))
+	want(t, "DeleteAll of a scene", 0)(s.Scenes().DeleteAll(ctx, storage.SceneUser.Is(ann.ID), storage.SceneProject.Is(p.ID), storage.SceneName.Is("Person")))
+	want(t, "DeleteAll of a scene", 0)(s.Scenes().DeleteAll(ctx, storage.SceneUser.Is(99), storage.SceneProject.Is(99), storage.SceneName.Is("x")))
 	check("Scenes after a deletion", []int64{ann.ID, bob.ID}, scenes[0], scenes[2], scenes[4], scenes[1])
-	must(t, s.SetScene(ctx, scenes[3]))
+	must(t, s.Scenes().Set(ctx, &scenes[3]))
 	check("Scenes", []int64{ann.ID}, scenes[0], scenes[2], scenes[4], scenes[3])
 }

@@ -93,7 +93,7 @@ func bootstrap(t *testing.T, db sqlstore.Storage) *management.Created {
 // touch increments a version.
 func touch(t *testing.T, db sqlstore.Storage, p storage.Project) {
 	t.Helper()
-	if err := db.UpdateProject(t.Context(), &p); err != nil {
+	if err := db.Projects().Update(t.Context(), &p); err != nil {
 		t.Fatal(err)
 	}
 }

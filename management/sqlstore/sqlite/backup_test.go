@@ -32,7 +32,7 @@ func TestBackup(t *testing.T) {
 	if _, err := management.Bootstrap(t.Context(), store, management.First{APIKey: "phc_a", Owner: "a@example.com"}); err != nil {
 		t.Fatal(err)
 	}
-	organizations, err := store.Organizations(t.Context())
+	organizations, err := store.Organizations().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestBackup(t *testing.T) {
 	writer.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			p := storage.NewProject(&organizations[0], fmt.Sprint("p", n))
-			if err := store.CreateProject(t.Context(), p); err != nil {
+			if err := store.Projects().Create(t.Context(), p); err != nil {
 				t.Error(err)
 				return
 			}
@@ -65,7 +65,7 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer copied.Close()
-	if _, err := copied.ProjectByKey(t.Context(), "phc_a"); err != nil {
+	if _, err := copied.Projects().Get(t.Context(), storage.ProjectKey.Is("phc_a")); err != nil {
 		t.Errorf("the project is not in the copy: %v", err)
 	}
 	if err := sqlite.Backup(t.Context(), path, to); !errors.Is(err, fs.ErrExist) {

@@ -94,7 +94,7 @@ func TestMigrations(t *testing.T) {
 		t.Errorf("schema version %d, want at least 1", before)
 	}
 	again := open(t, path)
-	projects, err := again.Projects(t.Context())
+	projects, err := again.Projects().List(t.Context())
 	if err != nil || len(projects) != 1 || projects[0].APIKey != created.Project.APIKey {
 		t.Errorf("after opening again Projects = %v, %v; want the one that was created", projects, err)
 	}

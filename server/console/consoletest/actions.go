@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 )
 
@@ -63,7 +64,7 @@ func (s *Site) PersonPage(distinctID string) string {
 }
 
 func (s *Site) UserID(email string) string {
-	u, err := s.Store.UserByEmail(s.T.Context(), email)
+	u, err := s.Store.Users().Get(s.T.Context(), storage.UserEmail.Is(email))
 	Fatal(s.T, err)
 	return u.UUID.String()
 }

@@ -118,14 +118,14 @@ func (setup Setup) Site(t testing.TB) *Site {
 	if setup.Store == nil {
 		setup.Store = NewStore(t)
 	}
-	s := &Site{T: t, Store: setup.Store, Broken: &BrokenStore{Storage: setup.Store, Tx: setup.Store.(sqlstore.Tx)}, Project: 1}
+	s := &Site{T: t, Store: setup.Store, Broken: &BrokenStore{Storage: setup.Store}, Project: 1}
 	var err error
 	s.Served, err = catalog.New(catalog.Config{Store: s.Store, Registry: new(server.Registry)})
 	Fatal(t, err)
 	Fatal(t, s.Served.Refresh(t.Context()))
 	m := management.Config{
 		Store: s.Broken, Data: s.Broken, SecretKeys: [][]byte{make([]byte, 32)},
-		OnChange: s.Served.Changed, Snapshot: s.Served.Snapshot, Now: func() time.Time { return time.Now().Add(s.Ahead) },
+		Catalog: s.Served, Now: func() time.Time { return time.Now().Add(s.Ahead) },
 	}
 	if setup.Management != nil {
 		setup.Management(&m)
@@ -171,9 +171,9 @@ func (s *Site) Member(email string, level int) {
 	ctx := s.T.Context()
 	u, err := s.Service.CreateUser(ctx, management.NewUser{Email: email, Password: Password})
 	Fatal(s.T, err)
-	p, err := s.Store.Project(ctx, s.Project)
+	p, err := s.Store.Projects().Get(ctx, storage.ProjectID.Is(s.Project))
 	Fatal(s.T, err)
-	Fatal(s.T, s.Store.CreateMembership(ctx, &storage.Membership{
+	Fatal(s.T, s.Store.Memberships().Create(ctx, &storage.Membership{
 		Organization: p.Organization, User: u.ID, Level: level, Joined: time.Now(),
 	}))
 }
@@ -297,10 +297,9 @@ func Compact(t testing.TB, raw []byte) string {
 // A BrokenStore fails when it is told to.
 type BrokenStore struct {
 	sqlstore.Storage
-	sqlstore.Tx // for the extensions of the store
-	Broken      atomic.Bool
-	Update      atomic.Bool  // of persons fails
-	Importing   func() error // is called before a transaction begins, unless it is nil
+	Broken    atomic.Bool
+	Update    atomic.Bool  // of persons fails
+	Importing func() error // is called before a transaction begins, unless it is nil
 }
 
 func (b *BrokenStore) Atomic(ctx context.Context, f func(storage.Store) error) error {
@@ -314,11 +313,20 @@ func (b *BrokenStore) Atomic(ctx context.Context, f func(storage.Store) error) e
 
 var ErrBroken = fmt.Errorf("%w: the disk is gone", io.ErrUnexpectedEOF)
 
-func (b *BrokenStore) Project(ctx context.Context, id int64) (*storage.Project, error) {
-	if b.Broken.Load() {
+func (b *BrokenStore) Projects() storage.Table[storage.Project] {
+	return brokenProjects{b.Storage.Projects(), b}
+}
+
+type brokenProjects struct {
+	storage.Table[storage.Project]
+	store *BrokenStore
+}
+
+func (p brokenProjects) Get(ctx context.Context, where ...storage.Where[storage.Project]) (*storage.Project, error) {
+	if p.store.Broken.Load() {
 		return nil, ErrBroken
 	}
-	return b.Storage.Project(ctx, id)
+	return p.Table.Get(ctx, where...)
 }
 
 func (b *BrokenStore) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage,

@@ -122,7 +122,7 @@ func Indent(t testing.TB, raw string) []string {
 
 func (s *Site) Organization() *storage.Organization {
 	s.T.Helper()
-	list, err := s.Store.Organizations(s.T.Context())
+	list, err := s.Store.Organizations().List(s.T.Context())
 	Fatal(s.T, err)
 	return &list[0]
 }

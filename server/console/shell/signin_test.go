@@ -188,12 +188,12 @@ func TestOtherOrigins(t *testing.T) {
 func TestRuling104Foreign(t *testing.T) {
 	s := consoletest.NewSite(t)
 	other := storage.NewOrganization("Other")
-	consoletest.Fatal(t, s.Store.CreateOrganization(t.Context(), other))
+	consoletest.Fatal(t, s.Store.Organizations().Create(t.Context(), other))
 	project := storage.NewProject(other, "Theirs")
-	consoletest.Fatal(t, s.Store.CreateProject(t.Context(), project))
+	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), project))
 	f := storage.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
-	consoletest.Fatal(t, s.Store.CreateFlag(t.Context(), f))
+	consoletest.Fatal(t, s.Store.Flags().Create(t.Context(), f))
 	for _, path := range []string{"flags", "flags/new", "persons", "why", "activity", "surveys", "settings", "export", "nothing"} {
 		theirs, missing := s.Get("/projects/2/"+path).Want(404, "Page not found"), s.Get("/projects/99/"+path).Want(404)
 		theirs.CheckPage()
@@ -208,12 +208,12 @@ func TestRuling104Foreign(t *testing.T) {
 func TestForeign(t *testing.T) {
 	s := consoletest.NewSite(t)
 	other := storage.NewOrganization("Other")
-	consoletest.Fatal(t, s.Store.CreateOrganization(t.Context(), other))
+	consoletest.Fatal(t, s.Store.Organizations().Create(t.Context(), other))
 	project := storage.NewProject(other, "Theirs")
-	consoletest.Fatal(t, s.Store.CreateProject(t.Context(), project))
+	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), project))
 	f := storage.NewFlag(project.ID, project.Created)
 	f.Key = "theirs"
-	consoletest.Fatal(t, s.Store.CreateFlag(t.Context(), f))
+	consoletest.Fatal(t, s.Store.Flags().Create(t.Context(), f))
 	for _, path := range []string{
 		"/projects/99/flags", "/projects/x/flags", "/projects/1/flags/9999", "/projects/1/flags/theirs", "/nothing",
 		"/projects/1/flags/1/x", "/static/0/console.css",

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/surveys"
 	"github.com/flagstaff-go/flagstaff/surveys/internal/reference"
 )
@@ -523,7 +524,7 @@ func testPurgedSurveys(t *testing.T, s *suite) {
 		}
 	}
 	s.write(t, list...)
-	must(t, s.DeleteProject(ctx, gone.ID))
+	must(t, s.Projects().Delete(ctx, storage.ProjectID.Is(gone.ID)))
 	for more := true; more; {
 		var err error
 		more, err = s.PurgeProjects(ctx, time.Now().Add(time.Hour))

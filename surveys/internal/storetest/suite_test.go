@@ -111,28 +111,28 @@ func (s *suite) stored(t *testing.T, project int64) (list []capture.Event) {
 func (s *suite) user(t *testing.T, name string) *storage.User {
 	t.Helper()
 	u := &storage.User{UUID: uuid.New(), DistinctID: "of " + name, Active: true, Joined: s.now, Email: name + "@example.com"}
-	must(t, s.CreateUser(t.Context(), u))
+	must(t, s.Users().Create(t.Context(), u))
 	return u
 }
 
 func (s *suite) organization(t *testing.T, slug string) *storage.Organization {
 	t.Helper()
 	o := &storage.Organization{ID: uuid.New(), Name: slug, Slug: slug, Created: s.now, Updated: s.now}
-	must(t, s.CreateOrganization(t.Context(), o))
+	must(t, s.Organizations().Create(t.Context(), o))
 	return o
 }
 
 func (s *suite) project(t *testing.T, o *storage.Organization) *storage.Project {
 	t.Helper()
 	p := storage.NewProject(o, "a project")
-	must(t, s.CreateProject(t.Context(), p))
+	must(t, s.Projects().Create(t.Context(), p))
 	return p
 }
 
 func (s *suite) flag(t *testing.T, p *storage.Project, key string) *storage.Flag {
 	t.Helper()
 	f := &storage.Flag{Project: p.ID, Key: key, Created: s.now, Updated: s.now}
-	must(t, s.CreateFlag(t.Context(), f))
+	must(t, s.Flags().Create(t.Context(), f))
 	return f
 }
 

@@ -113,7 +113,7 @@ func testSurveys(t *testing.T, s *suite) {
 		flag *storage.Flag
 		at   **int64
 	}{{linked, &bare.LinkedFlag}, {targeting, &bare.TargetingFlag}, {internal, &bare.InternalFlag}, {sampling, &bare.SamplingFlag}} {
-		must(t, s.DeleteFlag(ctx, p.ID, f.flag.ID))
+		must(t, s.Flags().Delete(ctx, storage.FlagProject.Is(p.ID), storage.FlagID.Is(f.flag.ID)))
 		*f.at = nil
 		check()
 	}

@@ -32,14 +32,14 @@ func TestEventsPassTransactions(t *testing.T) {
 	err = stores[0].Atomic(ctx, func(s storage.Store) error {
 		p := created.Project
 		p.Name = "Another"
-		if err := s.UpdateProject(ctx, &p); err != nil {
+		if err := s.Projects().Update(ctx, &p); err != nil {
 			return err
 		}
 		for i, db := range stores {
 			for n := range each {
 				waiting.Go(func() {
-					if err := db.CreateOrganization(ctx, storage.NewOrganization(fmt.Sprint("Waiting ", i, n))); err != nil {
-						t.Errorf("CreateOrganization: %v", err)
+					if err := db.Organizations().Create(ctx, storage.NewOrganization(fmt.Sprint("Waiting ", i, n))); err != nil {
+						t.Errorf("Organizations.Create: %v", err)
 					}
 				})
 			}
@@ -56,7 +56,7 @@ func TestEventsPassTransactions(t *testing.T) {
 				}
 			}
 		}
-		organizations, err := stores[1].Organizations(ctx)
+		organizations, err := stores[1].Organizations().List(ctx)
 		if len(organizations) != 1 {
 			t.Errorf("%d organizations during a transaction, want 1", len(organizations))
 		}
@@ -88,11 +88,11 @@ func TestAfterTransaction(t *testing.T) {
 			if !errors.Is(err, end) {
 				t.Errorf("Atomic = %v, want %v", err, end)
 			}
-			_, reading := kept.Organizations(ctx)
+			_, reading := kept.Organizations().List(ctx)
 			for call, err := range map[string]error{
-				"Organizations":      reading,
-				"CreateOrganization": kept.CreateOrganization(ctx, storage.NewOrganization("Acme")),
-				"Atomic":             kept.Atomic(ctx, func(storage.Store) error { t.Error("it ran"); return nil }),
+				"Organizations":        reading,
+				"Organizations.Create": kept.Organizations().Create(ctx, storage.NewOrganization("Acme")),
+				"Atomic":               kept.Atomic(ctx, func(storage.Store) error { t.Error("it ran"); return nil }),
 			} {
 				if err == nil || errors.Is(err, capture.ErrUnavailable) {
 					t.Errorf("%s after the transaction: %v, want an error that blames the caller", call, err)
@@ -112,7 +112,7 @@ func TestPartOfTransaction(t *testing.T) {
 		ctx, db := t.Context(), d.open(t)
 		errStop := errors.New("stop")
 		create := func(s storage.Store, name string) error {
-			return s.CreateOrganization(ctx, storage.NewOrganization(name))
+			return s.Organizations().Create(ctx, storage.NewOrganization(name))
 		}
 		err := db.Atomic(ctx, func(s storage.Store) error {
 			if err := create(s, "before"); err != nil {
@@ -151,13 +151,13 @@ func TestLostCommit(t *testing.T) {
 	late.Store(true)
 	err := db.Atomic(t.Context(), func(s storage.Store) error {
 		runs++
-		return s.CreateOrganization(t.Context(), storage.NewOrganization("Acme"))
+		return s.Organizations().Create(t.Context(), storage.NewOrganization("Acme"))
 	})
 	late.Store(false)
 	if !errors.Is(err, capture.ErrUnavailable) || runs != 1 {
 		t.Errorf("Atomic = %v after %d runs, want ErrUnavailable after 1", err, runs)
 	}
-	if organizations, err := db.Organizations(t.Context()); len(organizations) != 1 || err != nil {
+	if organizations, err := db.Organizations().List(t.Context()); len(organizations) != 1 || err != nil {
 		t.Errorf("Organizations = %v, %v; want the one that is there in fact", organizations, err)
 	}
 }

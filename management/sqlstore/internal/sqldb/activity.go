@@ -29,7 +29,7 @@ var activities = newTable(table[storage.Activity]{
 	},
 })
 
-// AddActivity implements [storage.Activities].
+// AddActivity implements [storage.Store].
 func (a *accounts) AddActivity(ctx context.Context, entries ...*storage.Activity) error {
 	return activities.insertAll(ctx, a, entries, "", nil)
 }
@@ -44,7 +44,7 @@ var detailText = func() string {
 	return text
 }()
 
-// Activities implements [storage.Activities].
+// Activities implements [storage.Store].
 func (a *accounts) Activities(ctx context.Context, f storage.ActivityFilter, limit, offset int) ([]storage.Activity, int, error) {
 	var conditions []string
 	var args []any

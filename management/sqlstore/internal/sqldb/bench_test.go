@@ -79,13 +79,13 @@ func BenchmarkFlagUsage(b *testing.B) {
 			defer db.Close()
 			o := storage.NewOrganization("Acme")
 			p := storage.NewProject(o, "Shop")
-			if err := errors.Join(db.CreateOrganization(b.Context(), o), db.CreateProject(b.Context(), p)); err != nil {
+			if err := errors.Join(db.Organizations().Create(b.Context(), o), db.Projects().Create(b.Context(), p)); err != nil {
 				b.Fatal(err)
 			}
 			for i := range manyFlags {
 				f := storage.NewFlag(p.ID, time.Now())
 				f.Key = fmt.Sprintf("checkout-flag-%02d", i)
-				if err := db.CreateFlag(b.Context(), f); err != nil {
+				if err := db.Flags().Create(b.Context(), f); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -172,7 +172,7 @@ func BenchmarkFindEvents(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			for what, work := range map[string]func(context.Context) (bool, error){"index": db.IndexEvents, "read the names of": db.DefineEvents} {
+			for what, work := range map[string]func(context.Context) (bool, error){"index": db.Index, "read the names of": db.DefineEvents} {
 				start := time.Now()
 				for range 2 { // on PostgreSQL, the first call only sees which events there are
 					for more := true; more; {

@@ -106,11 +106,11 @@ func TestWatchOnlyVersions(t *testing.T) {
 	for range 10 {
 		write(t, other, event("page", "u", `{"$set":{"a":1}}`))
 		write(t, db, event("page", "u", `{"$set":{"a":2}}`))
-		if _, err := db.Projects(ctx); err != nil {
+		if _, err := db.Projects().List(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := other.CreateFlag(ctx, &storage.Flag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}); err != nil {
+	if err := other.Flags().Create(ctx, &storage.Flag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
 	hear()
@@ -154,11 +154,11 @@ func TestCallsPassTransactions(t *testing.T) {
 	}
 	write(t, db, event("page", "first", `{}`))
 	f := storage.Flag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}
-	if err := db.CreateFlag(ctx, &f); err != nil {
+	if err := db.Flags().Create(ctx, &f); err != nil {
 		t.Fatal(err)
 	}
 	err = db.Atomic(ctx, func(s storage.Store) error {
-		if err := s.UpdateFlag(ctx, &f); err != nil {
+		if err := s.Flags().Update(ctx, &f); err != nil {
 			return err
 		}
 		return db.Write(ctx, []capture.Event{event("$feature_flag_called", "u", `{"$feature_flag":"beta"}`)})
@@ -170,7 +170,7 @@ func TestCallsPassTransactions(t *testing.T) {
 	later.Time = now.Add(storage.LastCalledStep + time.Microsecond)
 	later.Received = later.Time
 	write(t, db, later)
-	got, err := db.Flag(ctx, f.Project, f.ID)
+	got, err := db.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.ID))
 	if err != nil || got.LastCalled == nil || !got.LastCalled.Equal(later.Time) {
 		t.Errorf("Flag = %+v, %v; want its last call at %v", got, err, later.Time)
 	}
@@ -186,7 +186,7 @@ func TestCallsCostNoStatement(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := storage.Flag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}
-		if err := db.CreateFlag(t.Context(), &f); err != nil {
+		if err := db.Flags().Create(t.Context(), &f); err != nil {
 			t.Fatal(err)
 		}
 		call := func(after time.Duration, stored bool) {

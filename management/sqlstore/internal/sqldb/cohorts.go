@@ -113,14 +113,6 @@ func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string)
 	return list, err
 }
 
-// RemoveCohortMembers implements [storage.CohortMembers], as do the
-// methods below.
-func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
-	return inParts(distinctIDs, func(part []string) (int, error) {
-		return db.removeMembers(ctx, project, cohort, func(t *tx) ([]uuid.UUID, error) { return t.personsOf(ctx, project, part) })
-	})
-}
-
 // removeMembers removes the persons that f returns from a cohort, and returns
 // the number of members among them.
 func (db *DB) removeMembers(ctx context.Context, project, cohort int64, f func(*tx) ([]uuid.UUID, error)) (int, error) {
@@ -140,6 +132,7 @@ func (db *DB) removeMembers(ctx context.Context, project, cohort int64, f func(*
 	return removed, nil
 }
 
+// AddCohortPersons implements [storage.CohortMembers], as do the methods below.
 func (db *DB) AddCohortPersons(ctx context.Context, project, cohort int64, ids []uuid.UUID) (int, error) {
 	return inParts(ids, func(part []uuid.UUID) (int, error) {
 		var added int64

@@ -54,7 +54,7 @@ type DB struct {
 
 	repeated, tooOld atomic.Uint64 // events that were not stored
 
-	indexing sync.Mutex // held by IndexEvents
+	indexing sync.Mutex // held by indexEvents
 	settling settling   // for PostgreSQL
 
 	// mu is held while a statement is prepared, which may have to wait for a

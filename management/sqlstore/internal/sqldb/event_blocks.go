@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -85,10 +86,16 @@ type settling struct {
 	settled int64 // no transaction adds events up to this ID
 }
 
-// IndexEvents implements [storage.Events]. A call makes at most eight blocks
-// in one transaction. Several processes may call it at once, and wait for each
+// Index implements [storage.Events]. Several processes may call it at once, and wait for each
 // other.
-func (db *DB) IndexEvents(ctx context.Context) (more bool, err error) {
+func (db *DB) Index(ctx context.Context) (more bool, err error) {
+	events, err1 := db.indexEvents(ctx)
+	persons, err2 := db.indexPersons(ctx)
+	return events || persons, errors.Join(err1, err2)
+}
+
+// indexEvents makes at most eight blocks in one transaction.
+func (db *DB) indexEvents(ctx context.Context) (more bool, err error) {
 	db.indexing.Lock()
 	defer db.indexing.Unlock()
 	most := int64(math.MaxInt64)

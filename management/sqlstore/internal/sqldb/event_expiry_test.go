@@ -36,7 +36,7 @@ func TestExpireEvents(t *testing.T) {
 		write(t, db, named, other, young, shown, sent, again)
 		for more, tries := true, 0; more || tries < 2; tries++ {
 			var err error
-			if more, err = db.IndexEvents(ctx); err != nil {
+			if more, err = db.Index(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // extensionMigrations returns the migrations of an extension, and the version of its tables.
@@ -80,13 +81,15 @@ func (t *tx) extendErased(ctx context.Context, project int64, distinctIDs []stri
 	return nil
 }
 
-var _ sqlstore.Tx = (*accounts)(nil)
-
-// Has implements [sqlstore.Tx], as do the methods below.
-func (a *accounts) Has(extension string) bool {
-	return slices.ContainsFunc(a.db.o.Extensions, func(e sqlstore.Extension) bool { return e.Name == extension })
+// Extension implements [storage.Store].
+func (a *accounts) Extension(name string) (storage.Tx, error) {
+	if !slices.ContainsFunc(a.db.o.Extensions, func(e sqlstore.Extension) bool { return e.Name == name }) {
+		return nil, fmt.Errorf("sqlstore: the store was opened without the extension %s", name)
+	}
+	return a, nil
 }
 
+// Postgres implements [storage.Tx], as do the methods below.
 func (a *accounts) Postgres() bool { return a.db.d.Postgres }
 
 func (a *accounts) Query(ctx context.Context, statement string, args []any, scan func(*sql.Rows) error) error {

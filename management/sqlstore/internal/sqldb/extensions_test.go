@@ -53,7 +53,7 @@ func visits(versions int) sqlstore.Extension {
 	}
 	return sqlstore.Extension{
 		Name: "visits", Migrations: files,
-		Stored: func(ctx context.Context, tx sqlstore.Tx, events []capture.Event) error {
+		Stored: func(ctx context.Context, tx storage.Tx, events []capture.Event) error {
 			for _, e := range events {
 				if e.Name == "refused" {
 					return errors.New("refused")
@@ -64,7 +64,7 @@ func visits(versions int) sqlstore.Extension {
 			}
 			return nil
 		},
-		Erased: func(ctx context.Context, tx sqlstore.Tx, project int64, distinctIDs []string, before time.Time) error {
+		Erased: func(ctx context.Context, tx storage.Tx, project int64, distinctIDs []string, before time.Time) error {
 			statement, args := "DELETE FROM visit WHERE project_id = ? AND who IN (?)", []any{project, distinctIDs}
 			if !before.IsZero() {
 				statement, args = statement+" AND at < ?", append(args, before)
@@ -84,7 +84,7 @@ func TestExtensions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx, err := sqlstore.TxOf(store, "visits")
+		tx, err := store.Extension("visits")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestExtensions(t *testing.T) {
 		left("without b", "A 2026-03-04", "c 2026-03-04")
 
 		if err := store.Atomic(ctx, func(s storage.Store) error {
-			inside, err := sqlstore.TxOf(s, "visits")
+			inside, err := s.Extension("visits")
 			if err == nil {
 				_, err = inside.Exec(ctx, "DELETE FROM visit")
 			}
@@ -187,8 +187,8 @@ func TestExtensionVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sqlstore.TxOf(without, "visits"); err == nil {
-			t.Error("TxOf a store without the extension succeeds")
+		if _, err := without.Extension("visits"); err == nil {
+			t.Error("Extension of a store without the extension succeeds")
 		}
 		pending(nil)
 		pending([]string{"visits/0001_visit", "visits/0002_index"}, visits(2))
@@ -213,7 +213,7 @@ func TestLongQueryEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx, err := sqlstore.TxOf(store, "visits")
+		tx, err := store.Extension("visits")
 		if err != nil {
 			t.Fatal(err)
 		}

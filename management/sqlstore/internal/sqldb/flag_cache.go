@@ -18,6 +18,17 @@ import (
 // only those are read again that have changed.
 const maxCachedFlags = 200_000
 
+// A flagRow is a flag without LastCalled, with the version of its row.
+type flagRow struct {
+	storage.Flag
+	rowVersion int64
+}
+
+var flagRows = newTable(table[flagRow]{
+	name: "feature_flag", noun: "a flag", key: 2,
+	fields: func(d *Dialect, f *flagRow) []field { return flagFields(d, &f.Flag, &f.rowVersion) },
+})
+
 // A flagCache has the rows of projects as they were last read. The project that was not
 // asked for longest makes room for others.
 type flagCache struct {
@@ -70,7 +81,7 @@ func (a *accounts) currentRowVersion(ctx context.Context, project int64) (rowVer
 	return rowVersion, wrap("read the row version of a project", err)
 }
 
-// FlagDefinitions implements [storage.Flags]. It reads nothing if the project has
+// FlagDefinitions implements [storage.Store]. It reads nothing if the project has
 // the row version that it had when its flags were read.
 func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]storage.Flag, error) {
 	rowVersion, err := a.currentRowVersion(ctx, project)
@@ -98,8 +109,8 @@ func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]storag
 	return collect(k.rows, func(row **flagRow) storage.Flag { return (*row).Flag }), nil
 }
 
-// Flags implements [storage.Flags].
-func (a *accounts) Flags(ctx context.Context, project int64) ([]storage.Flag, error) {
+// CalledFlags implements [storage.Store].
+func (a *accounts) CalledFlags(ctx context.Context, project int64) ([]storage.Flag, error) {
 	list, err := a.FlagDefinitions(ctx, project)
 	if err != nil {
 		return nil, err
@@ -127,7 +138,7 @@ func (a *accounts) allFlags(ctx context.Context, project int64) ([]*flagRow, err
 // flagRows returns the rows that the end of a SELECT selects, without the last calls: these
 // change, and the row versions do not.
 func (a *accounts) flagRows(ctx context.Context, tail string, args ...any) ([]*flagRow, error) {
-	list, err := featureFlags.list(ctx, a, tail, args...)
+	list, err := flagRows.list(ctx, a, tail, args...)
 	rows := make([]*flagRow, len(list))
 	for i := range list {
 		rows[i] = &list[i]

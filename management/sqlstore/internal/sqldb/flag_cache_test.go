@@ -18,21 +18,21 @@ func TestFlagsOfBackup(t *testing.T) {
 		db, other := d.open(t), d.open(t)
 		o := storage.NewOrganization("Acme")
 		p := storage.NewProject(o, "Shop")
-		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
+		if err := errors.Join(db.Organizations().Create(ctx, o), db.Projects().Create(ctx, p)); err != nil {
 			t.Fatal(err)
 		}
 		f := &storage.Flag{Project: p.ID, Key: "beta", Name: "first", Created: now, Updated: now}
 		change := func(store storage.Store, name string) {
 			t.Helper()
 			f.Name = name
-			if err := store.Atomic(ctx, func(tx storage.Store) error { return tx.UpdateFlag(ctx, f) }); err != nil {
+			if err := store.Atomic(ctx, func(tx storage.Store) error { return tx.Flags().Update(ctx, f) }); err != nil {
 				t.Fatal(err)
 			}
 		}
 		check := func(want string) {
 			t.Helper()
 			list, err1 := db.FlagDefinitions(ctx, p.ID)
-			all, err2 := db.Flags(ctx, p.ID)
+			all, err2 := db.CalledFlags(ctx, p.ID)
 			if err := errors.Join(err1, err2); err != nil || len(list) != 1 || len(all) != 1 {
 				t.Fatalf("%d and %d flags, %v; want one", len(list), len(all), err)
 			}
@@ -40,7 +40,7 @@ func TestFlagsOfBackup(t *testing.T) {
 				t.Errorf("names (-want +got)\n%s", diff)
 			}
 		}
-		if err := db.CreateFlag(ctx, f); err != nil {
+		if err := db.Flags().Create(ctx, f); err != nil {
 			t.Fatal(err)
 		}
 		for _, table := range []string{"feature_flag", "project_version"} {

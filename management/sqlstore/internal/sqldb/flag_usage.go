@@ -170,7 +170,7 @@ func (t *tx) admitUsage(ctx context.Context, project int64, list []usageOf, in m
 	return t.in(ctx, "DELETE FROM flag_call WHERE project_id = ? AND day < ? AND flag_key IN (?)", []any{project, last - usageDays}, keys, nil)
 }
 
-// FlagUsage implements [storage.Flags].
+// FlagUsage implements [storage.Store].
 func (a *accounts) FlagUsage(ctx context.Context, project int64, key string, since time.Time) ([]storage.FlagCount, error) {
 	list := []storage.FlagCount{}
 	err := a.read(ctx, "SELECT day, value, sdk, calls FROM flag_call WHERE project_id = ? AND flag_key = ? AND day >= ?",

@@ -98,8 +98,12 @@ var steps = []struct {
 		}
 	}, map[string]string{"cohorts a": "[7]", "cohorts u": "[7]", "person u": "{}"}},
 	{"no member any more", func(t *testing.T, db *sqldb.DB) {
-		if n, err := db.RemoveCohortMembers(t.Context(), 1, 7, []string{"u"}); n != 1 || err != nil {
-			t.Fatalf("RemoveCohortMembers = %d, %v; want 1, nil", n, err)
+		ids, err := db.PersonIDs(t.Context(), 1, []string{"u"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.RemoveCohortPersons(t.Context(), 1, 7, []uuid.UUID{ids["u"]}); n != 1 || err != nil {
+			t.Fatalf("RemoveCohortPersons = %d, %v; want 1, nil", n, err)
 		}
 	}, map[string]string{"cohorts u": "[]"}},
 	{"override", func(t *testing.T, db *sqldb.DB) {

@@ -9,14 +9,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
-// GroupTypes implements [storage.Flags].
+// GroupTypes implements [storage.Store].
 func (a *accounts) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
 	types := make(map[int]string)
 	err := a.read(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, pairsTo(types))
 	return types, wrap("read group types", err)
 }
 
-// AddGroupTypes implements [storage.Flags]. The lock keeps events from making
+// AddGroupTypes implements [storage.Store]. The lock keeps events from making
 // others meanwhile.
 func (a *accounts) AddGroupTypes(ctx context.Context, project int64, names []string) error {
 	types, err := a.GroupTypes(ctx, project)

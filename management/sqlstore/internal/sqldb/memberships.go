@@ -9,7 +9,7 @@ import (
 )
 
 var memberships = newTable(table[storage.Membership]{
-	name: "organization_membership", noun: "a membership", key: 2,
+	name: "organization_membership", noun: "a membership", key: 2, order: "joined_at, number",
 	fields: func(d *Dialect, m *storage.Membership) []field {
 		return []field{
 			{"organization_id", &m.Organization},
@@ -22,20 +22,12 @@ var memberships = newTable(table[storage.Membership]{
 	},
 })
 
-// Membership implements [storage.Organizations], as do the methods
-// below.
-func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user int64) (*storage.Membership, error) {
-	return memberships.one(ctx, a, "WHERE organization_id = ? AND user_id = ?", organization.String(), user)
+// Memberships implements [storage.Store].
+func (a *accounts) Memberships() storage.Table[storage.Membership] {
+	return port[storage.Membership]{memberships, a}
 }
 
-func (a *accounts) MembershipsOf(ctx context.Context, users []int64) ([]storage.Membership, error) {
-	return memberships.list(ctx, a, "WHERE user_id IN (?) ORDER BY joined_at, number", slice[int64](users))
-}
-
-func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]storage.Membership, error) {
-	return memberships.list(ctx, a, "WHERE organization_id = ? ORDER BY joined_at, number", organization.String())
-}
-
+// CountMembers implements [storage.Store].
 func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) (map[uuid.UUID]int, error) {
 	counts := make(map[uuid.UUID]int)
 	err := a.read(ctx, `SELECT id, (SELECT count(*) FROM organization_membership m JOIN user_account u ON u.id = m.user_id
@@ -43,14 +35,24 @@ func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) 
 	return counts, wrap("count members", err)
 }
 
-func (a *accounts) CreateMembership(ctx context.Context, m *storage.Membership) error {
-	return memberships.insert(ctx, a, m)
-}
+var invitations = newTable(table[storage.Invitation]{
+	name: "organization_invitation", noun: "an invitation", key: 1, order: "created_at DESC, id DESC",
+	fields: func(d *Dialect, v *storage.Invitation) []field {
+		return []field{
+			{"id", &v.ID},
+			{"organization_id", &v.Organization},
+			{"target_email", &v.Email},
+			{"first_name", &v.FirstName},
+			{"level", &v.Level},
+			{"token_hash", &v.Hash},
+			{"created_by_id", &v.CreatedBy},
+			{"created_at", stamp{d, &v.Created}},
+			{"expires_at", stamp{d, &v.Expires}},
+		}
+	},
+})
 
-func (a *accounts) UpdateMembership(ctx context.Context, m *storage.Membership) error {
-	return memberships.update(ctx, a, m)
-}
-
-func (a *accounts) DeleteMembership(ctx context.Context, organization uuid.UUID, user int64) error {
-	return memberships.removeOne(ctx, a, "organization_id = ? AND user_id = ?", organization.String(), user)
+// Invitations implements [storage.Store].
+func (a *accounts) Invitations() storage.Table[storage.Invitation] {
+	return port[storage.Invitation]{invitations, a}
 }

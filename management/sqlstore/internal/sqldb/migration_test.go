@@ -43,11 +43,11 @@ func TestUpgrade(t *testing.T) {
 		}
 		check := func(db *sqldb.DB) {
 			t.Helper()
-			organizations, err := db.Organizations(t.Context())
+			organizations, err := db.Organizations().List(t.Context())
 			if diff := cmp.Diff([]storage.Organization{want}, organizations); err != nil || diff != "" {
 				t.Errorf("Organizations: %v (-want +got)\n%s", err, diff)
 			}
-			projects, err := db.Projects(t.Context())
+			projects, err := db.Projects().List(t.Context())
 			if diff := cmp.Diff([]storage.Project{wantProject}, projects); err != nil || diff != "" {
 				t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
 			}
@@ -80,18 +80,18 @@ func TestUpgrade(t *testing.T) {
 		db := d.open(t)
 		check(db)
 		ann := storage.User{UUID: uuid.New(), DistinctID: "ann", Email: "ann@example.com", Active: true, Joined: now, CurrentOrganization: &want.ID}
-		if err := db.CreateUser(t.Context(), &ann); err != nil {
+		if err := db.Users().Create(t.Context(), &ann); err != nil {
 			t.Fatal(err)
 		}
 		d.migrate(t, 1)
 		d.migrate(t, 2)
 		again := d.open(t)
 		check(again)
-		if _, total, err := again.Users(t.Context(), storage.UserFilter{}, 1, 0); total != 0 || err != nil {
+		if _, total, err := again.Users().Page(t.Context(), 1, 0, storage.UserFilter{}.Where()...); total != 0 || err != nil {
 			t.Errorf("%d users, %v; want none: their table is new", total, err)
 		}
-		if err := again.CreateUser(t.Context(), &ann); err != nil {
-			t.Errorf("CreateUser: %v", err)
+		if err := again.Users().Create(t.Context(), &ann); err != nil {
+			t.Errorf("Users.Create: %v", err)
 		}
 	})
 }
@@ -127,34 +127,34 @@ func TestUpgradeCounts(t *testing.T) {
 		db := d.open(t)
 		check := func(all, staff, ofAcme, ofOther int) {
 			t.Helper()
-			_, gotAll, err1 := db.Users(ctx, storage.UserFilter{}, 1, 0)
-			_, gotStaff, err2 := db.Users(ctx, storage.UserFilter{Staff: new(true)}, 1, 0)
+			_, gotAll, err1 := db.Users().Page(ctx, 1, 0, storage.UserFilter{}.Where()...)
+			_, gotStaff, err2 := db.Users().Page(ctx, 1, 0, storage.UserFilter{Staff: new(true)}.Where()...)
 			members, err3 := db.CountMembers(ctx, []uuid.UUID{acme, other})
 			if err := errors.Join(err1, err2, err3); err != nil || gotAll != all || gotStaff != staff || members[acme] != ofAcme || members[other] != ofOther {
 				t.Errorf("%d users, %d of the staff, %d and %d members, %v; want %d, %d, %d, %d", gotAll, gotStaff, members[acme], members[other], err, all, staff, ofAcme, ofOther)
 			}
 		}
 		check(3, 1, 2, 1)
-		u, err := db.User(ctx, 4)
+		u, err := db.Users().Get(ctx, storage.UserID.Is(4))
 		if err != nil {
 			t.Fatal(err)
 		}
 		u.Active = true
-		if err := db.UpdateUser(ctx, u); err != nil {
+		if err := db.Users().Update(ctx, u); err != nil {
 			t.Fatal(err)
 		}
 		check(4, 2, 3, 2)
 
-		p, err := db.ProjectBySecret(ctx, "sha256$1")
+		p, err := storage.ProjectBySecret(ctx, db, "sha256$1")
 		if err != nil || p.BucketingHash != "" || string(p.SurveyConfig) != `{"appearance":{}}` {
 			t.Fatalf("ProjectBySecret = %+v, %v", p, err)
 		}
 		f := storage.Flag{Project: p.ID, Key: "beta", CreatedBy: &u.ID, Created: now, Updated: now}
-		if err := db.CreateFlag(ctx, &f); err != nil {
+		if err := db.Flags().Create(ctx, &f); err != nil {
 			t.Fatal(err)
 		}
-		if _, total, err := db.FindFlags(ctx, p.ID, storage.FlagFilter{}, 1, 0); total != 1 || err != nil {
-			t.Errorf("FindFlags: total %d, %v; want 1", total, err)
+		if _, total, err := db.Flags().Page(ctx, 1, 0, storage.FlagFilter{}.Where(p.ID)...); total != 1 || err != nil {
+			t.Errorf("Flags.Page: total %d, %v; want 1", total, err)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestUpgradeSent(t *testing.T) {
 		db := d.open(t)
 		o := storage.NewOrganization("Acme")
 		p := storage.NewProject(o, "Shop")
-		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
+		if err := errors.Join(db.Organizations().Create(ctx, o), db.Projects().Create(ctx, p)); err != nil {
 			t.Fatal(err)
 		}
 		tests := []struct{ stored, sent, want string }{
@@ -189,12 +189,12 @@ func TestUpgradeSent(t *testing.T) {
 		for i := range tests {
 			f := storage.NewFlag(p.ID, now)
 			f.Key = fmt.Sprint("flag-", i)
-			if err := db.CreateFlag(ctx, f); err != nil {
+			if err := db.Flags().Create(ctx, f); err != nil {
 				t.Fatal(err)
 			}
 		}
 		c := storage.Cohort{Project: p.ID, Name: "c", Created: now}
-		if err := db.CreateCohort(ctx, &c); err != nil {
+		if err := db.Cohorts().Create(ctx, &c); err != nil {
 			t.Fatal(err)
 		}
 		d.migrate(t, 18)
@@ -213,11 +213,11 @@ func TestUpgradeSent(t *testing.T) {
 			filters_sent = '{"properties":{"values":[{"key":"a","value":1,"type":"person","label":"x"}],"type":"or","id":"g"}}'`)
 		db = d.open(t)
 		for i, tt := range tests {
-			f, err := db.FlagByKey(ctx, p.ID, fmt.Sprint("flag-", i))
+			f, err := db.Flags().Get(ctx, storage.FlagProject.Is(p.ID), storage.FlagKey.Is(fmt.Sprint("flag-", i)), storage.FlagDeleted.Is(false))
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := db.FlagVersion(ctx, p.ID, f.ID, f.Version)
+			v, err := db.FlagVersions().Get(ctx, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID), storage.FlagVersion.Is(f.Version))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,7 +228,7 @@ func TestUpgradeSent(t *testing.T) {
 			}
 		}
 		const want = `{"properties":{"type":"OR","values":[{"key":"a","value":1,"type":"person","label":"x"}],"id":"g"}}`
-		cohort, err := db.Cohort(ctx, p.ID, c.ID)
+		cohort, err := db.Cohorts().Get(ctx, storage.CohortProject.Is(p.ID), storage.CohortID.Is(c.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,23 +247,23 @@ func TestUpgradeVersions(t *testing.T) {
 		db := d.open(t)
 		o := storage.NewOrganization("Acme")
 		p := storage.NewProject(o, "Shop")
-		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
+		if err := errors.Join(db.Organizations().Create(ctx, o), db.Projects().Create(ctx, p)); err != nil {
 			t.Fatal(err)
 		}
 		f := storage.NewFlag(p.ID, now)
 		f.Key, f.Name, f.Version, f.Tags, f.Deleted, f.Updated = "beta", "B", 7, []string{"t"}, true, now.AddDate(0, 0, 1)
-		if err := db.CreateFlag(ctx, f); err != nil {
+		if err := db.Flags().Create(ctx, f); err != nil {
 			t.Fatal(err)
 		}
 		f.Name, f.Version = "later", 8
-		if err := db.UpdateFlag(ctx, f); err != nil {
+		if err := db.Flags().Update(ctx, f); err != nil {
 			t.Fatal(err)
 		}
 		d.migrate(t, 9)
 		db = d.open(t)
-		list, total, err := db.FlagVersions(ctx, p.ID, f.ID, 10, 0)
+		list, total, err := db.FlagVersions().Page(ctx, 10, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID))
 		if err != nil || total != 1 || len(list) != 1 {
-			t.Fatalf("FlagVersions = %+v of %d, %v; want one version", list, total, err)
+			t.Fatalf("FlagVersions.Page = %+v of %d, %v; want one version", list, total, err)
 		}
 		want := *f
 		want.Created = list[0].Created // which no version has
@@ -271,11 +271,11 @@ func TestUpgradeVersions(t *testing.T) {
 			t.Errorf("version (-want +got)\n%s", diff)
 		}
 		f.Version = 9
-		if err := db.UpdateFlag(ctx, f); err != nil {
+		if err := db.Flags().Update(ctx, f); err != nil {
 			t.Fatal(err)
 		}
-		if _, total, err := db.FlagVersions(ctx, p.ID, f.ID, 1, 0); total != 2 || err != nil {
-			t.Errorf("FlagVersions after a change: total %d, %v; want 2", total, err)
+		if _, total, err := db.FlagVersions().Page(ctx, 1, 0, storage.FlagProject.Is(p.ID), storage.VersionOf.Is(f.ID)); total != 2 || err != nil {
+			t.Errorf("FlagVersions.Page after a change: total %d, %v; want 2", total, err)
 		}
 	})
 }
@@ -355,7 +355,7 @@ func TestRuling101UpgradeNames(t *testing.T) {
 		more, calls := true, 0
 		for ; more && calls < 10; calls++ {
 			var err error
-			if more, err = db.IndexPersons(ctx); err != nil {
+			if more, err = db.Index(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -56,7 +56,7 @@ func TestOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.Organizations(ctx); err != nil {
+	if _, err := db.Organizations().List(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want := map[sqlstore.Operation]int{

@@ -3,13 +3,15 @@ package sqldb
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var organizations = newTable(table[storage.Organization]{
-	name: "organization", noun: "an organization", key: 1,
+	name: "organization", noun: "an organization", key: 1, order: "created_at, id",
+	deleting: func(ctx context.Context, a *accounts, o *storage.Organization) error {
+		_, err := a.Projects().DeleteAll(ctx, storage.ProjectOrganization.Is(o.ID))
+		return err
+	},
 	fields: func(d *Dialect, o *storage.Organization) []field {
 		return []field{
 			{"id", &o.ID},
@@ -36,33 +38,7 @@ var organizations = newTable(table[storage.Organization]{
 	},
 })
 
-// Organization implements [storage.Organizations], as do the methods
-// below.
-func (a *accounts) Organization(ctx context.Context, id uuid.UUID) (*storage.Organization, error) {
-	return organizations.one(ctx, a, "WHERE id = ?", id.String())
-}
-
-func (a *accounts) OrganizationsByID(ctx context.Context, ids []uuid.UUID) ([]storage.Organization, error) {
-	return organizations.list(ctx, a, "WHERE id IN (?) ORDER BY created_at, id", idsOf(ids))
-}
-
-func (a *accounts) Organizations(ctx context.Context) ([]storage.Organization, error) {
-	return organizations.list(ctx, a, "ORDER BY created_at, id")
-}
-
-func (a *accounts) CreateOrganization(ctx context.Context, o *storage.Organization) error {
-	return organizations.insert(ctx, a, o)
-}
-
-func (a *accounts) UpdateOrganization(ctx context.Context, o *storage.Organization) error {
-	return organizations.update(ctx, a, o)
-}
-
-func (a *accounts) DeleteOrganization(ctx context.Context, id uuid.UUID) error {
-	return a.together(ctx, func(a *accounts) error {
-		if _, err := a.deleteProjects(ctx, "organization_id = ?", id.String()); err != nil {
-			return err
-		}
-		return organizations.removeOne(ctx, a, "id = ?", id.String())
-	})
+// Organizations implements [storage.Store].
+func (a *accounts) Organizations() storage.Table[storage.Organization] {
+	return port[storage.Organization]{organizations, a}
 }

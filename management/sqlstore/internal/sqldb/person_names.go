@@ -10,12 +10,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/names"
 )
 
-// namesAtOnce is how many persons IndexPersons reads at once.
+// namesAtOnce is how many persons indexPersons reads at once.
 const namesAtOnce = 500
 
-// IndexPersons implements [storage.Persons]. Persons that were stored by a release
-// without names have none until it has come to them.
-func (db *DB) IndexPersons(ctx context.Context) (more bool, err error) {
+// indexPersons gives names to persons that were stored by a release without them.
+func (db *DB) indexPersons(ctx context.Context) (more bool, err error) {
 	var project int64
 	// Outside of the transaction first, so that nothing is locked when there is nothing to do.
 	found, err := db.one(ctx, []any{&project}, "SELECT project_id FROM person WHERE names IS NULL LIMIT 1")

@@ -98,7 +98,7 @@ func TestPersonQueryPlans(t *testing.T) {
 	before, e9 := db.PersonsBefore(ctx, 1, storage.PersonFilter{Search: "u"}, uuid.Max, 10)
 	named, e10 := db.PersonsBefore(ctx, 1, storage.PersonFilter{Named: "ad"}, uuid.Max, 10)
 	within, e11 := db.PersonsBefore(ctx, 1, storage.PersonFilter{Within: "U"}, uuid.Max, 10)
-	_, e12 := db.IndexPersons(ctx)
+	_, e12 := db.Index(ctx)
 	if len(events) != 1 || len(before) != 1 || len(named) != 1 || len(within) != 1 {
 		t.Errorf("FindEvents = %v; PersonsBefore = %v, %v, %v", events, before, named, within)
 	}
@@ -275,7 +275,7 @@ func inProject(project int64, e capture.Event) capture.Event {
 // dropProject deletes a project with all its data.
 func dropProject(t *testing.T, db *sqldb.DB, project int64) {
 	t.Helper()
-	if err := db.DeleteProject(t.Context(), project); err != nil {
+	if err := db.Projects().Delete(t.Context(), storage.ProjectID.Is(project)); err != nil {
 		t.Fatal(err)
 	}
 	for more := true; more; {
@@ -430,7 +430,7 @@ func TestPurgeProjectsForgetsDistinctIDs(t *testing.T) {
 		for _, project := range []int64{id, id + 1} {
 			deletePerson(t, db, project, "u")
 		}
-		if err := db.DeleteProject(ctx, id); err != nil {
+		if err := db.Projects().Delete(ctx, storage.ProjectID.Is(id)); err != nil {
 			t.Fatal(err)
 		}
 		if more, err := db.PurgeProjects(ctx, time.Now().Add(time.Hour)); more || err != nil {

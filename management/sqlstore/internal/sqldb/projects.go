@@ -2,17 +2,17 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var projects = newTable(table[storage.Project]{
 	name: "project", noun: "a project", key: 1, serial: true,
-	keeps: "ingested_event", // set by Write, which does not wait for transactions that change projects
+	order:    "id",
+	project:  func(*storage.Project) int64 { return projectsThemselves },
+	deleting: projectGoes,
+	keeps:    "ingested_event", // set by Write, which does not wait for transactions that change projects
 	fields: func(d *Dialect, p *storage.Project) []field {
 		return []field{
 			{"id", &p.ID},
@@ -49,61 +49,25 @@ var projects = newTable(table[storage.Project]{
 	},
 })
 
-// Project implements [storage.Organizations], as do the methods below.
-func (a *accounts) Project(ctx context.Context, id int64) (*storage.Project, error) {
-	return projects.one(ctx, a, "WHERE id = ?", id)
+// Projects implements [storage.Store].
+func (a *accounts) Projects() storage.Table[storage.Project] {
+	return projectPort{port[storage.Project]{projects, a}}
 }
 
-func (a *accounts) ProjectByKey(ctx context.Context, apiKey string) (*storage.Project, error) {
-	return projects.one(ctx, a, "WHERE api_token = ?", apiKey)
-}
+type projectPort struct{ port[storage.Project] }
 
-func (a *accounts) ProjectBySecret(ctx context.Context, hash string) (*storage.Project, error) {
-	return projects.one(ctx, a, "WHERE secret_token_hash = ? OR secret_token_prev_hash = ?", hash, hash)
-}
-
-func (a *accounts) ProjectsOf(ctx context.Context, organizations []uuid.UUID) ([]storage.Project, error) {
-	return projects.list(ctx, a, "WHERE organization_id IN (?) ORDER BY id", idsOf(organizations))
-}
-
-func (a *accounts) Projects(ctx context.Context) ([]storage.Project, error) {
-	return projects.list(ctx, a, "ORDER BY id")
-}
-
-func (a *accounts) CreateProject(ctx context.Context, p *storage.Project) error {
-	row := *p
-	row.IngestedEvent = false
-	err := a.alter(ctx, projectsThemselves, func(a *accounts) error { return projects.insert(ctx, a, &row) })
-	if err == nil {
-		p.ID = row.ID
-	}
-	return err
-}
-
-func (a *accounts) UpdateProject(ctx context.Context, p *storage.Project) error {
-	return a.alter(ctx, projectsThemselves, func(a *accounts) error { return projects.update(ctx, a, p) })
-}
-
-func (a *accounts) DeleteProject(ctx context.Context, id int64) error {
-	n, err := a.deleteProjects(ctx, "id = ?", id)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("delete a project: %w", storage.ErrNotFound)
-	}
-	return err
-}
-
-// deleteProjects deletes projects, and records which data PurgeProjects must
-// delete.
-func (a *accounts) deleteProjects(ctx context.Context, where string, arg any) (n int64, err error) {
-	err = a.change(ctx, func(t *tx) (err error) {
-		if _, err := t.exec(ctx, "INSERT INTO deleted_project (project_id, deleted_at) SELECT id, ? FROM project WHERE "+where,
-			a.db.d.time(time.Now()), arg); err != nil {
-			return err
-		}
-		if n, err = t.exec(ctx, "DELETE FROM project WHERE "+where, arg); err != nil || n == 0 {
-			return err
-		}
-		return t.bump(ctx, projectsThemselves)
+func (p projectPort) Create(ctx context.Context, list ...*storage.Project) error {
+	return p.each(ctx, list, func(a *accounts, v *storage.Project) error {
+		row := *v
+		row.IngestedEvent = false
+		err := p.insert(ctx, a, &row)
+		v.ID = row.ID
+		return err
 	})
-	return n, wrap("delete projects", err)
+}
+
+// projectGoes records which data PurgeProjects must delete.
+func projectGoes(ctx context.Context, a *accounts, p *storage.Project) error {
+	_, err := a.exec(ctx, "INSERT INTO deleted_project (project_id, deleted_at) VALUES (?, ?)", p.ID, a.db.d.time(time.Now()))
+	return wrap("delete a project", err)
 }

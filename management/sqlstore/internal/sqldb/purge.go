@@ -30,7 +30,7 @@ var leftovers = []leftover{
 	{"event_expiry", "project_id", "project_id", "project_id"},
 }
 
-// PurgeProjects implements [storage.ProjectPurger]. A call deletes a few
+// PurgeProjects implements [storage.Persons]. A call deletes a few
 // thousand rows of one project. Usage counters stay, because they belong to
 // organizations.
 //

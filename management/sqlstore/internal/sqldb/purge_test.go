@@ -26,7 +26,7 @@ func TestPurgeInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := storage.NewProject(&created.Organization, "Other")
-		if err := db.CreateProject(ctx, other); err != nil {
+		if err := db.Projects().Create(ctx, other); err != nil {
 			t.Fatal(err)
 		}
 		fill := func(project int64, n int) {
@@ -46,19 +46,19 @@ func TestPurgeInParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			flag := storage.Flag{Project: project, Key: "beta", Created: now, Updated: now}
-			if err := db.CreateFlag(ctx, &flag); err != nil {
+			if err := db.Flags().Create(ctx, &flag); err != nil {
 				t.Fatal(err)
 			}
 			if err := errors.Join(
-				db.CreateCohort(ctx, &storage.Cohort{Project: project, Created: now}),
-				db.CreateEarlyAccessFeature(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: project, Flag: flag.ID, Created: now}),
+				db.Cohorts().Create(ctx, &storage.Cohort{Project: project, Created: now}),
+				db.EarlyAccess().Create(ctx, &storage.EarlyAccessFeature{ID: uuid.New(), Project: project, Flag: flag.ID, Created: now}),
 			); err != nil {
 				t.Fatal(err)
 			}
 		}
 		fill(created.Project.ID, events)
 		fill(other.ID, 5)
-		if err := db.DeleteProject(ctx, created.Project.ID); err != nil {
+		if err := db.Projects().Delete(ctx, storage.ProjectID.Is(created.Project.ID)); err != nil {
 			t.Fatal(err)
 		}
 		if more, err := db.PurgeProjects(ctx, time.Now().Add(-time.Hour)); more || err != nil {

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,17 +28,26 @@ type table[T any] struct {
 	name    string
 	noun    string // for errors, with its article
 	fields  func(*Dialect, *T) []field
-	key     int    // the number of fields, from the first, that are the key
-	serial  bool   // the database makes the key
-	given   bool   // unless a new row has one, see keepIDs
-	keeps   string // column that updates do not change; "" for none
-	columns string // the columns of fields
+	key     int            // the number of fields, from the first, that are the key
+	serial  bool           // the database makes the key
+	given   bool           // unless a new row has one, see keepIDs
+	keeps   string         // column that updates do not change; "" for none
+	touches []string       // columns that Touch changes
+	order   string         // of lists: columns of ORDER BY
+	project func(*T) int64 // the project whose version a write of the row increments; nil for none
+	columns string         // the columns of fields
+	read    string         // SELECT of these, up to the conditions
+
+	// writing is called before a row is created or updated, and deleting before it is deleted,
+	// in the same transaction. Nil does nothing.
+	writing, deleting func(context.Context, *accounts, *T) error
 }
 
 // newTable completes a table.
 func newTable[T any](t table[T]) *table[T] {
 	columns := collect(t.fields(new(Dialect), new(T)), func(f *field) string { return f.column })
 	t.columns = strings.Join(columns, ", ")
+	t.read = "SELECT " + t.columns + " FROM " + t.name + " "
 	return &t
 }
 
@@ -48,30 +56,12 @@ func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ..
 	var list []T
 	var row T
 	values := collect(tab.fields(&a.db.d, &row), func(f *field) any { return f.at }) // scanning replaces all values and does not change the data behind their pointers
-	err := a.read(ctx, "SELECT "+tab.columns+" FROM "+tab.name+" "+tail, args, func(r *sql.Rows) error {
+	err := a.read(ctx, tab.read+tail, args, func(r *sql.Rows) error {
 		err := r.Scan(values...)
 		list = append(list, row)
 		return err
 	})
 	return list, wrap("read "+tab.noun, err)
-}
-
-// one returns the only row that the end of a SELECT selects.
-func (tab *table[T]) one(ctx context.Context, a *accounts, tail string, args ...any) (*T, error) {
-	list, err := tab.list(ctx, a, tail, args...)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("read %s: %w", tab.noun, storage.ErrNotFound)
-	}
-	return &list[0], nil
-}
-
-// page returns a part of a list.
-func page[T any](list []T, limit, offset int) []T {
-	list = list[min(offset, len(list)):]
-	return list[:min(limit, len(list))]
 }
 
 // insert inserts a row, and sets the key if the database makes it.
@@ -181,37 +171,28 @@ func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*
 
 // update changes the row with the key of v.
 func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
-	fields := tab.fields(&a.db.d, v)
-	var set, where []string
-	var args []any
-	for _, f := range fields[tab.key:] {
-		if f.column != tab.keeps {
-			set, args = append(set, f.column+" = ?"), append(args, f.at)
-		}
-	}
-	for _, f := range fields[:tab.key] {
-		where, args = append(where, f.column+" = ?"), append(args, f.at)
-	}
-	n, err := a.exec(ctx, "UPDATE "+tab.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
+	query, args := tab.setting(&a.db.d, v, func(column string) bool { return column != tab.keeps })
+	n, err := a.exec(ctx, query, args...)
 	if err == nil && n == 0 {
 		err = storage.ErrNotFound
 	}
 	return wrap("change "+tab.noun, err)
 }
 
-// remove deletes the rows that meet a condition and returns their number.
-func (tab *table[T]) remove(ctx context.Context, a *accounts, where string, args ...any) (int64, error) {
-	n, err := a.exec(ctx, "DELETE FROM "+tab.name+" WHERE "+where, args...)
-	return n, wrap("delete "+tab.noun, err)
-}
-
-// removeOne is like remove, but the row must exist.
-func (tab *table[T]) removeOne(ctx context.Context, a *accounts, where string, args ...any) error {
-	n, err := tab.remove(ctx, a, where, args...)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("delete %s: %w", tab.noun, storage.ErrNotFound)
+// setting returns an UPDATE of some columns of the row with the key of v.
+func (tab *table[T]) setting(d *Dialect, v *T, some func(column string) bool) (string, []any) {
+	fields := tab.fields(d, v)
+	var set, where []string
+	var args []any
+	for _, f := range fields[tab.key:] {
+		if some(f.column) {
+			set, args = append(set, f.column+" = ?"), append(args, f.at)
+		}
 	}
-	return err
+	for _, f := range fields[:tab.key] {
+		where, args = append(where, f.column+" = ?"), append(args, f.at)
+	}
+	return "UPDATE " + tab.name + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND "), args
 }
 
 // A stamp is a time, and a maybeStamp a time that can be missing.

@@ -9,7 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
-// Throttle implements [storage.Throttle]. It fails in Atomic, because
+// Throttle implements [storage.Store]. It fails in Atomic, because
 // it would have to wait for the end of the transaction.
 func (a *accounts) Throttle(ctx context.Context, bucket string, l storage.Limit, now time.Time) (wait time.Duration, err error) {
 	if a.t != nil {

@@ -20,7 +20,7 @@ func TestQueryPlans(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
 	ann := storage.User{UUID: uuid.New(), DistinctID: "d", Email: "ann@example.com", Active: true, Joined: now}
-	if err := db.CreateUser(ctx, &ann); err != nil {
+	if err := db.Users().Create(ctx, &ann); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.AddActivity(ctx, &storage.Activity{ID: uuid.New(), Project: new(int64(1)), Organization: new(uuid.UUID), Scope: "s", ItemID: "i", Created: now}); err != nil {
@@ -28,26 +28,26 @@ func TestQueryPlans(t *testing.T) {
 	}
 	users, organizations := []int64{ann.ID}, []uuid.UUID{uuid.New()}
 	ignore := func(any, ...any) {}
-	ignore(db.UserByUUID(ctx, ann.UUID))
-	ignore(db.UserByEmail(ctx, ann.Email))
-	ignore(db.UsersByID(ctx, users))
+	ignore(db.Users().Get(ctx, storage.UserUUID.Is(ann.UUID)))
+	ignore(db.Users().Get(ctx, storage.UserEmail.Is(ann.Email)))
+	ignore(db.Users().List(ctx, storage.UserID.In(users)))
 	for _, f := range []storage.UserFilter{{}, {Staff: new(false)}, {ID: &ann.ID}, {Email: &ann.Email, Staff: new(false)}} {
-		if _, total, err := db.Users(ctx, f, 100, 0); total != 1 || err != nil {
+		if _, total, err := db.Users().Page(ctx, 100, 0, f.Where()...); total != 1 || err != nil {
 			t.Fatalf("Users: %d, %v; want 1, nil", total, err)
 		}
 	}
-	ignore(db.Scenes(ctx, users))
-	ignore(db.KeyByHash(ctx, ""))
-	ignore(db.Keys(ctx, ann.ID))
-	ignore(db.WithTOTP(ctx, users))
-	ignore(db.BackupCodes(ctx, ann.ID))
-	ignore(db.OrganizationsByID(ctx, organizations))
-	ignore(db.MembershipsOf(ctx, users))
-	ignore(db.Members(ctx, organizations[0]))
+	ignore(db.Scenes().List(ctx, storage.SceneUser.In(users)))
+	ignore(db.Keys().Get(ctx, storage.KeyHash.Is("")))
+	ignore(db.Keys().List(ctx, storage.KeyUser.Is(ann.ID)))
+	ignore(db.TOTPs().List(ctx, storage.TOTPUser.In(users)))
+	ignore(db.BackupCodes().List(ctx, storage.BackupCodeUser.Is(ann.ID)))
+	ignore(db.Organizations().List(ctx, storage.OrganizationID.In(organizations)))
+	ignore(db.Memberships().List(ctx, storage.MembershipUser.In(users)))
+	ignore(db.Memberships().List(ctx, storage.MembershipOrganization.Is(organizations[0])))
 	ignore(db.CountMembers(ctx, organizations))
-	ignore(db.ProjectsOf(ctx, organizations))
-	ignore(db.ProjectByKey(ctx, ""))
-	ignore(db.ProjectBySecret(ctx, ""))
+	ignore(db.Projects().List(ctx, storage.ProjectOrganization.In(organizations)))
+	ignore(db.Projects().Get(ctx, storage.ProjectKey.Is("")))
+	ignore(storage.ProjectBySecret(ctx, db, ""))
 	askManaged(t, db)
 	for _, f := range []storage.ActivityFilter{
 		{}, {Project: new(int64(1)), Scope: "s"}, {Project: new(int64(1)), Scope: "s", ItemID: "i"}, {Organization: new(uuid.UUID), Scope: "s"},
@@ -92,27 +92,27 @@ func askManaged(t *testing.T, db *sqldb.DB) {
 	ctx := t.Context()
 	o := storage.NewOrganization("Acme")
 	p := storage.NewProject(o, "Shop")
-	if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
+	if err := errors.Join(db.Organizations().Create(ctx, o), db.Projects().Create(ctx, p)); err != nil {
 		t.Fatal(err)
 	}
 	project := p.ID
-	if err := db.CreateFlag(ctx, &storage.Flag{Project: project, Key: "beta", Created: now, Updated: now}); err != nil {
+	if err := db.Flags().Create(ctx, &storage.Flag{Project: project, Key: "beta", Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
 	no := new(false)
 	for _, f := range []storage.FlagFilter{{}, {Active: no}, {Archived: no}, {Active: no, Archived: no}, {Key: "Beta", Active: no, Archived: no}} {
-		if _, total, err := db.FindFlags(ctx, project, f, 100, 0); total != 1 || err != nil {
-			t.Fatalf("FindFlags: %d, %v; want 1, nil", total, err)
+		if _, total, err := db.Flags().Page(ctx, 100, 0, f.Where(project)...); total != 1 || err != nil {
+			t.Fatalf("Flags.Page: %d, %v; want 1, nil", total, err)
 		}
 	}
 	ignore := func(any, error) {}
-	ignore(db.Flag(ctx, project, 1))
-	ignore(db.FlagByKey(ctx, project, "beta"))
-	ignore(db.Flags(ctx, project))
+	ignore(db.Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagID.Is(1)))
+	ignore(db.Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagKey.Is("beta"), storage.FlagDeleted.Is(false)))
+	ignore(db.CalledFlags(ctx, project))
 	ignore(db.FlagDefinitions(ctx, project))
-	ignore(db.Cohort(ctx, project, 1))
-	ignore(db.Cohorts(ctx, project))
-	ignore(db.EarlyAccessFeature(ctx, project, uuid.New()))
-	ignore(db.EarlyAccessFeatures(ctx, project))
+	ignore(db.Cohorts().Get(ctx, storage.CohortProject.Is(project), storage.CohortID.Is(1)))
+	ignore(db.Cohorts().List(ctx, storage.CohortProject.Is(project), storage.CohortDeleted.Is(false)))
+	ignore(db.EarlyAccess().Get(ctx, storage.FeatureProject.Is(project), storage.FeatureID.Is(uuid.New())))
+	ignore(db.EarlyAccess().List(ctx, storage.FeatureProject.Is(project)))
 	ignore(db.Versions(ctx))
 }

@@ -22,7 +22,7 @@ func TestConnect(t *testing.T) {
 		c.Status = func(context.Context, int64) shell.Status { return status }
 	})
 	p := storage.NewProject(s.Organization(), "Fresh")
-	consoletest.Fatal(t, s.Store.CreateProject(t.Context(), p))
+	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), p))
 	look := func(waits bool, texts ...string) {
 		t.Helper()
 		for _, page := range []string{"connect", "flags"} {

@@ -87,7 +87,7 @@ func TestFlagsPages(t *testing.T) {
 	for i := range 60 {
 		f := storage.NewFlag(1, s.Flag("new-dashboard").CreatedAt)
 		f.Key = fmt.Sprintf("extra-%02d", i)
-		consoletest.Fatal(t, s.Store.CreateFlag(t.Context(), f))
+		consoletest.Fatal(t, s.Store.Flags().Create(t.Context(), f))
 	}
 	a := s.Get("/projects/1/flags?state=on&sort=key").Want(200, "1 to 50 of 71 flags")
 	if !strings.Contains(a.Body, `rel="next" href="/console/projects/1/flags?page=2&amp;sort=key&amp;state=on"`) ||
@@ -104,7 +104,7 @@ func TestFlagsPages(t *testing.T) {
 func TestFlagsOfEmptyProject(t *testing.T) {
 	s := consoletest.NewSite(t)
 	project := storage.NewProject(s.Organization(), "Fresh")
-	consoletest.Fatal(t, s.Store.CreateProject(t.Context(), project))
+	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), project))
 	s.Get(fmt.Sprintf("/projects/%d/flags", project.ID)).Want(200,
 		"This project has no flags yet", "Create a flag", `curl 'https://flags.example.com/flags?v=2'`,
 		`posthog.init("`+project.APIKey+`", { api_host: "https://flags.example.com" })`).CheckPage()

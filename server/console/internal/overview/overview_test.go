@@ -55,7 +55,7 @@ func TestOverview(t *testing.T) {
 	s.Get("/projects/1/overview").Want(200, "The server does not work as it should", "events cannot be written.",
 		"1 cohort is not used", "3 flags are stale").CheckPage()
 
-	consoletest.Fatal(t, s.Store.CreateProject(t.Context(), storage.NewProject(s.Organization(), "Empty")))
+	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), storage.NewProject(s.Organization(), "Empty")))
 	s.Get("/projects/2/overview").Want(200, "0 flags on", "The server does not work as it should", "Nothing was changed today.").CheckPage()
 	status.Faults = ""
 	s.Get("/projects/2/overview").Want(200, "Nothing: all flags can be evaluated, and none is stale.").CheckPage()

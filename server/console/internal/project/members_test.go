@@ -38,16 +38,17 @@ const membersPath = "/projects/1/settings/members"
 // user returns the UUID of a user.
 func user(s *consoletest.Site, email string) string {
 	s.T.Helper()
-	u, err := s.Store.UserByEmail(s.T.Context(), email)
+	u, err := s.Store.Users().Get(s.T.Context(), storage.UserEmail.Is(email))
 	consoletest.Fatal(s.T, err)
 	return u.UUID.String()
 }
 
 func level(s *consoletest.Site, email string) int {
 	s.T.Helper()
-	u, err := s.Store.UserByEmail(s.T.Context(), email)
+	u, err := s.Store.Users().Get(s.T.Context(), storage.UserEmail.Is(email))
 	consoletest.Fatal(s.T, err)
-	m, err := s.Store.Membership(s.T.Context(), s.Organization().ID, u.ID)
+	in := storage.MembershipOrganization.Is(s.Organization().ID)
+	m, err := s.Store.Memberships().Get(s.T.Context(), in, storage.MembershipUser.Is(u.ID))
 	consoletest.Fatal(s.T, err)
 	return m.Level
 }
@@ -157,7 +158,7 @@ func TestInvite(t *testing.T) {
 	if got := level(s, "eve@example.com"); got != storage.LevelAdmin {
 		t.Errorf("level %d", got)
 	}
-	u, err := s.Store.UserByEmail(t.Context(), "eve@example.com")
+	u, err := s.Store.Users().Get(t.Context(), storage.UserEmail.Is("eve@example.com"))
 	consoletest.Fatal(t, err)
 	if u.FirstName != "Eve" || u.EmailVerified == nil || *u.EmailVerified {
 		t.Errorf("a link that the inviter has seen proves the address: %+v", u)

@@ -54,7 +54,7 @@ func TestNewProject(t *testing.T) {
 
 func TestProjects(t *testing.T) {
 	s := consoletest.NewSite(t)
-	consoletest.Fatal(t, s.Store.CreateProject(t.Context(), storage.NewProject(s.Organization(), "Second")))
+	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), storage.NewProject(s.Organization(), "Second")))
 	a := s.Get("/projects").Want(200, "Acme", "Shop", "Second")
 	a.CheckPage()
 	s.Get("/projects/2/flags").Want(200, "Second", "This project has no flags yet")
