@@ -73,7 +73,7 @@ func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag, days, 
 	const day = 24 * time.Hour
 	today := s.now().UTC().Truncate(day)
 	first := today.Add(-time.Duration(shown-1) * day)
-	counts, err := w.store.FlagUsage(ctx, f.Project, f.Key, first)
+	counts, err := w.store.FlagUsage(ctx, f.Project, []string{f.Key}, first)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +93,37 @@ func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag, days, 
 		u.Days[i], counts = DayUsage{at.Format(time.DateOnly), part.Total, part.Values}, counts[n:]
 	}
 	return u, nil
+}
+
+// UsageOfFlags returns how often clients have reported flags with some keys on each of a number of
+// days, the last of which is today, and 0 for days without; of nil, how often they have reported
+// any flag, under the key "". It needs scope feature_flag:read.
+func (s *Service) UsageOfFlags(ctx context.Context, p *Principal, ref string, keys []string, days int) (map[string][]int64, error) {
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	if days < 1 || days > maxUsageDays {
+		return nil, invalid("days", "invalid_input", "Must be a number of days from 1 to %d, not %d.", maxUsageDays, days)
+	}
+	const day = 24 * time.Hour
+	first := s.now().UTC().Truncate(day).Add(-time.Duration(days-1) * day)
+	counts, err := w.store.FlagUsage(ctx, w.at.Project.ID, keys, first)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]int64)
+	for _, c := range counts {
+		at := int(c.Day.Sub(first) / day)
+		if at >= days {
+			continue // by the clock of another computer
+		}
+		if out[c.Key] == nil {
+			out[c.Key] = make([]int64, days)
+		}
+		out[c.Key][at] += c.Count
+	}
+	return out, nil
 }
 
 // usageOf adds counts up.

@@ -64,6 +64,18 @@ func TestFlagUsage(t *testing.T) {
 			t.Errorf("FlagUsage(%q, %q) (-want +got)\n%s", tt.days, tt.sdk, diff)
 		}
 	}
+	other := w.flag(w.web, `{"key":"other","filters":`+everybody+`}`)
+	byKey := must(w.UsageOfFlags(ctx, w.as(w.ada), ref(w.web), []string{"k", "other"}, 4))(t)
+	if diff := cmp.Diff(map[string][]int64{"k": {1, 2, 0, 4}}, byKey); diff != "" {
+		t.Errorf("UsageOfFlags with %s, which was never called (-want +got)\n%s", other, diff)
+	}
+	if inAll := must(w.UsageOfFlags(ctx, w.as(w.ada), ref(w.web), nil, 3))(t); !cmp.Equal(inAll, map[string][]int64{"": {2, 0, 4}}) {
+		t.Errorf("UsageOfFlags of the project = %v", inAll)
+	}
+	for _, days := range []int{0, 401} {
+		_, err := w.UsageOfFlags(ctx, w.as(w.ada), ref(w.web), nil, days)
+		checkFault(t, fmt.Sprintf("UsageOfFlags of %d days", days), err, "invalid invalid_input days")
+	}
 	for _, days := range []string{"0", "401", "x", "-1", "1.5"} {
 		_, err := w.FlagUsage(ctx, w.as(w.ada), ref(w.web), id, days, "")
 		checkFault(t, "FlagUsage of "+days+" days", err, "invalid invalid_input days")

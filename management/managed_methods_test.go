@@ -78,6 +78,12 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "UsageOfFlags", scope: "feature_flag:read", kind: ofProject,
+			call: func(c *callable) error {
+				return second(c.UsageOfFlags(c.ctx, c.p, c.web, []string{"a"}, 30))
+			},
+		},
+		{
 			name: "CreateFlag", scope: "feature_flag:write", kind: ofProject, once: "invalid unique key",
 			log: []string{"FeatureFlag created by ada in nothing"},
 			call: func(c *callable) error {

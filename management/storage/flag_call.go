@@ -142,6 +142,7 @@ func (r *callReader) sdk(v jsonscan.Value) string {
 
 // A FlagCount says how often clients have reported one value of a flag on one day.
 type FlagCount struct {
+	Key   string          // of the flag
 	Day   time.Time       // in UTC
 	Value json.RawMessage // as in a [FlagCall]
 	SDK   string          // as in a [FlagCall]

@@ -62,10 +62,11 @@ type Store interface {
 	FlagDefinitions(ctx context.Context, project int64) ([]Flag, error)
 	CalledFlags(ctx context.Context, project int64) ([]Flag, error)
 
-	// FlagUsage returns how often clients have reported the flag with a key since a
-	// day, in the order of day, value and SDK. Calls are counted as their events are
-	// stored (management.md §13.22).
-	FlagUsage(ctx context.Context, project int64, key string, since time.Time) ([]FlagCount, error)
+	// FlagUsage returns how often clients have reported the flags with some keys since a
+	// day, in the order of day, key, value and SDK. Calls are counted as their events are
+	// stored (management.md §13.22). For nil it returns how often they have reported any flag
+	// on each day, without key, value and SDK.
+	FlagUsage(ctx context.Context, project int64, keys []string, since time.Time) ([]FlagCount, error)
 
 	// GroupTypes returns the names of the group types of a project by the
 	// index by which filters refer to them. Events make group types.

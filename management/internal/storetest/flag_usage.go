@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func callsOf(events []capture.Event, key string, since time.Time) []storage.Flag
 	}
 	list := []storage.FlagCount{}
 	for o, n := range counts {
-		list = append(list, storage.FlagCount{Day: o.day, Value: json.RawMessage(o.value), SDK: o.sdk, Count: n})
+		list = append(list, storage.FlagCount{Key: key, Day: o.day, Value: json.RawMessage(o.value), SDK: o.sdk, Count: n})
 	}
 	slices.SortFunc(list, func(a, b storage.FlagCount) int {
 		return cmp.Or(a.Day.Compare(b.Day), strings.Compare(string(a.Value), string(b.Value)), strings.Compare(a.SDK, b.SDK))
@@ -86,10 +87,31 @@ func testFlagUsage(t *testing.T, s *suite) {
 		for _, store := range stores {
 			for _, key := range keys {
 				for _, since := range []time.Time{all, today.Add(-20 * 24 * time.Hour), today} {
-					want(t, fmt.Sprintf("FlagUsage of %s since %v, %s", key, since, when), callsOf(events[p.ID], key, since))(store.FlagUsage(ctx, p.ID, key, since))
+					want(t, fmt.Sprintf("FlagUsage of %s since %v, %s", key, since, when), callsOf(events[p.ID], key, since))(store.FlagUsage(ctx, p.ID, []string{key}, since))
 				}
 			}
-			want(t, "FlagUsage in another project", callsOf(events[q.ID], "beta", all))(store.FlagUsage(ctx, q.ID, "beta", all))
+			since := today.Add(-20 * 24 * time.Hour)
+			var several []storage.FlagCount
+			byDay := make(map[time.Time]int64)
+			for _, key := range keys {
+				for _, c := range callsOf(events[p.ID], key, since) {
+					if key != "gone" {
+						several = append(several, c)
+					}
+					byDay[c.Day] += c.Count
+				}
+			}
+			slices.SortStableFunc(several, func(a, b storage.FlagCount) int {
+				return cmp.Or(a.Day.Compare(b.Day), strings.Compare(a.Key, b.Key))
+			})
+			want(t, "FlagUsage of several flags, "+when, several)(store.FlagUsage(ctx, p.ID, []string{keys[1], keys[0], "unknown"}, since))
+			days := []storage.FlagCount{}
+			for _, day := range slices.SortedFunc(maps.Keys(byDay), time.Time.Compare) {
+				days = append(days, storage.FlagCount{Day: day, Count: byDay[day]})
+			}
+			want(t, "FlagUsage by day, "+when, days)(store.FlagUsage(ctx, p.ID, nil, since))
+			want(t, "FlagUsage of no flags", []storage.FlagCount{})(store.FlagUsage(ctx, p.ID, []string{}, since))
+			want(t, "FlagUsage in another project", callsOf(events[q.ID], "beta", all))(store.FlagUsage(ctx, q.ID, []string{"beta"}, all))
 		}
 	}
 	events := map[int64][]capture.Event{p.ID: s.stored(t, p.ID), q.ID: s.stored(t, q.ID)}
@@ -139,7 +161,7 @@ func testFlagUsageBounds(t *testing.T, s *suite) {
 		}
 		s.write(t, append(list, call("many", "old", "web", 400*days), call("many", "older", "web", 401*days))...)
 	}
-	got, err := s.FlagUsage(ctx, p.ID, "many", time.Time{})
+	got, err := s.FlagUsage(ctx, p.ID, []string{"many"}, time.Time{})
 	must(t, err)
 	var values, sdks int
 	var total, others, otherSDKs, old int64
@@ -170,8 +192,8 @@ func testFlagUsageBounds(t *testing.T, s *suite) {
 	later.UUID = capture.NewUUID(later.Time)
 	must(t, fresh.Write(ctx, []capture.Event{later}))
 	if s.again != nil {
-		count := storage.FlagCount{Day: later.Time.Truncate(days), Value: json.RawMessage(`"new"`), SDK: "web", Count: 2}
-		want(t, "FlagUsage after 500 days", []storage.FlagCount{count})(s.FlagUsage(ctx, p.ID, "many", time.Time{}))
+		count := storage.FlagCount{Key: "many", Day: later.Time.Truncate(days), Value: json.RawMessage(`"new"`), SDK: "web", Count: 2}
+		want(t, "FlagUsage after 500 days", []storage.FlagCount{count})(s.FlagUsage(ctx, p.ID, []string{"many"}, time.Time{}))
 	}
-	want(t, "FlagUsage of a key that no flag has", []storage.FlagCount{})(s.another(t).FlagUsage(ctx, p.ID, "unknown", time.Time{}))
+	want(t, "FlagUsage of a key that no flag has", []storage.FlagCount{})(s.another(t).FlagUsage(ctx, p.ID, []string{"unknown"}, time.Time{}))
 }

@@ -171,23 +171,30 @@ func (t *tx) admitUsage(ctx context.Context, project int64, list []usageOf, in m
 }
 
 // FlagUsage implements [storage.Store].
-func (a *accounts) FlagUsage(ctx context.Context, project int64, key string, since time.Time) ([]storage.FlagCount, error) {
+func (a *accounts) FlagUsage(ctx context.Context, project int64, keys []string, since time.Time) ([]storage.FlagCount, error) {
+	query, args := "SELECT flag_key, day, value, sdk, calls FROM flag_call WHERE project_id = ? AND day >= ? AND flag_key IN (?)",
+		[]any{project, dayOf(since), slice[string](keys)}
+	if keys == nil {
+		query, args = "SELECT '', day, '', '', SUM(calls) FROM flag_call WHERE project_id = ? AND day >= ? GROUP BY day", args[:2]
+	}
 	list := []storage.FlagCount{}
-	err := a.read(ctx, "SELECT day, value, sdk, calls FROM flag_call WHERE project_id = ? AND flag_key = ? AND day >= ?",
-		[]any{project, key, dayOf(since)}, func(r *sql.Rows) error {
-			var day int64
-			var c storage.FlagCount
-			var value string
-			err := r.Scan(&day, &value, &c.SDK, &c.Count)
-			c.Day, c.Value = time.Unix(day*int64(dayLength/time.Second), 0).UTC(), json.RawMessage(value)
-			list = append(list, c)
-			return err
-		})
+	err := a.read(ctx, query, args, func(r *sql.Rows) error {
+		var day int64
+		var c storage.FlagCount
+		var value string
+		err := r.Scan(&c.Key, &day, &value, &c.SDK, &c.Count)
+		c.Day = time.Unix(day*int64(dayLength/time.Second), 0).UTC()
+		if keys != nil {
+			c.Value = json.RawMessage(value)
+		}
+		list = append(list, c)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("read the usage of a flag: %w", err)
+		return nil, fmt.Errorf("read the usage of flags: %w", err)
 	}
 	slices.SortFunc(list, func(a, b storage.FlagCount) int { // databases sort texts in several ways
-		return cmp.Or(a.Day.Compare(b.Day), bytes.Compare(a.Value, b.Value), strings.Compare(a.SDK, b.SDK))
+		return cmp.Or(a.Day.Compare(b.Day), strings.Compare(a.Key, b.Key), bytes.Compare(a.Value, b.Value), strings.Compare(a.SDK, b.SDK))
 	})
 	return list, nil
 }

@@ -70,7 +70,10 @@ func TestUpgradeUsage(t *testing.T) {
 			{1, "other", []storage.FlagCount{{Day: at(day), Value: []byte("false"), SDK: "web", Count: 1}}},
 			{2, "beta", []storage.FlagCount{{Day: at(day), Value: []byte("true"), SDK: "web", Count: 9}}},
 		} {
-			got, err := db.FlagUsage(ctx, tt.project, tt.key, time.Time{})
+			got, err := db.FlagUsage(ctx, tt.project, []string{tt.key}, time.Time{})
+			for i := range tt.want {
+				tt.want[i].Key = tt.key
+			}
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Errorf("%s of project %d: %v (-want +got)\n%s", tt.key, tt.project, err, diff)
 			}

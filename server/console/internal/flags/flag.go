@@ -393,7 +393,7 @@ func problemWords(p flags.Problem) string {
 		text += " (" + words.Place(p.Path) + ")"
 	}
 	if p.Hint != "" {
-		text += "; " + p.Hint
+		text += ". " + strings.ToUpper(p.Hint[:1]) + p.Hint[1:] // hints are in English
 	}
 	return text
 }

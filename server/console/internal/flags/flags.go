@@ -47,8 +47,12 @@ type flagRow struct {
 	Kind     string // in words; "" for a plain flag
 	Reach    string
 	Variants charts.Bar
+	Usage    charts.Sparkline
 	Problems []string
 }
+
+// usageShown is of how many days the list shows evaluations.
+const usageShown = 30
 
 var flagKinds = forms.Options(
 	"boolean", "On or off", "multivariant", "Variants", "experiment", "Experiment",
@@ -72,6 +76,14 @@ func listFlags(q *shell.Request) error {
 	if err != nil {
 		return err
 	}
+	keys := make([]string, len(page.Items))
+	for i, f := range page.Items {
+		keys[i] = f.Key
+	}
+	usage, err := q.Service.UsageOfFlags(q.Context(), q.By, q.Ref, keys, usageShown)
+	if err != nil {
+		return err
+	}
 	words, err := vocabulary(q, page.Items)
 	if err != nil {
 		return err
@@ -82,7 +94,7 @@ func listFlags(q *shell.Request) error {
 	_, v.Back, _ = strings.Cut(at.At(asked.Page), "?")
 	for _, f := range page.Items {
 		v.Rows = append(v.Rows, flagRow{
-			f, stateOf(q, f), kindWords(f), words.Audience(&f.Filters), variantBar(&f.Filters), problems[f.Key],
+			f, stateOf(q, f), kindWords(f), words.Audience(&f.Filters), variantBar(&f.Filters), sparkline(usage[f.Key]), problems[f.Key],
 		})
 	}
 	v.Empty = facets.On+facets.Off+facets.Archived == 0
@@ -95,6 +107,15 @@ func listFlags(q *shell.Request) error {
 		v.Clear = shell.Listing{Path: v.Action, Query: map[string]string{"sort": asked.Sort}}.At(1)
 	}
 	return q.Render(http.StatusOK, "flags", v)
+}
+
+// sparkline draws how often a flag was evaluated by day.
+func sparkline(days []int64) charts.Sparkline {
+	total := 0
+	for _, n := range days {
+		total += int(n)
+	}
+	return charts.Line(forms.Count(total, "evaluation", "evaluations")+" reported in "+forms.Count(len(days), "day", "days"), days)
 }
 
 // choices fills in what can be selected.

@@ -1,12 +1,14 @@
 package overview
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
@@ -21,6 +23,8 @@ type overviewView struct {
 	shell.Layout
 	Figures   []figure
 	Attention []attention
+	Days      charts.Chart // evaluations by day
+	Reported  string       // how many in all; "" for none
 	Today     []shell.Entry
 	More      int  // entries of today that are not listed
 	Logged    bool // the user may see the audit log
@@ -62,7 +66,7 @@ func showOverview(q *shell.Request) error {
 	if err := v.unusedCohorts(q); err != nil {
 		return err
 	}
-	if err := v.today(q); err != nil {
+	if err := cmp.Or(v.evaluations(q), v.today(q)); err != nil {
 		return err
 	}
 	return q.Render(http.StatusOK, "overview", v)
@@ -118,6 +122,27 @@ func (v *overviewView) unusedCohorts(q *shell.Request) error {
 		}
 	}
 	v.count(unused, "cohort is not used", "cohorts are not used", q.ProjectPath("/cohorts"), "No flag and no other cohort refers to it.")
+	return nil
+}
+
+// daysShown is of how many days the page shows evaluations.
+const daysShown = 30
+
+// evaluations draws how often programs have reported values of flags.
+func (v *overviewView) evaluations(q *shell.Request) error {
+	usage, err := q.Service.UsageOfFlags(q.Context(), q.By, q.Ref, nil, daysShown)
+	if err != nil || usage[""] == nil {
+		return err
+	}
+	total := 0
+	points := make([]charts.Point, daysShown)
+	for i, n := range usage[""] {
+		day := q.Config.Now().UTC().AddDate(0, 0, i-daysShown+1)
+		points[i] = charts.Point{Label: day.Format(time.DateOnly), Value: int(n)}
+		total += int(n)
+	}
+	v.Reported = forms.Count(total, "evaluation", "evaluations") + " reported in " + forms.Count(daysShown, "day", "days")
+	v.Days = charts.Columns(v.Reported, points, 3)
 	return nil
 }
 

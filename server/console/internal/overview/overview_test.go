@@ -56,7 +56,8 @@ func TestOverview(t *testing.T) {
 		"1 cohort is not used", "3 flags are stale").CheckPage()
 
 	consoletest.Fatal(t, s.Store.Projects().Create(t.Context(), storage.NewProject(s.Organization(), "Empty")))
-	s.Get("/projects/2/overview").Want(200, "0 flags on", "The server does not work as it should", "Nothing was changed today.").CheckPage()
+	s.Get("/projects/2/overview").Want(200, "0 flags on", "The server does not work as it should", "Nothing was changed today.",
+		"No program has reported an evaluation in 30 days.").CheckPage()
 	status.Faults = ""
 	s.Get("/projects/2/overview").Want(200, "Nothing: all flags can be evaluated, and none is stale.").CheckPage()
 }
