@@ -133,3 +133,61 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 	}
 	return out, nil
 }
+
+// A FlagUpdate is a change of one flag among several: a patch, or an older version that comes
+// back.
+type FlagUpdate struct {
+	ID     int64
+	Patch  FlagPatch
+	Revert *RevertPatch // nil: Patch
+}
+
+// UpdateFlags changes several flags, all of them or none: an error begins with the key of the
+// flag that is refused. It returns them in the order of the updates. It needs scope
+// feature_flag:write.
+func (s *Service) UpdateFlags(ctx context.Context, p *Principal, ref string, updates []FlagUpdate) ([]*FlagView, error) {
+	if len(updates) == 0 || len(updates) > maxBulk {
+		return nil, invalid("ids", "invalid_input", "Ensure this field has 1 to %d elements, not %d.", maxBulk, len(updates))
+	}
+	list, err := answerAt(ctx, s, p, ref, "feature_flag:write", func(w *work) (*[]*FlagView, error) {
+		views := make([]*FlagView, len(updates))
+		for i := range updates {
+			u := &updates[i]
+			f, err := w.flagByRef(ctx, strconv.FormatInt(u.ID, 10))
+			if err != nil {
+				return nil, err
+			}
+			set, err := w.definitionSet(ctx) // with the updates before
+			if err != nil {
+				return nil, err
+			}
+			key := f.Key
+			if f.Kind != storage.FlagOrdinary {
+				err = errSurveyFlag
+			} else if u.Revert != nil {
+				err = w.revertFlag(ctx, set, f, u.Revert)
+			} else {
+				patch := u.Patch
+				if err = patch.validate(f); err == nil {
+					err = w.updateFlag(ctx, set, f, &patch)
+				}
+			}
+			if e, ok := errors.AsType[*Error](err); ok {
+				named := *e
+				named.Detail = key + ": " + e.Detail
+				return nil, &named
+			}
+			if err != nil {
+				return nil, err
+			}
+			if views[i], err = w.showFlag(ctx, f); err != nil {
+				return nil, err
+			}
+		}
+		return &views, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return *list, nil
+}

@@ -3,6 +3,8 @@ package management_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -241,5 +243,56 @@ func TestActivityForm(t *testing.T) {
 		if got := strings.TrimPrefix(encode(t, list[i]), `{"id":"`+list[i].ID.String()+`",`); got != want {
 			t.Errorf("entry %d\n%s, want\n%s", i, got, want)
 		}
+	}
+}
+
+// TestUpdateFlags: several flags change together, or none does.
+func TestUpdateFlags(t *testing.T) {
+	w := newWorld(t)
+	var ids []int64
+	for _, key := range []string{"a", "b", "c"} {
+		id, err := strconv.ParseInt(w.flag(w.web, `{"key":"`+key+`","filters":`+everybody+`}`), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	update := func(name string, version int, ids ...int64) (list []management.FlagUpdate) {
+		for _, id := range ids {
+			list = append(list, management.FlagUpdate{ID: id, Patch: management.FlagPatch{Name: optional.Of(name), IfVersion: &version}})
+		}
+		return list
+	}
+	names := func() (out []string) {
+		for _, id := range ids {
+			out = append(out, must(w.Flag(t.Context(), w.as(w.ada), ref(w.web), strconv.FormatInt(id, 10)))(t).Name)
+		}
+		return out
+	}
+	do := func(list []management.FlagUpdate) ([]*management.FlagView, error) {
+		return w.UpdateFlags(t.Context(), w.as(w.ada), ref(w.web), list)
+	}
+	now := must(do(update("new", 1, ids[2], ids[0])))(t)
+	if len(now) != 2 || now[0].Key != "c" || now[1].Key != "a" || now[0].Version != 2 {
+		t.Errorf("UpdateFlags = %v", now)
+	}
+	_, err := do(append(update("newer", 1, ids[1]), update("newer", 1, ids[0])...))
+	checkFault(t, "a version that is gone", err, "precondition precondition_failed")
+	if !strings.HasPrefix(err.Error(), "management: a: ") {
+		t.Errorf("the error is %v, want the key of the flag before it", err)
+	}
+	if got := names(); !slices.Equal(got, []string{"new", "", "new"}) {
+		t.Errorf("names %q after a refusal", got)
+	}
+	revert := func(id int64) management.FlagUpdate {
+		return management.FlagUpdate{ID: id, Revert: &management.RevertPatch{Version: optional.Of(1), IfVersion: new(2)}}
+	}
+	must(do([]management.FlagUpdate{revert(ids[0]), revert(ids[2])}))(t)
+	if got := names(); !slices.Equal(got, []string{"", "", ""}) {
+		t.Errorf("names %q after they came back", got)
+	}
+	for _, n := range []int{0, 1001} {
+		_, err := do(make([]management.FlagUpdate, n))
+		checkFault(t, fmt.Sprint(n, " updates"), err, "invalid invalid_input ids")
 	}
 }

@@ -144,21 +144,25 @@ func (patch *RevertPatch) validate() error {
 // it has one, wants it now. It needs scope feature_flag:write.
 func (s *Service) RevertFlag(ctx context.Context, p *Principal, ref, flag string, patch RevertPatch) (*FlagView, error) {
 	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *storage.Flag) error {
-		if err := patch.validate(); err != nil {
-			return err
-		}
-		if err := checkPrecondition(f, patch.IfVersion); err != nil {
-			return err
-		}
-		if err := checkCurrent(f, &patch.CurrentVersion); err != nil {
-			return err
-		}
-		before := *f
-		if err := w.takeBack(ctx, set, f, "version", patch.Version.Value); err != nil {
-			return err
-		}
-		return w.saveAs(ctx, &before, f, &patch.Version.Value)
+		return w.revertFlag(ctx, set, f, &patch)
 	})
+}
+
+func (w *work) revertFlag(ctx context.Context, set *definitionSet, f *storage.Flag, patch *RevertPatch) error {
+	if err := patch.validate(); err != nil {
+		return err
+	}
+	if err := checkPrecondition(f, patch.IfVersion); err != nil {
+		return err
+	}
+	if err := checkCurrent(f, &patch.CurrentVersion); err != nil {
+		return err
+	}
+	before := *f
+	if err := w.takeBack(ctx, set, f, "version", patch.Version.Value); err != nil {
+		return err
+	}
+	return w.saveAs(ctx, &before, f, &patch.Version.Value)
 }
 
 // takeBack gives a flag, which the caller stores, the content of an older version. An error

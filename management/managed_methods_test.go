@@ -134,6 +134,16 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "UpdateFlags", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error {
+				f, err := c.Flag(c.ctx, c.as(c.ada), c.web, "beta")
+				if err != nil {
+					return err
+				}
+				return second(c.UpdateFlags(c.ctx, c.p, c.web, []management.FlagUpdate{{ID: f.ID, Patch: management.FlagPatch{Name: optional.Of("Beta")}}}))
+			},
+		},
+		{
 			name: "ImportDefinitions", scope: "feature_flag:write", also: "cohort:write", kind: ofProject,
 			log: []string{"FeatureFlag created by ada in nothing", "Cohort created by ada in nothing"},
 			call: func(c *callable) error {

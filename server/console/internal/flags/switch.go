@@ -121,6 +121,11 @@ func switchedTo(q *shell.Request, f *management.FlagView) string {
 	if q.Form.Get("from") != "list" {
 		return flagPath(q, f.ID)
 	}
+	return listAt(q)
+}
+
+// listAt returns the list as it was.
+func listAt(q *shell.Request) string {
 	back, _ := url.ParseQuery(q.Form.Get("back")) // what cannot be read is left out
 	query := readFlagsQuery(back)
 	return query.at(q.ProjectPath("/flags")).At(query.Page)
