@@ -2,9 +2,12 @@ package management
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -42,3 +45,22 @@ func (noFlagUsers) Linked(context.Context, *UnitOfWork, int64) (map[int64][]Flag
 func (noFlagUsers) CheckUnused(context.Context, *UnitOfWork, *storage.Flag) error { return nil }
 
 func (noFlagUsers) Unlink(context.Context, *UnitOfWork, *storage.Flag) error { return nil }
+
+// FlagDependents returns the flags that people have made whose filters refer directly to a
+// flag, active or not, in the order of the project. It needs scope feature_flag:read.
+func (s *Service) FlagDependents(ctx context.Context, p *Principal, ref, flag string) ([]FlagName, error) {
+	w, f, err := s.readFlag(ctx, p, ref, flag)
+	if err != nil {
+		return nil, err
+	}
+	set, err := w.definitionSet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ordinary := make(map[int64]bool)
+	for i := range set.flags {
+		ordinary[set.flags[i].ID] = set.flags[i].Kind == storage.FlagOrdinary
+	}
+	users := slices.DeleteFunc(judge.Referring(set.world(), f.ID, f.Key), func(u *flags.Flag) bool { return !ordinary[u.ID] })
+	return each(users, func(u **flags.Flag) FlagName { return FlagName{(*u).ID, (*u).Key} }), nil
+}

@@ -499,3 +499,21 @@ func TestConcurrentFlagChanges(t *testing.T) {
 		t.Errorf("version %d after %d changes, %d flags made, %d activities", v.Version, n, won, len(w.activities())-before)
 	}
 }
+
+// TestFlagDependents: what asks for a flag is found, by its ID and by its key, also while it is off.
+func TestFlagDependents(t *testing.T) {
+	w := newWorld(t)
+	base := w.flag(w.web, `{"key":"base","filters":`+everybody+`}`)
+	w.flag(w.web, `{"key":"on","filters":`+dependsOn("base")+`}`)
+	w.flag(w.web, `{"key":"off","active":false,"filters":`+dependsOn(base)+`}`)
+	w.flag(w.web, `{"key":"indirect","filters":`+dependsOn("on")+`}`)
+	var keys []string
+	for _, f := range must(w.FlagDependents(t.Context(), w.as(w.ada), ref(w.web), base))(t) {
+		keys = append(keys, f.Key)
+	}
+	if got := strings.Join(keys, " "); got != "on off" {
+		t.Errorf("dependents %q, want on off", got)
+	}
+	_, err := w.FlagDependents(t.Context(), w.as(w.ada), ref(w.web), "nothing")
+	checkFault(t, "FlagDependents", err, "not found not_found")
+}

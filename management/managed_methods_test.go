@@ -118,6 +118,10 @@ func managedMethods() []method {
 			call: func(c *callable) error { return second(c.FlagVersion(c.ctx, c.p, c.web, "beta", 1)) },
 		},
 		{
+			name: "FlagDependents", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.FlagDependents(c.ctx, c.p, c.web, "beta")) },
+		},
+		{
 			name: "RevertFlag", scope: "feature_flag:write", kind: ofProject, log: []string{"FeatureFlag reverted by ada in nothing"},
 			first: func(c *callable) {
 				flag(c)

@@ -2,6 +2,12 @@
 // looks are how a page is looked at.
 export const looks = [1440, 360].flatMap((width) => ['light', 'dark'].map((scheme) => ({ width, scheme })))
 
+// versions makes two versions of a flag that differ, and returns the newer one.
+async function versions(t) {
+	await t.api.patch('/feature_flags/7/', { tags: ['motion'], filters: { groups: [{ properties: [], rollout_percentage: 10 }] } })
+	return (await t.api.patch('/feature_flags/7/', { tags: [], filters: { groups: [{ properties: [{ key: 'plan', type: 'person', operator: 'exact', value: 'team' }], rollout_percentage: 100 }, { properties: [], rollout_percentage: 10 }] } })).version
+}
+
 const evening = (n) => ({ groups: [{ properties: [], rollout_percentage: n }] })
 
 // visitor returns the screens of somebody who is not signed in.
@@ -42,9 +48,10 @@ export const member = [
 	}],
 	['flags-none', (t) => t.open('/flags?q=nothing+is+like+this')],
 	['flag', (t) => t.open('/flags/2')],
+	['flag-edit', (t) => t.open('/flags/2/edit')],
 	['flag-new', (t) => t.open('/flags/new')],
 	['flag-wrong', async (t) => {
-		await t.open('/flags/2')
+		await t.open('/flags/2/edit')
 		await t.main.locator('[name="c0.f0.value"]').first().fill('')
 		await t.main.locator('[name="c1.share"]').fill('101')
 		await t.button('Review changes').click()
@@ -52,26 +59,26 @@ export const member = [
 	}],
 	['flag-nobody', async (t) => {
 		await t.api.post('/feature_flags/', { key: 'for-nobody', filters: {} }).catch(() => {}) // it is there already
-		await t.open('/flags/for-nobody')
+		await t.open('/flags/for-nobody/edit')
 	}],
 	['flag-json', async (t) => {
-		await t.open('/flags/2')
+		await t.open('/flags/2/edit')
 		await t.button('Edit as JSON').click()
 		await t.main.locator('#json').waitFor()
 	}],
 	['flag-edited', async (t) => {
-		await t.open('/flags/1')
+		await t.open('/flags/1/edit')
 		await t.main.locator('[name="c1.share"]').fill('80')
 		await t.page.locator('#effect .lead').waitFor()
 	}],
 	['flag-review', async (t) => {
-		await t.open('/flags/1')
+		await t.open('/flags/1/edit')
 		await t.main.locator('[name="c1.share"]').fill('80')
 		await t.button('Review changes').click()
 		await t.title('Review changes')
 	}],
 	['flag-conflict', async (t) => {
-		await t.open('/flags/6')
+		await t.open('/flags/6/edit')
 		await t.main.locator('[name="c0.share"]').fill('80')
 		const shares = [30, 40]
 		const now = (await t.flag('bulk-export')).filters.groups[0].rollout_percentage
@@ -84,7 +91,14 @@ export const member = [
 		await t.button('Switch off').click()
 		await t.title(/^Switch checkout-button off/)
 	}],
-	['flag-history', (t) => t.open('/flags/6/history')],
+	['flag-history', async (t) => {
+		await versions(t)
+		await t.open('/flags/7/history')
+	}],
+	['flag-compare', async (t) => {
+		const now = await versions(t)
+		await t.open(`/flags/7/compare?from=${now - 1}&to=${now}`)
+	}],
 	['explain', (t) => t.open('/explain')],
 	['explain-all', (t) => t.open('/explain?person=user-007')],
 	['explain-one', (t) => t.open('/explain?person=user-007&flag=checkout-button')],
@@ -220,4 +234,4 @@ export const states = [
 
 // pictures are those of docs/console.md, by the screens that they show, with the height of the
 // window if it is not the usual one.
-export const pictures = [['flags', 'flags'], ['flag', 'flag-edited', 1120], ['review', 'flag-review'], ['why', 'explain-one'], ['survey', 'survey-results']]
+export const pictures = [['flags', 'flags'], ['flag', 'flag', 1000], ['review', 'flag-review'], ['why', 'explain-one'], ['survey', 'survey-results']]

@@ -166,6 +166,9 @@ async function preview(t) {
 	await t.main.locator('tbody tr').nth(1).waitFor({ state: 'detached' })
 	await hand.press(t.link(key))
 	await t.title(key)
+	await t.sees('P06', 'the page of the flag says in words who gets it', '10% of everyone')
+	await hand.press(t.link('Edit'))
+	await t.title(`Edit ${key}`)
 	await hand.write(t.field('Rollout percentage', t.group('Condition set 1')), '60')
 	if (t.script) await t.sees('P01', 'the page says who changes while one edits', t.page.locator('#effect').getByText(/Of the \d+ persons .* gain it/))
 	await hand.press(t.button('Review changes'))
@@ -179,6 +182,7 @@ async function preview(t) {
 	await t.title('Review changes')
 	await hand.press(t.button('Save'))
 	await t.sees('P04', 'the change is saved', 'Saved.')
+	await t.sees('P07', 'and the page says what it is now', '60% of everyone')
 	t.checks.equal('P05', 'as it was shown', (await t.flag(key)).filters.groups[0].rollout_percentage, 60)
 }
 
@@ -187,7 +191,7 @@ async function conflict(t) {
 	const key = t.key('conflict')
 	const share = (n) => ({ filters: { groups: [{ properties: [], rollout_percentage: n }] } })
 	const { id } = await t.api.post('/feature_flags/', { key, active: true, ...share(10) })
-	await t.open(`/flags/${id}`)
+	await t.open(`/flags/${id}/edit`)
 	await hand.write(t.field('Rollout percentage', t.group('Condition set 1')), '70')
 	await t.api.patch(`/feature_flags/${id}/`, share(20))
 	await hand.press(t.button('Review changes'))
@@ -206,6 +210,28 @@ async function conflict(t) {
 	await hand.press(t.button('Overwrite with mine'))
 	await t.sees('C05', 'whoever chooses that saves over theirs', 'Saved.')
 	t.checks.equal('C06', 'and it is saved', (await t.flag(key)).filters.groups[0].rollout_percentage, 70)
+
+	await t.open(`/flags/${id}/edit`)
+	await hand.write(t.field('Rollout percentage', t.group('Condition set 1')), '75')
+	await hand.write(t.main.locator('#name'), 'Mine')
+	await t.api.patch(`/feature_flags/${id}/`, { ...share(35), tags: ['theirs'] })
+	await hand.press(t.button('Review changes'))
+	await t.title('Somebody else changed this flag')
+	await hand.check(t.main.getByRole('radio', { name: /^Theirs/ }))
+	await hand.press(t.button('Continue with these values'))
+	await t.title(`Edit ${key}`)
+	t.checks.equal('C07', 'the form has what was chosen of each field', [await t.field('Rollout percentage', t.group('Condition set 1')).inputValue(), await t.main.locator('#name').inputValue(), await t.main.locator('#tags').inputValue()], ['35', 'Mine', 'theirs'])
+	await hand.press(t.button('Save'))
+	await t.sees('C08', 'and it is saved', 'Saved.')
+	const { name, version, filters } = await t.flag(key)
+	t.checks.equal('C09', 'as it was chosen', [name, filters.groups[0].rollout_percentage], ['Mine', 35])
+
+	await hand.press(t.link('History'))
+	await t.title(`History of ${key}`)
+	await hand.press(t.button('Compare the chosen versions'))
+	await t.sees('C10', 'two versions stand side by side', t.main.locator('tr', { hasText: 'description' }).getByText('Mine'))
+	const chosen = new URL(t.page.url()).searchParams
+	t.checks.equal('C11', 'of the two newest ones', [chosen.get('from'), chosen.get('to')], [String(version - 1), String(version)])
 }
 
 async function switchFlag(t) {
@@ -242,7 +268,7 @@ async function switchFlag(t) {
 async function keepTyped(t) {
 	const { hand, page } = t
 	const { id } = await t.api.post('/feature_flags/', { key: t.key('kept'), active: false, filters: { groups: [{ properties: [], rollout_percentage: 10 }] } })
-	await t.open(`/flags/${id}`)
+	await t.open(`/flags/${id}/edit`)
 	await hand.write(t.main.locator('#name'), 'Typed before')
 	await page.request.post('/console/signout', { maxRedirects: 0 }) // as another tab does
 	await hand.press(t.button('Add condition set'))

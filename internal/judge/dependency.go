@@ -105,10 +105,15 @@ func Dependencies(w *World, f *flags.Filters) []*flags.Flag {
 // Dependents returns the active flags whose filters refer directly to the flag with
 // an id and a key, in the order of the project. It looks at all flags.
 func Dependents(w *World, id int64, key string) []*flags.Flag {
+	return slices.DeleteFunc(Referring(w, id, key), func(f *flags.Flag) bool { return !f.Active })
+}
+
+// Referring is Dependents with the flags that are off.
+func Referring(w *World, id int64, key string) []*flags.Flag {
 	s := Subject{ID: id, Key: key}
 	var found []*flags.Flag
 	for f := range w.index.Flags() {
-		if !f.Active || s.is(f) {
+		if s.is(f) {
 			continue
 		}
 		for r := range f.Filters.Targets() {

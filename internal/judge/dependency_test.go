@@ -49,6 +49,9 @@ func TestDependents(t *testing.T) {
 			t.Errorf("Dependents(%d, %s) = %s, want %s", tt.flag.ID, tt.flag.Key, got, tt.want)
 		}
 	}
+	if got := keys(judge.Referring(w, 1, "base")); got != "by-id by-key disabled twice" {
+		t.Errorf("Referring(1, base) = %s, want by-id by-key disabled twice", got)
+	}
 	for key, want := range map[string]string{"1": "base", "base": "base", "4": "disabled", "99": ""} {
 		if got := keys(judge.Dependencies(w, stored(on(key)))); got != want {
 			t.Errorf("Dependencies on %s = %s, want %s", key, got, want)

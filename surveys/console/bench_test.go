@@ -120,6 +120,7 @@ func benchmarkPages(b *testing.B, database string) {
 		{"flags searched", "/projects/1/flags?q=flag-0000"},
 		{"flags stale", "/projects/1/flags?state=stale"},
 		{"flag", flag},
+		{"flag as a form", flag + "/edit"},
 		{"new flag", "/projects/1/flags/new"},
 		{"flag history", flag + "/history"},
 		{"persons", "/projects/1/persons"},

@@ -57,7 +57,7 @@ func TestSurveysOfFlag(t *testing.T) {
 	s := newSite(t)
 	v := s.Survey(fmt.Sprintf(`{"name":"Asked","type":"popover","linked_flag_id":%d,"questions":[{"type":"open","question":"Why?"}]}`,
 		s.Flag("new-dashboard").ID))
-	page := s.Get(s.FlagPath("new-dashboard")).Want(200, "Used by the survey Asked")
+	page := s.Get(s.FlagPath("new-dashboard")).Want(200, "Used by flag dashboard-tour survey Asked")
 	page.CheckPage()
 	if !strings.Contains(page.Body, `<a href="/console`+surveyPath(v)+`">Asked</a>`) {
 		t.Error("the page does not lead to the survey")

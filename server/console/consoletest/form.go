@@ -30,7 +30,7 @@ func (a *Answer) Form(id string) url.Values {
 		switch m[1] {
 		case "input":
 			kind := attribute(attributes, "type")
-			if kind == "checkbox" && !strings.Contains(attributes, " checked") {
+			if (kind == "checkbox" || kind == "radio") && !strings.Contains(attributes, " checked") {
 				continue
 			}
 			out.Add(name, attribute(attributes, "value"))

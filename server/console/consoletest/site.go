@@ -284,6 +284,12 @@ func (s *Site) FlagPath(key string) string {
 	return fmt.Sprintf("/projects/%d/flags/%d", s.Project, s.Flag(key).ID)
 }
 
+// EditPath is the form of a flag.
+func (s *Site) EditPath(key string) string {
+	s.T.Helper()
+	return s.FlagPath(key) + "/edit"
+}
+
 // Compact returns JSON with members in order and without blanks.
 func Compact(t testing.TB, raw []byte) string {
 	t.Helper()

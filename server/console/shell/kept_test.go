@@ -31,7 +31,7 @@ func device(a *consoletest.Answer) string {
 // its user has signed in, and is sent once more.
 func TestRuling98WithoutScript(t *testing.T) {
 	s := consoletest.NewSite(t)
-	path := s.FlagPath("retired")
+	path := s.EditPath("retired")
 	form := consoletest.With(s.Get(path).Form("form"), "name", "Typed\r\nin two lines <b>", "do", "save")
 	s.Token = "ended"
 	a := s.Post(path, form).Want(401, "You are signed out. What you have sent is kept: sign in, and go on.")
@@ -47,7 +47,7 @@ func TestRuling98WithoutScript(t *testing.T) {
 		t.Fatalf("the form is %v, want what was sent", got)
 	}
 	s.Token = a.Cookie().Value
-	s.Post(path, a.Form("")).Leads(path + "?done=saved")
+	s.Post(path, a.Form("")).Leads(s.FlagPath("retired") + "?done=saved")
 	if name := s.Flag("retired").Name; name != "Typed\nin two lines <b>" {
 		t.Errorf("name %q, want what was typed", name)
 	}

@@ -75,6 +75,7 @@ type Names interface {
 	Value(field, value string) string
 	Cohort(criteria json.RawMessage) string
 	Audience(f *flags.Filters) string
+	Condition(c *flags.Condition, ofFlag flags.Aggregation) string
 }
 
 // A WholeField says how a field has changed.

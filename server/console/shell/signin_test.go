@@ -232,14 +232,15 @@ func TestForeign(t *testing.T) {
 func TestScript(t *testing.T) {
 	s := consoletest.NewSite(t)
 	const evil = `"><script>alert(1)</script>'{{.}}`
-	path := s.FlagPath("retired")
-	form := s.Get(path).Form("form")
+	path, edit := s.FlagPath("retired"), s.EditPath("retired")
+	form := s.Get(edit).Form("form")
 	form = consoletest.With(form, "name", evil, "tags", evil, "contexts", evil, "c0.description", evil, "payload",
 		`"<script>alert(1)</script>"`)
-	add := s.Post(path, consoletest.With(form, "do", "add-person c0")).Form("form")
-	s.Post(path, consoletest.With(add, "do", "save", "c0.f0.key", evil, "c0.f0.value", evil)).Leads(path + "?done=saved")
+	add := s.Post(edit, consoletest.With(form, "do", "add-person c0")).Form("form")
+	s.Post(edit, consoletest.With(add, "do", "save", "c0.f0.key", evil, "c0.f0.value", evil)).Leads(path + "?done=saved")
 	for _, p := range []string{
-		path, "/projects/1/flags?q=" + url.QueryEscape(evil), "/projects/1/flags", path + "/history",
+		path, edit, path + "/history", path + "/compare?from=" + url.QueryEscape(evil),
+		"/projects/1/flags?q=" + url.QueryEscape(evil), "/projects/1/flags",
 		path + "/switch?to=on&back=" + url.QueryEscape(evil) + "&from=" + url.QueryEscape(evil), "/signin?next=" + url.QueryEscape(evil),
 	} {
 		a := s.Get(p)
@@ -250,7 +251,7 @@ func TestScript(t *testing.T) {
 			a.CheckPage()
 		}
 	}
-	a := s.Post(path, consoletest.With(s.Get(path).Form("form"), "do", "review", "key", evil, "v0.key", evil, "c0.share", evil))
+	a := s.Post(edit, consoletest.With(s.Get(edit).Form("form"), "do", "review", "key", evil, "v0.key", evil, "c0.share", evil))
 	if strings.Contains(a.Body, "<script>alert") {
 		t.Error("a message runs a script")
 	}

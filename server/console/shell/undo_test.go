@@ -12,7 +12,7 @@ import (
 // and can be taken back itself.
 func TestRuling100Undo(t *testing.T) {
 	s := consoletest.NewSite(t)
-	path := s.FlagPath("retired")
+	path := s.EditPath("retired")
 	page := s.Get(path)
 	last := s.Post(path, consoletest.With(page.Form("form"), "name", "Mine", "do", "save")).Want(303)
 	to, undo := s.Get(strings.TrimPrefix(last.Header.Get("Location"), "/console")).Undo()

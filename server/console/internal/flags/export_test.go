@@ -12,13 +12,25 @@ import (
 func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
 	form := readFlagForm(v)
 	form.edit(verb, target)
-	page := &flagView{flagForm: form}
+	page := &formView{flagForm: form}
 	page.fields()
 	patch, ok := form.patch(nil)
 	if !ok {
 		return nil, false
 	}
 	return forms.Must(json.Marshal(patch.Filters.Value)), true
+}
+
+// Differences returns the paths of the fields in which two forms differ.
+func Differences(a, b url.Values) (paths []string) {
+	x, y := readFlagForm(a), readFlagForm(b)
+	fields := fieldsOf(x, y)
+	for i := range fields {
+		if fields[i].get(x) != fields[i].get(y) {
+			paths = append(paths, fields[i].path)
+		}
+	}
+	return paths
 }
 
 // StateWords is what the console says of the state of a flag.

@@ -19,7 +19,7 @@ func TestFaultsOfFlags(t *testing.T) {
 	consoletest.Fatal(t, json.Unmarshal([]byte(faulttest.Flag), &patch))
 	f, err := s.Service.CreateFlag(t.Context(), s.Owner, "1", patch)
 	consoletest.Fatal(t, err)
-	path := s.FlagPath(f.Key)
+	path := s.EditPath(f.Key)
 	form := s.Get(path).Want(200).Form("form")
 	raw := s.Post(path, consoletest.With(form, "do", "to-json")).Want(200).Form("form")
 	for _, fault := range faulttest.Flags {

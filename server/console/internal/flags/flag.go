@@ -1,14 +1,17 @@
 package flags
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -35,12 +38,10 @@ func variantBar(f *flags.Filters) (b charts.Bar) {
 }
 
 var flagScreen = shell.Screen{
-	Title: "New flag", Under: "Flags",
+	Under: "Flags",
 	Scope: shell.InProject, Pages: map[string]shell.Page{
-		"GET /projects/{project}/flags/new":     newFlag,
-		"POST /projects/{project}/flags/new":    postFlag,
-		"GET /projects/{project}/flags/{flag}":  shell.About(showFlag, flag),
-		"POST /projects/{project}/flags/{flag}": postFlag,
+		"GET /projects/{project}/flags/{flag}":  shell.About(readFlag, flag),
+		"POST /projects/{project}/flags/{flag}": shell.About(pressFlag, flag),
 	},
 	Done: map[string]string{
 		"created":    "The flag was created.",
@@ -56,227 +57,199 @@ var flagScreen = shell.Screen{
 	},
 }
 
-// flagView is the page of one flag.
+// flagView is the page of one flag, to be read.
 type flagView struct {
 	shell.Layout
-	*flagForm
-	New    bool
-	Action string // where the form is sent
-	List   string // the list of flags
-
-	Flag *management.FlagView // as it is stored; nil for a new one
+	*management.FlagView
 	flagState
-	Reach    string
-	Shares   charts.Bar
-	Usage    *flagUsageView
-	Users    []flagUser
-	Problems []string
+	Action, List string
+	May          bool   // the user may change the flag
+	Fixed        string // why nobody may, if the flags come from a file
+	Notice       string // why something was not done
+	Problems     []string
+
 	Enrolled bool   // the early access feature of the flag enrols people
-	Notice   string // what has gone wrong with the whole form
+	Broken   string // who gets it if the filters cannot be read
+	Sets     []setView
+	Needs    []related
+	Shares   charts.Bar
+	Parts    []partView // the variants
+	Payload  payloadView
+	Settings []setting
 
-	Sets  []targeting.ConditionView
-	Parts []variantView
-	choices
-	Aggregations []forms.Option
-	targeting.Offered
+	Usage    *flagUsageView
+	Versions []versionView
+	Users    []related
 }
 
-// A variantView is a variant with the messages about it.
-type variantView struct {
-	variantForm
-	ID, Hue, Error, KeyError, ShareError, PayloadError string
-	Rows                                               int // lines of the payload
+// A setView is a condition set in words.
+type setView struct{ Words, Description string }
+
+// A partView is a variant.
+type partView struct {
+	Key, Hue, Share, Label string
+	Payload                payloadView
 }
 
-func newFlag(q *shell.Request) error {
-	return showForm(q, http.StatusOK, nil, newFlagForm(), "")
-}
+// A payloadView is a payload. One that is long is folded.
+type payloadView struct{ Text, Excerpt string }
+
+// A setting is a field that is not as it is for a new flag.
+type setting struct{ Place, Value string }
+
+// A related thing is one that a flag asks for, or one that the flag decides about, as the screens of
+// such things name it.
+type related struct{ Kind, Name, URL string }
 
 // flag returns the flag that the path names.
 func flag(q *shell.Request) (*management.FlagView, error) {
 	return q.Service.Flag(q.Context(), q.By, q.Ref, q.PathValue("flag"))
 }
 
-func showFlag(q *shell.Request, f *management.FlagView) error {
-	return showForm(q, http.StatusOK, f, formOf(f), "")
+func readFlag(q *shell.Request, f *management.FlagView) error {
+	return showFlag(q, http.StatusOK, f, "")
 }
 
-// postFlag does what a button of the form says.
-func postFlag(q *shell.Request) error {
-	form := readFlagForm(q.PostForm)
-	var f *management.FlagView
-	if q.PathValue("flag") != "" {
-		var err error
-		if f, err = flag(q); err != nil {
-			return keepFlag(q, err, form)
-		}
-	}
-	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
-	switch verb {
-	case "review":
-		return review(q, f, form, false)
-	case "save":
-		if f == nil && !form.Active || f != nil && !f.Active || form.Reviewed != 0 && form.Reviewed == form.Version {
-			return save(q, f, form)
-		}
-		return review(q, f, form, true)
-	case "preview":
-		return previewForm(q, f, form)
+// pressFlag does what a button beside the facts of a flag says.
+func pressFlag(q *shell.Request, f *management.FlagView) error {
+	switch verb := q.PostForm.Get("do"); verb {
 	case "archive", "unarchive", "delete", "restore":
-		if f == nil {
-			return shell.ErrForm
-		}
 		return actOnFlag(q, f, verb)
 	}
-	form.edit(verb, target)
-	status := http.StatusOK
-	if len(form.Errors) > 0 {
-		status = http.StatusUnprocessableEntity
-	}
-	return showForm(q, status, f, form, "")
+	return shell.ErrForm
 }
 
-// keepFlag shows a form again with what was typed if the store fails.
-func keepFlag(q *shell.Request, err error, form *flagForm) error {
-	return q.Keep(err, func(status int, notice string) error { return showForm(q, status, nil, form, notice) })
-}
-
-// refused shows a form again with what the Service says against it.
-func refused(q *shell.Request, err error, f *management.FlagView, form *flagForm) error {
-	e, ok := errors.AsType[*management.Error](err)
-	if !ok {
-		return keepFlag(q, err, form)
-	}
-	switch {
-	case f != nil && (errors.Is(e, management.ErrConflict) || errors.Is(e, management.ErrPrecondition)) && f.Version != form.Version:
-		return conflict(q, f, form)
-	case errors.Is(e, management.ErrInvalid), errors.Is(e, management.ErrConflict):
-		form.refuse(e)
-		return showForm(q, http.StatusUnprocessableEntity, f, form, "")
-	}
-	return err
-}
-
-// withOriginal tells a patch what the flag was when the form was made.
-func withOriginal(q *shell.Request, patch *management.FlagPatch, f *management.FlagView, form *flagForm) error {
-	original := f
-	if f.Version != form.Version {
-		was, err := q.Service.FlagVersion(q.Context(), q.By, q.Ref, strconv.FormatInt(f.ID, 10), form.Version)
-		if errors.Is(err, management.ErrNotFound) {
-			return nil // it is not kept: every other version is a conflict
-		}
-		if err != nil {
-			return err
-		}
-		original = was
-	}
-	patch.Original = optional.Of(forms.Must(json.Marshal(original)))
-	return nil
-}
-
-func save(q *shell.Request, f *management.FlagView, form *flagForm) error {
-	patch, ok := form.patch(f)
-	if !ok {
-		return showForm(q, http.StatusUnprocessableEntity, f, form, "")
-	}
-	if f == nil {
-		made, err := q.Service.CreateFlag(q.Context(), q.By, q.Ref, patch.FlagPatch)
-		if err != nil {
-			return refused(q, err, nil, form)
-		}
-		return q.Done(flagPath(q, made.ID), "created", flagUndo(nil, made))
-	}
-	if err := withOriginal(q, &patch.FlagPatch, f, form); err != nil {
-		return refused(q, err, f, form)
-	}
-	saved, err := q.Service.UpdateFlag(q.Context(), q.By, q.Ref, strconv.FormatInt(f.ID, 10), patch.FlagPatch)
-	if err != nil {
-		return refused(q, err, f, form)
-	}
-	done := "saved"
-	if saved.Version == f.Version {
-		done = "unchanged"
-	}
-	return q.Done(flagPath(q, f.ID), done, flagUndo(f, saved))
-}
-
-// showForm answers with the page of a flag, which is nil if the flag is new.
-func showForm(q *shell.Request, status int, f *management.FlagView, form *flagForm, notice string) error {
-	v := &flagView{
-		flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.ProjectPath("/flags"), Action: q.URL.Path,
-		Notice: form.NoticeOr(notice),
-	}
+// showFlag answers with the page of a flag.
+func showFlag(q *shell.Request, status int, f *management.FlagView, notice string) error {
+	const shown = 5 // versions
 	q.Notice()
-	switch {
-	case v.New:
-		q.Layout.Title = "New flag"
-	case f == nil:
-		q.Layout.Title = form.Key
-	default:
-		q.Layout.Title = f.Key
+	q.Layout.Title = f.Key
+	v := &flagView{
+		FlagView: f, flagState: stateOf(q, f), Action: flagPath(q, f.ID), List: q.ProjectPath("/flags"), Notice: notice,
+		Problems: problems(q)[f.Key], Shares: variantBar(&f.Filters),
+		Enrolled: f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment,
 	}
-	self := int64(0)
-	if f != nil {
-		self = f.ID
+	names, err := vocabulary(q, []*management.FlagView{f})
+	if err != nil {
+		return err
 	}
-	var err error
-	v.Offered, err = targeting.Offers(q, self, 0)
-	if err != nil && status != http.StatusServiceUnavailable {
-		return keepFlag(q, err, form)
+	if err := changeable(q); err == nil {
+		v.May = true
+	} else if e, ok := errors.AsType[*management.Error](err); !ok {
+		return err
+	} else if errors.Is(e, management.ErrConflict) {
+		v.Fixed = e.Text()
 	}
-	if f != nil {
-		if err := facts(q, v, f, v.Names()); err != nil {
-			return err
+	if err := v.say(q, names); err != nil {
+		return err
+	}
+	if v.Usage, err = usage(q, f, &f.Filters); err != nil {
+		return err
+	}
+	versions, err := q.Service.FlagVersions(q.Context(), q.By, q.Ref, strconv.FormatInt(f.ID, 10), shown, 0)
+	if err != nil {
+		return err
+	}
+	for _, version := range versions.Items {
+		const most = 3 // changes
+		if more := len(version.Changes) - most; more > 0 {
+			version.Changes, version.MoreChanges = version.Changes[:most], version.MoreChanges+more
 		}
 	}
-	v.fields()
+	if v.Versions, err = versionViews(q, versions.Items); err != nil {
+		return err
+	}
+	if err := v.relate(q, names); err != nil {
+		return err
+	}
 	return q.Render(status, "flag", v)
 }
 
-// facts fills in what is known of a flag that exists.
-func facts(q *shell.Request, v *flagView, f *management.FlagView, names shell.Names) error {
-	v.Flag, v.flagState = f, stateOf(q, f)
-	v.Reach, v.Shares = names.Audience(&f.Filters), variantBar(&f.Filters)
-	v.Problems = problems(q)[f.Key]
-	v.Enrolled = f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment
-	for _, u := range f.Surveys {
-		v.Users = append(v.Users, userOf(q, "Survey", u))
-	}
-	for _, u := range f.Features {
-		v.Users = append(v.Users, userOf(q, "EarlyAccessFeature", u))
-	}
-	var err error
-	v.Usage, err = usage(q, f, &f.Filters)
+// changeable returns why the user may not change flags of the project, nil if that is allowed.
+func changeable(q *shell.Request) error {
+	_, err := q.Service.Access(q.Context(), q.By, q.Ref, "feature_flag:write")
 	return err
 }
 
-// A flagUser is something that the flag decides about, as the screens of such things name it.
-type flagUser struct{ Kind, Name, URL string }
-
-func userOf(q *shell.Request, scope string, u management.FlagUser) flagUser {
-	thing := q.Thing(scope)
-	return flagUser{thing.One, u.Name, thing.Path(q, u.ID.String())}
-}
-
-// fields fills in what the fields of the form show and offer.
-func (v *flagView) fields() {
-	v.choices = v.offer()
-	v.Aggregations = forms.Selected(append(forms.Options("", "Persons"), v.GroupTypes...), v.Aggregation)
-	var variants []string // nil: there are none
-	if len(v.Variants) > 0 {
-		variants = []string{}
+// say fills in the definition of the flag in words.
+func (v *flagView) say(q *shell.Request, names *words.Names) error {
+	f := &v.Filters
+	if f.Err() != nil {
+		v.Broken = names.Audience(f)
 	}
-	for i, f := range v.Variants {
-		id := variantName(i)
-		v.Parts = append(v.Parts, variantView{
-			variantForm: f, ID: id, Hue: "hue-" + strconv.Itoa(i%charts.Hues), Rows: min(max(2, 1+strings.Count(f.Payload, "\n")), 12),
-			Error: v.Errors[id], KeyError: v.Errors[id+".key"], ShareError: v.Errors[id+".share"], PayloadError: v.Errors[id+".payload"],
+	for i := range f.Groups {
+		v.Sets = append(v.Sets, setView{names.Condition(&f.Groups[i], f.AggregationGroupTypeIndex), f.Groups[i].Description})
+	}
+	form, usual := formOf(v.FlagView), newFlagForm()
+	if len(form.Variants) == 0 {
+		v.Payload = payloadOf(form.Payload)
+	}
+	for i, part := range form.Variants {
+		v.Parts = append(v.Parts, partView{
+			part.Key, "hue-" + strconv.Itoa(i%charts.Hues), forms.Percent(targeting.Percentage(part.Share)), part.Label,
+			payloadOf(part.Payload),
 		})
-		if f.Key != "" {
-			variants = append(variants, f.Key)
+	}
+	s := &speaker{names: names}
+	if form.Aggregation != "" {
+		var err error
+		if s.groupTypes, err = q.GroupTypes(); err != nil {
+			return err
 		}
 	}
-	v.Sets = v.Offered.Sets(&v.Form, variants)
+	for i := range settings {
+		field := &settings[i]
+		if field.get(form) != field.get(usual) && field.path != otherMembersPath {
+			v.Settings = append(v.Settings, setting{field.place(), field.say(s, form)})
+		}
+	}
+	return nil
+}
+
+// payloadOf returns a payload as the page shows it.
+func payloadOf(text string) payloadView {
+	const longest = 100 // characters
+	v := payloadView{Text: text}
+	if excerpt := forms.Shorten(text, longest); excerpt != text || strings.Contains(text, "\n") {
+		v.Text, v.Excerpt = forms.Pretty(json.RawMessage(text)), excerpt
+	}
+	return v
+}
+
+// relate fills in what the flag asks for, and what it decides about.
+func (v *flagView) relate(q *shell.Request, names *words.Names) error {
+	needs := make(map[related]bool)
+	add := func(r related) {
+		if !needs[r] {
+			needs[r] = true
+			v.Needs = append(v.Needs, r)
+		}
+	}
+	for _, p := range v.Filters.All() {
+		if id, ok := p.CohortID(); ok {
+			text := strconv.FormatInt(id, 10)
+			add(related{"cohort", cmp.Or(names.Cohorts[text], text), q.Thing("Cohort").Path(q, text)})
+		} else if operators.KindOf(p.Type) == operators.FlagFilter {
+			add(related{"flag", cmp.Or(names.Flags[p.Key], p.Key), q.ProjectPath("/flags/" + url.PathEscape(p.Key))})
+		}
+	}
+	dependents, err := q.Service.FlagDependents(q.Context(), q.By, q.Ref, strconv.FormatInt(v.ID, 10))
+	if err != nil {
+		return err
+	}
+	for _, u := range dependents {
+		v.Users = append(v.Users, related{"flag", u.Key, flagPath(q, u.ID)})
+	}
+	for _, users := range []struct {
+		scope string
+		list  []management.FlagUser
+	}{{"Survey", v.Surveys}, {"EarlyAccessFeature", v.Features}} {
+		thing := q.Thing(users.scope)
+		for _, u := range users.list {
+			v.Users = append(v.Users, related{thing.One, u.Name, thing.Path(q, u.ID.String())})
+		}
+	}
+	return nil
 }
 
 // newFlagMark marks a flag that was just made: there is no version before.

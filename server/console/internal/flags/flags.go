@@ -180,6 +180,9 @@ func vocabulary(q *shell.Request, list []*management.FlagView) (*words.Names, er
 		groups = groups || effects.AboutGroups(filters)
 		for _, p := range filters.All() {
 			groups = groups || p.Type == "group"
+			if id, ok := p.CohortID(); ok && p.CohortName != "" {
+				v.Cohorts[strconv.FormatInt(id, 10)] = p.CohortName
+			}
 			if operators.KindOf(p.Type) == operators.FlagFilter && forms.IsNumber(p.Key) {
 				ids = append(ids, json.RawMessage(p.Key))
 			}

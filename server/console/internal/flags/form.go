@@ -57,15 +57,72 @@ func newFlagForm() *flagForm {
 	}
 }
 
-// choices are what the fields of a flag offer.
+// What the fields of a flag offer.
+var (
+	runtimes       = forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only")
+	bucketings     = forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID")
+	hashes         = forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64")
+	contextMatches = forms.Options("any", "one of them", "all", "all of them")
+)
+
+// details are the fields that say which flag it is.
+var details = []field{
+	textField("key", func(form *flagForm) *string { return &form.Key }),
+	textField("name", func(form *flagForm) *string { return &form.Name }),
+	namesField("tags", func(form *flagForm) *string { return &form.Tags }),
+}
+
+// settings are the fields besides targeting and values that most flags leave as they are.
+var settings = []field{
+	textField("evaluation_runtime", func(form *flagForm) *string { return &form.Runtime }, runtimes...),
+	namesField("evaluation_contexts", func(form *flagForm) *string { return &form.Contexts }),
+	textField("evaluation_contexts_match_mode", func(form *flagForm) *string { return &form.ContextMatch }, contextMatches...),
+	{
+		path: "filters/aggregation_group_type_index",
+		get:  func(form *flagForm) string { return form.Aggregation },
+		say: func(s *speaker, form *flagForm) string {
+			return forms.LabelOf(s.groupTypes, form.Aggregation, cmp.Or(form.Aggregation, "none: by persons"))
+		},
+		take: func(to, from *flagForm) { to.Aggregation = from.Aggregation },
+	},
+	textField("bucketing_identifier", func(form *flagForm) *string { return &form.Bucketing }, bucketings...),
+	textField("bucketing_hash", func(form *flagForm) *string { return &form.Hash }, hashes...),
+	{
+		path: "filters/holdout",
+		get: func(form *flagForm) string {
+			if form.HoldoutID == "" {
+				return ""
+			}
+			return form.HoldoutID + " " + forms.Exact(targeting.Percentage(form.HoldoutShare))
+		},
+		say: func(s *speaker, form *flagForm) string {
+			if form.HoldoutID == "" {
+				return ""
+			}
+			return s.names.Value("filters/holdout/exclusion_percentage", form.HoldoutShare) + " are held out, by holdout " + form.HoldoutID
+		},
+		take: func(to, from *flagForm) { to.HoldoutID, to.HoldoutShare = from.HoldoutID, from.HoldoutShare },
+	},
+	checkField("ensure_experience_continuity", func(form *flagForm) *bool { return &form.Continuity }),
+	checkField("filters/early_exit", func(form *flagForm) *bool { return &form.EarlyExit }),
+	checkField("is_remote_configuration", func(form *flagForm) *bool { return &form.Remote }),
+	checkField("has_encrypted_payloads", func(form *flagForm) *bool { return &form.Encrypted }),
+	{
+		path: otherMembersPath,
+		get:  otherMembers,
+		say:  func(_ *speaker, form *flagForm) string { return otherMembers(form) },
+		take: func(to, from *flagForm) { to.Base = from.Base },
+	},
+}
+
+// choices are what the fields of a flag offer, with what is chosen.
 type choices struct{ Runtimes, Bucketings, Hashes, Matches []forms.Option }
 
-func (form *flagForm) offer() (v choices) {
-	v.Runtimes = forms.Selected(forms.Options("all", "All runtimes", "client", "Client only", "server", "Server only"), form.Runtime)
-	v.Bucketings = forms.Selected(forms.Options("distinct_id", "Distinct ID", "device_id", "Device ID"), form.Bucketing)
-	v.Hashes = forms.Selected(forms.Options("", "The project's default", "sha1", "SHA-1", "xxhash64", "xxHash64"), form.Hash)
-	v.Matches = forms.Selected(forms.Options("any", "one of them", "all", "all of them"), form.ContextMatch)
-	return v
+func (form *flagForm) offer() choices {
+	return choices{
+		forms.Selected(runtimes, form.Runtime), forms.Selected(bucketings, form.Bucketing), forms.Selected(hashes, form.Hash),
+		forms.Selected(contextMatches, form.ContextMatch),
+	}
 }
 
 // formOf returns the form of a flag.

@@ -3,6 +3,7 @@ package flags_test
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -39,7 +40,7 @@ func TestRuling86NoConditionSets(t *testing.T) {
 	t.Parallel()
 	s := consoletest.NewSite(t)
 	const nobody = "Without a condition set the flag is off for everyone."
-	path := s.FlagPath("retired")
+	path := s.EditPath("retired")
 	for _, tt := range []struct {
 		name, before, want string
 	}{
@@ -87,10 +88,33 @@ func TestPercentagesStay(t *testing.T) {
 		filters := `{"groups":[{"properties":[],"rollout_percentage":` + percentage + `}],"multivariate":{"variants":[
 			{"key":"a","rollout_percentage":` + percentage + `},{"key":"b","rollout_percentage":` + rest + `}]}}`
 		s.Update("retired", `{"filters":`+filters+`}`)
-		form := s.Get(s.FlagPath("retired")).Form("form")
+		form := s.Get(s.EditPath("retired")).Form("form")
 		for _, field := range []string{"c0.share", "v0.share"} {
 			if got := form.Get(field); got != percentage {
 				t.Errorf("%s%% is shown in %s as %q", percentage, field, got)
+			}
+		}
+	}
+}
+
+// TestFieldsAreWhole: whatever a person changes in a form is a field that two versions and a
+// conflict show, and nothing else is.
+func TestFieldsAreWhole(t *testing.T) {
+	s := consoletest.NewSite(t)
+	for _, key := range []string{"checkout-button", "new-dashboard", "company-billing"} {
+		form := consoletest.With(s.Get(s.EditPath(key)).Form("form"), "holdout_id", "7", "holdout_share", "5")
+		if paths := screens.Differences(form, form); paths != nil {
+			t.Errorf("%s differs from itself in %q", key, paths)
+		}
+		changed := []string{"continuity", "early_exit", "remote", "encrypted"}
+		for name := range form {
+			if name != "version" && name != "base" && !strings.HasSuffix(name, ".raw") && !strings.HasSuffix(name, ".kind") {
+				changed = append(changed, name)
+			}
+		}
+		for _, name := range changed {
+			if paths := screens.Differences(form, consoletest.With(form, name, "1")); len(paths) != 1 {
+				t.Errorf("%s with another %s differs in %q, want one field", key, name, paths)
 			}
 		}
 	}

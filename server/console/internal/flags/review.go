@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -107,46 +106,4 @@ func formEffect(q *shell.Request, patch management.PreviewPatch, f *management.F
 		v.Summary = "The flag is off for everyone. Switched on: " + v.Summary
 	}
 	return v, nil
-}
-
-// A conflictView is the page for somebody who has edited an older version of a flag.
-type conflictView struct {
-	shell.Layout
-	Key, Action string
-	Flag        string // where it is as it is now
-	Hidden      []forms.Hidden
-	Version     int // as it is now
-	Theirs      []versionView
-	Mine        shell.Effect
-	MineErr     string
-}
-
-// conflict shows what others have changed since a form was made, and what saving the form
-// would change now.
-func conflict(q *shell.Request, f *management.FlagView, form *flagForm) error {
-	versions, err := q.Service.FlagVersions(q.Context(), q.By, q.Ref, strconv.FormatInt(f.ID, 10),
-		max(1, min(f.Version-form.Version, shell.PageSize)), 0)
-	if err != nil {
-		return keepFlag(q, err, form)
-	}
-	q.Layout.Title = "Somebody else changed " + f.Key
-	v := &conflictView{
-		Key: f.Key, Action: q.URL.Path, Flag: flagPath(q, f.ID), Version: f.Version, Hidden: forms.HiddenFields(q.PostForm, "version"),
-	}
-	if v.Theirs, err = versionViews(q, versions.Items); err != nil {
-		return keepFlag(q, err, form)
-	}
-	form.Version = f.Version
-	if patch, ok := form.patch(f); ok {
-		patch.ID = optional.Of(f.ID)
-		effect, err := effects.Of(q, patch, f)
-		if e, refused := errors.AsType[*management.Error](err); refused {
-			v.MineErr = e.Text()
-		} else if err != nil {
-			return keepFlag(q, err, form)
-		} else {
-			v.Mine = *effect
-		}
-	}
-	return q.Render(http.StatusConflict, "flag_conflict", v)
 }

@@ -103,14 +103,10 @@ func actOnFlag(q *shell.Request, f *management.FlagView, verb string) error {
 	a.title, a.button, a.danger = title, button, verb == "delete"
 	a.action, a.cancel, a.hidden = flagPath(q, f.ID), flagPath(q, f.ID), []forms.Hidden{{Name: "do", Value: verb}}
 	a.done = func(now *management.FlagView) error { return q.Done(to, done, flagUndo(f, now)) }
-	a.refused = func(e *management.Error) error {
-		form := formOf(f)
-		form.refuse(e)
-		return showForm(q, http.StatusUnprocessableEntity, f, form, "")
-	}
+	a.refused = func(e *management.Error) error { return showFlag(q, http.StatusUnprocessableEntity, f, e.Text()) }
 	if version, _ := strconv.Atoi(q.PostForm.Get("version")); version != f.Version {
 		const stale = "Somebody else has changed the flag since this page was loaded. Nothing was done: look whether you still want to."
-		return showForm(q, http.StatusConflict, f, formOf(f), stale)
+		return showFlag(q, http.StatusConflict, f, stale)
 	}
 	return change(q, f, a)
 }

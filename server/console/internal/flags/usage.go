@@ -16,8 +16,15 @@ import (
 // A flagUsageView is what programs have reported of a flag in the last days.
 type flagUsageView struct {
 	Total        string // in words
-	Days         charts.Chart
+	Chart        charts.Chart
+	Days         []dayView
 	Values, SDKs []charts.Row
+}
+
+// A dayView is a day on which something was reported, with the number of each value.
+type dayView struct {
+	Date   string
+	Counts []string
 }
 
 // usage returns what programs have reported of a flag, nil if that is nothing.
@@ -28,23 +35,32 @@ func usage(q *shell.Request, f *management.FlagView, raw *flags.Filters) (*flagU
 	}
 	total := int(u.Total)
 	v := &flagUsageView{Total: forms.Count(total, "evaluation", "evaluations") + " reported in " + forms.Count(len(u.Days), "day", "days")}
-	points := make([]charts.Point, len(u.Days))
+	values := coloured(u.Values, raw)
+	v.Values = charts.Rows(values, total)
+	stacks := make([]charts.Stack, len(u.Days))
 	for i, d := range u.Days {
-		points[i] = charts.Point{Label: d.Date, Value: int(d.Count)}
-	}
-	v.Days = charts.Columns(v.Total, points, 2)
-	var values, sdks []charts.Point
-	for _, value := range u.Values {
-		name, class := reportedValue(value.Value), "hue-1"
-		if m := raw.Multivariate; m != nil {
-			for i := range m.Variants {
-				if m.Variants[i].Key == name {
-					class = "hue-" + strconv.Itoa(i%charts.Hues)
-				}
+		of := make(map[string]int, len(d.Values))
+		for _, value := range d.Values {
+			of[reportedValue(value.Value)] += int(value.Count)
+		}
+		day := dayView{Date: d.Date}
+		stacks[i].Label = d.Date
+		for _, p := range values {
+			n := of[p.Label]
+			day.Counts = append(day.Counts, forms.Number(n))
+			if n > 0 {
+				stacks[i].Parts = append(stacks[i].Parts, charts.Point{
+					Value: n, Class: p.Class, Title: d.Date + ", " + p.Label + ": " + forms.Number(n),
+				})
 			}
 		}
-		values = append(values, charts.Point{Label: name, Value: int(value.Count), Class: class})
+		if d.Count > 0 {
+			v.Days = append(v.Days, day)
+		}
 	}
+	slices.Reverse(v.Days)
+	v.Chart = charts.Stacks(v.Total, stacks, 2)
+	var sdks []charts.Point
 	for _, sdk := range u.SDKs {
 		name := "not named"
 		if sdk.SDK != nil {
@@ -55,8 +71,37 @@ func usage(q *shell.Request, f *management.FlagView, raw *flags.Filters) (*flagU
 		}
 		sdks = append(sdks, charts.Point{Label: name, Value: int(sdk.Count)})
 	}
-	v.Values, v.SDKs = charts.Rows(values, total), charts.Rows(sdks, total)
+	v.SDKs = charts.Rows(sdks, total)
 	return v, nil
+}
+
+// coloured returns how often each value was reported. A variant has the colour that it has in the
+// bar of the variants; off is grey.
+func coloured(reported []management.ValueUsage, raw *flags.Filters) (values []charts.Point) {
+	hues := map[string]int{"on": 1}
+	if m := raw.Multivariate; m != nil {
+		for i := range m.Variants {
+			hues[m.Variants[i].Key] = i
+		}
+	}
+	at := make(map[string]int)
+	for _, r := range reported {
+		name := reportedValue(r.Value)
+		if i, seen := at[name]; seen { // null and what cannot be read are no value
+			values[i].Value += int(r.Count)
+			continue
+		}
+		if _, known := hues[name]; !known {
+			hues[name] = len(hues) + 1
+		}
+		class := "hue-" + strconv.Itoa(hues[name]%charts.Hues)
+		if name == "off" {
+			class = "same"
+		}
+		at[name] = len(values)
+		values = append(values, charts.Point{Label: name, Value: int(r.Count), Class: class})
+	}
+	return values
 }
 
 // reportedValue returns a value of a flag in words.

@@ -17,7 +17,7 @@ type Chart struct {
 	Marks   []Mark
 }
 
-// A Column is one value. X and Width are percent of the chart, Y and Height pixels.
+// A Column is one value, which may stand on others. X and Width are percent of the chart, Y and Height pixels.
 type Column struct {
 	X, Width, Y, Height, Class, Title string
 }
@@ -44,12 +44,31 @@ const (
 	chartHeight = 132 // of the highest column
 )
 
+// A Stack is a column of several values, the first of which is at the bottom.
+type Stack struct {
+	Label string
+	Parts []Point
+}
+
 // Columns draws points, with at most so many labels below them.
 func Columns(words string, points []Point, labels int) Chart {
+	stacks := make([]Stack, len(points))
+	for i, p := range points {
+		stacks[i] = Stack{p.Label, []Point{p}}
+	}
+	return Stacks(words, stacks, labels)
+}
+
+// Stacks draws columns of several values, with at most so many labels below them.
+func Stacks(words string, stacks []Stack, labels int) Chart {
 	c := Chart{Words: words}
 	most := 1
-	for _, p := range points {
-		most = max(most, p.Value)
+	for _, s := range stacks {
+		sum := 0
+		for _, p := range s.Parts {
+			sum += p.Value
+		}
+		most = max(most, sum)
 	}
 	most = roundUp(most)
 	for _, n := range []int{0, most / 2, most} {
@@ -59,30 +78,28 @@ func Columns(words string, points []Point, labels int) Chart {
 		y := chartTop + chartHeight - float64(n)*chartHeight/float64(most)
 		c.Ticks = append(c.Ticks, Tick{Decimal(y), Decimal(y + 4), forms.Number(n)})
 	}
-	if len(points) == 0 {
-		return c
-	}
-	each := 100 / float64(len(points))
-	every := max(1, (len(points)+labels-1)/labels)
-	for i, p := range points {
-		height := float64(p.Value) * chartHeight / float64(most)
-		if p.Value > 0 {
-			height = max(height, 2)
+	each := 100 / float64(max(1, len(stacks)))
+	every := max(1, (len(stacks)+labels-1)/labels)
+	for i, s := range stacks {
+		x, y := float64(i)*each, float64(chartTop+chartHeight)
+		for _, p := range s.Parts {
+			height := float64(p.Value) * chartHeight / float64(most)
+			if p.Value > 0 {
+				height = max(height, 2)
+			}
+			y -= height
+			class, title := cmp.Or(p.Class, "hue-1"), cmp.Or(p.Title, p.Label+": "+forms.Number(p.Value))
+			c.Columns = append(c.Columns, Column{Decimal(x + each*0.1), Decimal(each * 0.8), Decimal(y), Decimal(height), class, title})
 		}
-		class, title := cmp.Or(p.Class, "hue-1"), cmp.Or(p.Title, p.Label+": "+forms.Number(p.Value))
-		x := float64(i) * each
-		c.Columns = append(c.Columns, Column{
-			Decimal(x + each*0.1), Decimal(each * 0.8), Decimal(chartTop + chartHeight - height), Decimal(height), class, title,
-		})
 		switch {
-		case len(points) <= labels:
-			c.Marks = append(c.Marks, Mark{Decimal(x + each/2), "middle", p.Label, false})
+		case len(stacks) <= labels:
+			c.Marks = append(c.Marks, Mark{Decimal(x + each/2), "middle", s.Label, false})
 		case i == 0:
-			c.Marks = append(c.Marks, Mark{"0", "start", p.Label, false})
-		case i == len(points)-1:
-			c.Marks = append(c.Marks, Mark{"100", "end", p.Label, false})
-		case i%every == 0 && i+every/2 < len(points)-1:
-			c.Marks = append(c.Marks, Mark{Decimal(x + each/2), "middle", p.Label, true})
+			c.Marks = append(c.Marks, Mark{"0", "start", s.Label, false})
+		case i == len(stacks)-1:
+			c.Marks = append(c.Marks, Mark{"100", "end", s.Label, false})
+		case i%every == 0 && i+every/2 < len(stacks)-1:
+			c.Marks = append(c.Marks, Mark{Decimal(x + each/2), "middle", s.Label, true})
 		}
 	}
 	return c

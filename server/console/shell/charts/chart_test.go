@@ -64,3 +64,24 @@ func TestShares(t *testing.T) {
 		}
 	}
 }
+
+// TestStacks: the parts of a column stand on each other, and the axis has room for the highest one.
+func TestStacks(t *testing.T) {
+	c := charts.Stacks("words", []charts.Stack{
+		{"a", []charts.Point{{Label: "on", Value: 30}, {Label: "off", Value: 10, Class: "same", Title: "a, off: 10"}}},
+		{"b", nil},
+	}, 5)
+	want := []charts.Column{
+		{"5.000", "40.000", "41.000", "99.000", "hue-1", "on: 30"},
+		{"5.000", "40.000", "8.000", "33.000", "same", "a, off: 10"},
+	}
+	if !slices.Equal(c.Columns, want) {
+		t.Errorf("columns %q, want %q", c.Columns, want)
+	}
+	if top := c.Ticks[len(c.Ticks)-1].Value; top != "40" {
+		t.Errorf("the axis ends with %s, want 40", top)
+	}
+	if len(c.Marks) != 2 || c.Marks[1].Text != "b" {
+		t.Errorf("marks %v", c.Marks)
+	}
+}
