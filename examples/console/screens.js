@@ -10,6 +10,8 @@ async function versions(t) {
 
 const evening = (n) => ({ groups: [{ properties: [], rollout_percentage: n }] })
 
+let invited = 0
+
 // visitor returns the screens of somebody who is not signed in.
 export const visitor = [
 	['signin', (t) => t.page.goto('/console/signin')],
@@ -28,7 +30,14 @@ export const visitor = [
 		await t.main.getByRole('status').waitFor()
 	}],
 	['link-used', (t) => t.page.goto('/console/join/used')],
-	['join', (t) => t.page.goto(t.server.link)],
+	['join', async (t) => {
+		const answer = await fetch(`${t.url}/api/organizations/@current/invites/`, {
+			method: 'POST', headers: { authorization: `Bearer ${t.api.personalKey}`, 'content-type': 'application/json' },
+			body: JSON.stringify({ target_email: `invited-${invited++}@example.com`, show_link: true }),
+		})
+		await t.page.goto((await answer.json()).link)
+		await t.title(/^Join/)
+	}],
 ]
 
 // member returns the screens of the owner.

@@ -32,7 +32,7 @@ func TestFlags(t *testing.T) {
 		"everyone where in Imported cohort 1", "50% of company groups where company seats ≥ 50",
 		"everyone where flag new-dashboard is true",
 		"everyone who has enrolled", "everyone; but 10% are held out", "server only",
-		"warning: the cohort is empty (condition set 1, filter 1); Choose another one.",
+		"warning: the cohort is empty (condition set 1, filter 1). Choose another one.",
 		"All 12", "On 11", "Off 1", "Problems 1", "Archived 0")
 	a.CheckPage()
 	s.Get("/").Leads("/projects/1/flags")
