@@ -231,7 +231,7 @@ func (i *importer) changeFlags(ctx context.Context, action string, list []*stora
 	var log []storage.Activity
 	for _, f := range list {
 		before := i.there[f.Key]
-		i.nextVersion(f, nil)
+		i.nextVersion(f, versionNote{})
 		i.set.flags[i.apply.at[f.Key]] = *f
 		i.stage = append(i.stage, f)
 		i.apply.flags = append(i.apply.flags, appliedFlag{before, f, action})

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -134,60 +136,62 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 	return out, nil
 }
 
-// A FlagUpdate is a change of one flag among several: a patch, or an older version that comes
-// back.
-type FlagUpdate struct {
-	ID     int64
-	Patch  FlagPatch
-	Revert *RevertPatch // nil: Patch
+// UpdateFlags changes several flags, by their IDs, as [Service.UpdateFlag] changes one: all of
+// them or none. An error begins with the key of the flag that is refused. It needs scope
+// feature_flag:write.
+func (s *Service) UpdateFlags(ctx context.Context, p *Principal, ref string, patches map[int64]FlagPatch) (map[int64]*FlagView, error) {
+	return changeFlags(ctx, s, p, ref, patches, func(w *work, set *definitionSet, f *storage.Flag, patch *FlagPatch) error {
+		if err := patch.validate(f); err != nil {
+			return err
+		}
+		return w.updateFlag(ctx, set, f, patch)
+	})
 }
 
-// UpdateFlags changes several flags, all of them or none: an error begins with the key of the
-// flag that is refused. It returns them in the order of the updates. It needs scope
-// feature_flag:write.
-func (s *Service) UpdateFlags(ctx context.Context, p *Principal, ref string, updates []FlagUpdate) ([]*FlagView, error) {
-	if len(updates) == 0 || len(updates) > maxBulk {
-		return nil, invalid("ids", "invalid_input", "Ensure this field has 1 to %d elements, not %d.", maxBulk, len(updates))
+// RevertFlags gives several flags, by their IDs, older content again, as [Service.RevertFlag] does
+// with one: all of them or none, as UpdateFlags.
+func (s *Service) RevertFlags(ctx context.Context, p *Principal, ref string, patches map[int64]RevertPatch) (map[int64]*FlagView, error) {
+	return changeFlags(ctx, s, p, ref, patches, func(w *work, set *definitionSet, f *storage.Flag, patch *RevertPatch) error {
+		return w.revertFlag(ctx, set, f, patch)
+	})
+}
+
+// changeFlags changes flags that people have made in one transaction, in the order of their IDs.
+func changeFlags[P any](
+	ctx context.Context, s *Service, p *Principal, ref string, patches map[int64]P, change func(*work, *definitionSet, *storage.Flag, *P) error,
+) (map[int64]*FlagView, error) {
+	if len(patches) == 0 || len(patches) > maxBulk {
+		return nil, invalid("ids", "invalid_input", "Ensure this field has 1 to %d elements, not %d.", maxBulk, len(patches))
 	}
-	list, err := answerAt(ctx, s, p, ref, "feature_flag:write", func(w *work) (*[]*FlagView, error) {
-		views := make([]*FlagView, len(updates))
-		for i := range updates {
-			u := &updates[i]
-			f, err := w.flagByRef(ctx, strconv.FormatInt(u.ID, 10))
+	var views map[int64]*FlagView
+	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
+		views = make(map[int64]*FlagView, len(patches))
+		for _, id := range slices.Sorted(maps.Keys(patches)) {
+			f, err := w.flagByRef(ctx, strconv.FormatInt(id, 10))
 			if err != nil {
-				return nil, err
+				return err
 			}
-			set, err := w.definitionSet(ctx) // with the updates before
+			set, err := w.definitionSet(ctx) // with the changes before
 			if err != nil {
-				return nil, err
+				return err
 			}
-			key := f.Key
-			if f.Kind != storage.FlagOrdinary {
-				err = errSurveyFlag
-			} else if u.Revert != nil {
-				err = w.revertFlag(ctx, set, f, u.Revert)
-			} else {
-				patch := u.Patch
-				if err = patch.validate(f); err == nil {
-					err = w.updateFlag(ctx, set, f, &patch)
-				}
+			key, patch := f.Key, patches[id]
+			if err = errSurveyFlag; f.Kind == storage.FlagOrdinary {
+				err = change(w, set, f, &patch)
 			}
 			if e, ok := errors.AsType[*Error](err); ok {
 				named := *e
 				named.Detail = key + ": " + e.Detail
-				return nil, &named
+				return &named
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if views[i], err = w.showFlag(ctx, f); err != nil {
-				return nil, err
+			if views[id], err = w.showFlag(ctx, f); err != nil {
+				return err
 			}
 		}
-		return &views, nil
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return *list, nil
+	return views, err
 }

@@ -257,11 +257,13 @@ func TestUpdateFlags(t *testing.T) {
 		}
 		ids = append(ids, id)
 	}
-	update := func(name string, version int, ids ...int64) (list []management.FlagUpdate) {
-		for _, id := range ids {
-			list = append(list, management.FlagUpdate{ID: id, Patch: management.FlagPatch{Name: optional.Of(name), IfVersion: &version}})
+	update := func(name string, versions map[int64]int) ([]*management.FlagView, error) {
+		patches := make(map[int64]management.FlagPatch)
+		for id, version := range versions {
+			patches[id] = management.FlagPatch{Name: optional.Of(name), IfVersion: &version}
 		}
-		return list
+		now, err := w.UpdateFlags(t.Context(), w.as(w.ada), ref(w.web), patches)
+		return []*management.FlagView{now[ids[0]], now[ids[1]], now[ids[2]]}, err
 	}
 	names := func() (out []string) {
 		for _, id := range ids {
@@ -269,30 +271,29 @@ func TestUpdateFlags(t *testing.T) {
 		}
 		return out
 	}
-	do := func(list []management.FlagUpdate) ([]*management.FlagView, error) {
-		return w.UpdateFlags(t.Context(), w.as(w.ada), ref(w.web), list)
-	}
-	now := must(do(update("new", 1, ids[2], ids[0])))(t)
-	if len(now) != 2 || now[0].Key != "c" || now[1].Key != "a" || now[0].Version != 2 {
+	now := must(update("new", map[int64]int{ids[2]: 1, ids[0]: 1}))(t)
+	if now[0].Key != "a" || now[1] != nil || now[2].Key != "c" || now[0].Version != 2 {
 		t.Errorf("UpdateFlags = %v", now)
 	}
-	_, err := do(append(update("newer", 1, ids[1]), update("newer", 1, ids[0])...))
+	_, err := update("newer", map[int64]int{ids[1]: 1, ids[2]: 1})
 	checkFault(t, "a version that is gone", err, "precondition precondition_failed")
-	if !strings.HasPrefix(err.Error(), "management: a: ") {
+	if !strings.HasPrefix(err.Error(), "management: c: ") {
 		t.Errorf("the error is %v, want the key of the flag before it", err)
 	}
 	if got := names(); !slices.Equal(got, []string{"new", "", "new"}) {
 		t.Errorf("names %q after a refusal", got)
 	}
-	revert := func(id int64) management.FlagUpdate {
-		return management.FlagUpdate{ID: id, Revert: &management.RevertPatch{Version: optional.Of(1), IfVersion: new(2)}}
-	}
-	must(do([]management.FlagUpdate{revert(ids[0]), revert(ids[2])}))(t)
+	first := management.RevertPatch{Version: optional.Of(1), IfVersion: new(2)}
+	must(w.RevertFlags(t.Context(), w.as(w.ada), ref(w.web), map[int64]management.RevertPatch{ids[0]: first, ids[2]: first}))(t)
 	if got := names(); !slices.Equal(got, []string{"", "", ""}) {
 		t.Errorf("names %q after they came back", got)
 	}
-	for _, n := range []int{0, 1001} {
-		_, err := do(make([]management.FlagUpdate, n))
-		checkFault(t, fmt.Sprint(n, " updates"), err, "invalid invalid_input ids")
+	many := make(map[int64]int)
+	for id := range int64(1001) {
+		many[id] = 1
+	}
+	for _, versions := range []map[int64]int{nil, many} {
+		_, err := update("", versions)
+		checkFault(t, fmt.Sprint(len(versions), " updates"), err, "invalid invalid_input ids")
 	}
 }

@@ -37,6 +37,10 @@ type FlagPatch struct {
 	EncryptedPayloads optional.Value[bool]            `json:"has_encrypted_payloads"`
 	CreationContext   optional.Value[string]          `json:"creation_context"`
 
+	// Comment is what the history says about the version that the change makes, in the
+	// author's words. If the change changes nothing there is no version and no comment.
+	Comment optional.Value[string] `json:"comment"`
+
 	// Version is the version of the flag for which the change was made, and Original
 	// is what the flag was then: see [Service.UpdateFlag].
 	Version  optional.Value[int]             `json:"version"`
@@ -51,6 +55,7 @@ const (
 	maxFlagName = 10_000 // characters
 	maxContexts = 50     // evaluation contexts of one flag
 	maxTags     = 100    // tags of one flag
+	maxComment  = 1_000  // characters
 )
 
 var (
@@ -92,6 +97,7 @@ func flagFields(f *storage.Flag, filters flags.Filters, patch *FlagPatch) field.
 		field.Plain("is_remote_configuration", &patch.RemoteConfig, &f.RemoteConfig, check.BoolOrNull),
 		field.Plain("has_encrypted_payloads", &patch.EncryptedPayloads, &f.EncryptedPayloads, check.BoolOrNull),
 		field.Checked("creation_context", &patch.CreationContext, check.OneOfOrNull(creationContexts)),
+		field.Checked("comment", &patch.Comment, check.UpTo(check.String, maxComment)),
 		field.Checked("version", &patch.Version, check.Integer),
 		field.Logged("has_experiment", f.HasExperiment), // which only a document changes (management.md §13.23)
 	}

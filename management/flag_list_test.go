@@ -260,7 +260,9 @@ func TestRuling89FlagStatus(t *testing.T) {
 // of members has it (management.md §13.12).
 func TestRuling36KnownMembers(t *testing.T) {
 	for shape, types := range map[*members.Shape][]reflect.Type{
-		members.Flag:   {reflect.TypeFor[management.FlagView](), reflect.TypeFor[management.MinimalFlag](), reflect.TypeFor[management.FlagPatch]()},
+		members.Flag.With("comment"): {
+			reflect.TypeFor[management.FlagView](), reflect.TypeFor[management.MinimalFlag](), reflect.TypeFor[management.FlagPatch](),
+		},
 		members.Cohort: {reflect.TypeFor[management.CohortView](), reflect.TypeFor[management.CohortPatch]()},
 	} {
 		for _, typ := range types {

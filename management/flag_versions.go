@@ -18,6 +18,7 @@ type FlagVersion struct {
 	CreatedAt  time.Time `json:"created_at"`
 	CreatedBy  *Author   `json:"created_by"`  // nil: the system, or a user that is gone
 	RevertedTo *int      `json:"reverted_to"` // the older version whose content it has again
+	Comment    string    `json:"comment"`     // what the author has said about it
 
 	// Summary says in words what the version has changed.
 	Summary string `json:"summary"`
@@ -72,7 +73,7 @@ func (s *Service) FlagVersions(ctx context.Context, p *Principal, ref, flag stri
 // flagVersion returns a version of a flag, of which nil or another version was there
 // before.
 func (w *work) flagVersion(f, before, version *storage.Flag) *FlagVersion {
-	v := &FlagVersion{Version: version.Version, CreatedAt: version.Updated, RevertedTo: version.RevertedTo}
+	v := &FlagVersion{Version: version.Version, CreatedAt: version.Updated, RevertedTo: version.RevertedTo, Comment: version.Comment}
 	if before != nil {
 		secret := f.EncryptedPayloads || before.EncryptedPayloads || version.EncryptedPayloads
 		v.Changes, v.MoreChanges = detailed(w.flagChanges(before, version, secret))
@@ -162,7 +163,7 @@ func (w *work) revertFlag(ctx context.Context, set *definitionSet, f *storage.Fl
 	if err := w.takeBack(ctx, set, f, "version", patch.Version.Value); err != nil {
 		return err
 	}
-	return w.saveAs(ctx, &before, f, &patch.Version.Value)
+	return w.saveAs(ctx, &before, f, versionNote{revertedTo: &patch.Version.Value})
 }
 
 // takeBack gives a flag, which the caller stores, the content of an older version. An error

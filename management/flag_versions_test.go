@@ -445,3 +445,45 @@ func FuzzRevertPatch(f *testing.F) {
 		}
 	})
 }
+
+// management.md §13.17: a version has the comment of the change that has made it, and the next one
+// does not.
+func TestVersionComments(t *testing.T) {
+	w := newWorld(t)
+	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`,"comment":"for the launch"}`)
+	for _, body := range []string{
+		`{"active":false,"comment":"errors in checkout, see #12"}`, `{"name":"N"}`,
+		`{"name":"N","comment":"nothing changes"}`, `{"tags":["a"],"comment":""}`,
+	} {
+		must(w.changeFlag(id, body))(t)
+	}
+	must(w.revert(id, `{"version":1}`))(t)
+	var comments []string
+	for _, v := range w.versions(id) {
+		comments = append(comments, v.Comment)
+	}
+	if diff := cmp.Diff([]string{"", "", "", "errors in checkout, see #12", "for the launch"}, comments); diff != "" {
+		t.Errorf("comments, newest first (-want +got)\n%s", diff)
+	}
+	entries := must(w.ListActivity(t.Context(), w.as(w.ada), ref(w.web), management.ActivityQuery{Scope: "FeatureFlag", Page: 1, Limit: 10}))(t)
+	said := 0
+	for _, e := range entries.Items {
+		for _, c := range e.Detail.Changes {
+			if c.Field == "comment" && string(c.After) == `"errors in checkout, see #12"` {
+				said++
+			}
+		}
+	}
+	if said != 1 {
+		t.Errorf("the activity log has the comment %d times, want once", said)
+	}
+	for body, fault := range map[string]string{
+		`{"name":"M","comment":"` + strings.Repeat("é", 1001) + `"}`: "invalid max_length comment",
+		`{"name":"M","comment":null}`:                                "invalid null comment",
+		`{"name":"M","comment":"\u0000"}`:                            "invalid null_characters_not_allowed comment",
+		`{"name":"M","comment":[]}`:                                  "invalid invalid_input comment",
+	} {
+		_, err := w.changeFlag(id, body)
+		checkFault(t, body, err, fault)
+	}
+}

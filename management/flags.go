@@ -74,7 +74,7 @@ func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*storage.Flag,
 		return nil, err
 	}
 	f := w.newFlag()
-	f.HasExperiment = patch.CreationContext.Value == "experiments"
+	f.HasExperiment, f.Comment = patch.CreationContext.Value == "experiments", patch.Comment.Value
 	if err := w.applyFlag(ctx, set, f, patch); err != nil {
 		return nil, err
 	}
@@ -154,18 +154,23 @@ func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *storage.Fl
 	if err := w.applyFlag(ctx, set, f, patch); err != nil {
 		return err
 	}
-	return w.saveFlag(ctx, &before, f)
+	return w.saveAs(ctx, &before, f, versionNote{comment: patch.Comment.Value})
 }
 
 // saveFlag stores and logs a flag that has changed. What was only encrypted anew, or said
 // in other words, is stored as well, so that payloads come under the newest secret key.
 func (w *work) saveFlag(ctx context.Context, before, f *storage.Flag) error {
-	return w.saveAs(ctx, before, f, nil)
+	return w.saveAs(ctx, before, f, versionNote{})
 }
 
-// saveAs is saveFlag for a flag that has the content of an older version again, if
-// revertedTo is not nil.
-func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, revertedTo *int) error {
+// A versionNote is what is known of a version besides its content.
+type versionNote struct {
+	revertedTo *int // the older version whose content it has again
+	comment    string
+}
+
+// saveAs is saveFlag with a note about the version, if the flag gets one.
+func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, note versionNote) error {
 	changes := w.flagChanges(before, f, before.EncryptedPayloads || f.EncryptedPayloads)
 	if len(changes) == 0 {
 		if bytes.Equal(normal.Shown(&before.Filters), normal.Shown(&f.Filters)) {
@@ -173,7 +178,7 @@ func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, revertedTo *
 		}
 		return flagStoreError(w.store.Flags().Update(ctx, f))
 	}
-	w.nextVersion(f, revertedTo)
+	w.nextVersion(f, note)
 	if f.Deleted && !before.Deleted {
 		if err := w.c.FlagUsers.Unlink(ctx, &UnitOfWork{w}, f); err != nil {
 			return err
@@ -183,9 +188,12 @@ func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, revertedTo *
 		return flagStoreError(err)
 	}
 	activity := "updated"
-	if revertedTo != nil {
+	if note.revertedTo != nil {
 		activity = "reverted"
-		changes = append(changes, field.Change{Type: "FeatureFlag", Field: "reverted_to", After: *revertedTo, Action: "created"})
+		changes = append(changes, field.Change{Type: "FeatureFlag", Field: "reverted_to", After: *note.revertedTo, Action: "created"})
+	}
+	if note.comment != "" {
+		changes = append(changes, field.Change{Type: "FeatureFlag", Field: "comment", After: note.comment, Action: "created"})
 	}
 	if f.Deleted && !before.Deleted {
 		activity = "deleted"
@@ -194,9 +202,9 @@ func (w *work) saveAs(ctx context.Context, before, f *storage.Flag, revertedTo *
 }
 
 // nextVersion makes a flag that has changed the next version of itself.
-func (w *work) nextVersion(f *storage.Flag, revertedTo *int) {
+func (w *work) nextVersion(f *storage.Flag, note versionNote) {
 	f.Version++
-	f.RevertedTo = revertedTo
+	f.RevertedTo, f.Comment = note.revertedTo, note.comment
 	f.Updated = w.now()
 	f.ModifiedBy = nil
 	if w.by != nil {

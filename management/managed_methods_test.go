@@ -144,7 +144,21 @@ func managedMethods() []method {
 				if err != nil {
 					return err
 				}
-				return second(c.UpdateFlags(c.ctx, c.p, c.web, []management.FlagUpdate{{ID: f.ID, Patch: management.FlagPatch{Name: optional.Of("Beta")}}}))
+				return second(c.UpdateFlags(c.ctx, c.p, c.web, map[int64]management.FlagPatch{f.ID: {Name: optional.Of("Beta")}}))
+			},
+		},
+		{
+			name: "RevertFlags", scope: "feature_flag:write", kind: ofProject, log: []string{"FeatureFlag reverted by ada in nothing"},
+			first: func(c *callable) {
+				flag(c)
+				must(c.UpdateFlag(c.t.Context(), c.as(c.ada), c.web, "beta", management.FlagPatch{Name: optional.Of("Beta")}))(c.t)
+			},
+			call: func(c *callable) error {
+				f, err := c.Flag(c.ctx, c.as(c.ada), c.web, "beta")
+				if err != nil {
+					return err
+				}
+				return second(c.RevertFlags(c.ctx, c.p, c.web, map[int64]management.RevertPatch{f.ID: {Version: optional.Of(1)}}))
 			},
 		},
 		{

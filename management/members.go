@@ -20,7 +20,7 @@ func CheckBody(patch any, raw []byte, lenient bool) error {
 	var filters *flags.Filters
 	switch p := patch.(type) {
 	case *FlagPatch:
-		shape, filters = members.Flag, &p.Filters.Value
+		shape, filters = flagShape, &p.Filters.Value
 	case *PreviewPatch:
 		shape, filters = previewShape, &p.Filters.Value
 	case *CohortPatch:
@@ -76,7 +76,8 @@ var (
 			"app_urls recording_domains event_retention_days",
 		"id uuid organization organization_id project_id api_token has_completed_onboarding_for ingested_event is_demo access_control "+
 			"created_at updated_at secret_api_token has_secret_api_token has_secret_api_token_backup")
-	previewShape       = members.Flag.With("limit").With("revert_to").With("feature_enrollment")
+	flagShape          = members.Flag.With("comment") // of the change, not of the flag
+	previewShape       = flagShape.With("limit").With("revert_to").With("feature_enrollment")
 	cohortPreviewShape = members.Cohort.With("limit")
 	earlyAccessShape   = members.New("an early access feature", "name description stage documentation_url payload feature_flag_id",
 		"id feature_flag created_at _create_in_folder assignee original_feature")

@@ -215,8 +215,9 @@ func TestOpenAPIClosed(t *testing.T) {
 		return names
 	}
 	for name, known := range map[string][]string{
-		"FlagCreate": namesIn(shape.Flag), "FlagPatch": namesIn(shape.Flag), "FlagPreviewRequest": namesIn(shape.Flag.With("limit").With("revert_to").With("feature_enrollment")),
-		"FlagFilters": namesIn(shape.Filters), "ConditionSet": namesIn(shape.Condition), "PropertyFilter": namesIn(shape.Filter),
+		"FlagCreate": namesIn(shape.Flag.With("comment")), "FlagPatch": namesIn(shape.Flag.With("comment")),
+		"FlagPreviewRequest": namesIn(shape.Flag.With("comment").With("limit").With("revert_to").With("feature_enrollment")),
+		"FlagFilters":        namesIn(shape.Filters), "ConditionSet": namesIn(shape.Condition), "PropertyFilter": namesIn(shape.Filter),
 		"Multivariate": namesIn(shape.Multivariate), "Variant": namesIn(shape.Variant), "Holdout": namesIn(shape.Holdout),
 		"CohortCreate": namesIn(shape.Cohort), "CohortPatch": namesIn(shape.Cohort), "CohortPreviewRequest": namesIn(shape.Cohort.With("limit")),
 		"CohortFilters": namesIn(shape.Criteria), "CohortGroup": namesIn(shape.Node),

@@ -64,4 +64,4 @@ func TestFaults(t *testing.T) {
 }
 
 // onlyAPI are members that no document has.
-var onlyAPI = []string{"creation_context"}
+var onlyAPI = []string{"comment", "creation_context"}

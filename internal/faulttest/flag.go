@@ -32,6 +32,7 @@ var Flags = []Fault{
 	{Path: "is_remote_configuration", Value: `[]`, Text: "Must be a valid boolean."},
 	{Path: "has_encrypted_payloads", Value: `true`, Text: "Only payloads of remote configuration flags can be encrypted.", Check: "none"},
 	{Path: "creation_context", Value: `"console"`, Text: `"console" is not a valid choice.`, Check: "none"},
+	{Path: "comment", Value: `["x"]`, Text: "Not a valid string.", Check: "none"},
 	{Path: "version", Value: `"two"`, Text: "A valid integer is required."},
 
 	{Path: "filters/groups", Value: `{}`, Text: "must be an array, not an object: {}"},

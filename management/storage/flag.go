@@ -43,6 +43,9 @@ type Flag struct {
 	// has a content of its own.
 	RevertedTo *int
 
+	// Comment is what the author of this version has said about it.
+	Comment string
+
 	Continuity        *bool  // ensure_experience_continuity
 	Runtime           string // all, client or server
 	Bucketing         string // distinct_id or device_id

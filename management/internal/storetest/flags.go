@@ -32,7 +32,7 @@ func testFlags(t *testing.T, s *suite) {
 	full := storage.Flag{
 		Project: p.ID, Kind: storage.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
 		Filters: filtersOf(`{"groups":[{"rollout_percentage":12.50,"label":"\u0000 é","properties":[{"key":"\u0000","value":12345678901234567890,"label":null}]}],"payloads":{"true":{"a":1}}}`),
-		Active:  true, Deleted: true, Archived: true, Version: 7, RevertedTo: new(3), Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
+		Active:  true, Deleted: true, Archived: true, Version: 7, RevertedTo: new(3), Comment: "é, why", Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
 		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, ContextMatch: "all", Tags: []string{"b", "a", ""},
 		CreatedBy: &ann.ID, ModifiedBy: &bob.ID, Created: s.now.Add(time.Hour), Updated: s.now.Add(time.Microsecond),
 	}

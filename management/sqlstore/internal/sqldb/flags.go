@@ -68,6 +68,7 @@ func changeable(d *Dialect, f *storage.Flag) []field {
 		{"evaluation_contexts_match_mode", &f.ContextMatch},
 		{"tags", jsonList[string]{&f.Tags}},
 		{"reverted_to", &f.RevertedTo},
+		{"comment", &f.Comment},
 		{"last_modified_by", &f.ModifiedBy},
 		{"updated_at", stamp{d, &f.Updated}},
 	}

@@ -3,6 +3,7 @@ package flags
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -42,8 +43,8 @@ type bulkChange struct {
 }
 
 var bulkChanges = map[string]bulkChange{
-	"on":  {"Switch %s on?", "Switch on", func(f *management.FlagView, _ string) (management.FlagPatch, string) { return switched(f, true) }},
-	"off": {"Switch %s off?", "Switch off", func(f *management.FlagView, _ string) (management.FlagPatch, string) { return switched(f, false) }},
+	"on":  {"Switch %s on?", "Switch on", switching(true)},
+	"off": {"Switch %s off?", "Switch off", switching(false)},
 	"archive": {"Archive %s?", "Archive", func(f *management.FlagView, _ string) (p management.FlagPatch, words string) {
 		if !f.Archived {
 			p.Active, p.Archived = optional.Of(false), optional.Of(true)
@@ -65,15 +66,18 @@ var bulkChanges = map[string]bulkChange{
 	}},
 }
 
-func switched(f *management.FlagView, on bool) (p management.FlagPatch, words string) {
-	if f.Active == on {
-		return p, ""
-	}
-	p.Active = optional.Of(on)
+func switching(on bool) func(*management.FlagView, string) (management.FlagPatch, string) {
+	words := "on → off"
 	if on {
-		return p, "off → on"
+		words = "off → on"
 	}
-	return p, "on → off"
+	return func(f *management.FlagView, _ string) (p management.FlagPatch, _ string) {
+		if f.Active == on {
+			return p, ""
+		}
+		p.Active = optional.Of(on)
+		return p, words
+	}
 }
 
 func tagged(tags []string) management.FlagPatch {
@@ -99,7 +103,7 @@ func changeSelected(q *shell.Request) error {
 		v.Question, v.Button, v.Refusal = "Which tag?", "", "Type a tag beside the button."
 		return q.Render(http.StatusUnprocessableEntity, "flags_bulk", v)
 	}
-	var updates []management.FlagUpdate
+	updates, before := make(map[int64]management.FlagPatch), make(map[int64]int)
 	for _, item := range selected {
 		id, version, _ := strings.Cut(item, ":")
 		f, err := q.Service.Flag(q.Context(), q.By, q.Ref, id)
@@ -130,7 +134,7 @@ func changeSelected(q *shell.Request) error {
 			}
 		}
 		patch.IfVersion = &seen
-		updates = append(updates, management.FlagUpdate{ID: f.ID, Patch: patch})
+		updates[f.ID], before[f.ID] = patch, seen
 		v.Rows = append(v.Rows, row)
 		v.Hidden = append(v.Hidden, forms.Hidden{Name: "flag", Value: id + ":" + strconv.Itoa(seen)})
 	}
@@ -143,7 +147,8 @@ func changeSelected(q *shell.Request) error {
 		return v.ask(q, http.StatusOK, verb)
 	}
 	now, err := q.Service.UpdateFlags(q.Context(), q.By, q.Ref, updates)
-	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) && !errors.Is(e, management.ErrNotFound) {
+	e, refused := errors.AsType[*management.Error](err)
+	if refused && !errors.Is(e, management.ErrForbidden) && !errors.Is(e, management.ErrNotFound) {
 		v.Refusal = "Nothing was changed. " + e.Text()
 		v.Button = ""
 		return v.ask(q, http.StatusConflict, verb)
@@ -151,7 +156,7 @@ func changeSelected(q *shell.Request) error {
 	if err != nil {
 		return err
 	}
-	return q.Done(back, "flags-changed", bulkUndo(updates, now))
+	return q.Done(back, "flags-changed", bulkUndo(before, now))
 }
 
 func (v *bulkView) ask(q *shell.Request, status int, verb string) error {
@@ -161,36 +166,34 @@ func (v *bulkView) ask(q *shell.Request, status int, verb string) error {
 }
 
 // bulkUndo returns how a change of several flags is taken back: the version of each comes back that
-// was changed.
-func bulkUndo(updates []management.FlagUpdate, now []*management.FlagView) shell.Undo {
+// was changed, and had a version before.
+func bulkUndo(before map[int64]int, now map[int64]*management.FlagView) shell.Undo {
 	var ids, versions []string
-	for i, f := range now {
-		if u := &updates[i]; u.Revert != nil || f.Version != *u.Patch.IfVersion {
-			ids, versions = append(ids, strconv.FormatInt(f.ID, 10)), append(versions, strconv.Itoa(f.Version))
+	for _, id := range slices.Sorted(maps.Keys(now)) {
+		if f := now[id]; f.Version != before[id] {
+			ids, versions = append(ids, strconv.FormatInt(id, 10)), append(versions, strconv.Itoa(f.Version))
 		}
 	}
 	return shell.Undo{What: "FeatureFlags", Item: strings.Join(ids, ","), Mark: strings.Join(versions, ",")}
 }
 
 func undoSelected(q *shell.Request, u shell.Undo) (string, shell.Undo, error) {
-	ids, versions := strings.Split(u.Item, ","), strings.Split(u.Mark, ",")
-	var updates []management.FlagUpdate
+	ids, marks := strings.Split(u.Item, ","), strings.Split(u.Mark, ",")
+	before, patches := make(map[int64]int), make(map[int64]management.RevertPatch)
 	for i := range ids {
 		id, err := strconv.ParseInt(ids[i], 10, 64)
 		version := 0
-		if err == nil && len(ids) == len(versions) {
-			version, err = strconv.Atoi(versions[i])
+		if err == nil && len(ids) == len(marks) {
+			version, err = strconv.Atoi(marks[i])
 		}
 		if err != nil || version < 2 {
 			return "", shell.Undo{}, shell.ErrForm
 		}
-		updates = append(updates, management.FlagUpdate{
-			ID: id, Revert: &management.RevertPatch{Version: optional.Of(version - 1), IfVersion: &version},
-		})
+		before[id], patches[id] = version, management.RevertPatch{Version: optional.Of(version - 1), IfVersion: &version}
 	}
-	now, err := q.Service.UpdateFlags(q.Context(), q.By, q.Ref, updates)
+	now, err := q.Service.RevertFlags(q.Context(), q.By, q.Ref, patches)
 	if err != nil {
 		return "", shell.Undo{}, err
 	}
-	return "", bulkUndo(updates, now), nil
+	return "", bulkUndo(before, now), nil
 }

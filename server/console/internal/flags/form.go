@@ -36,6 +36,7 @@ type flagForm struct {
 	HoldoutID, HoldoutShare                                string
 	Payload                                                string // of a flag without variants
 	Base                                                   string // the JSON of all filters
+	Comment                                                string // about the change
 	Variants                                               []variantForm
 
 	AsJSON bool   // the filters are edited as JSON
@@ -175,6 +176,7 @@ func readFlagForm(v url.Values) *flagForm {
 		Hash:      v.Get("hash"), Continuity: yes("continuity"), Remote: yes("remote"), Encrypted: yes("encrypted"),
 		EarlyExit: yes("early_exit"),
 		HoldoutID: strings.TrimSpace(v.Get("holdout_id")), HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
+		Comment: strings.TrimSpace(v.Get("comment")),
 		Payload: forms.Lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: forms.Lines(v.Get("json")),
 		Form: targeting.ReadForm(v),
 	}
@@ -204,7 +206,7 @@ func fieldOf(e *management.Error, asJSON bool) (field, detail string) {
 		"key": "key", "name": "name", "tags": "tags", "evaluation_contexts": "contexts", "evaluation_contexts_match_mode": "context_match",
 		"evaluation_runtime": "runtime", "bucketing_identifier": "bucketing", "bucketing_hash": "hash",
 		"ensure_experience_continuity": "continuity",
-		"is_remote_configuration":      "remote", "has_encrypted_payloads": "encrypted", "active": "active",
+		"is_remote_configuration":      "remote", "has_encrypted_payloads": "encrypted", "active": "active", "comment": "comment",
 	}
 	if e.Attr != "filters" {
 		return fields[e.Attr], e.Text()
@@ -264,7 +266,7 @@ func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, 
 	if f == nil {
 		p.Active = optional.Of(form.Active)
 	} else {
-		p.Version = optional.Of(form.Version)
+		p.Version, p.Comment = optional.Of(form.Version), optional.Of(form.Comment)
 	}
 	return p, true
 }

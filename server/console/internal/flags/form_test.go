@@ -3,6 +3,7 @@ package flags_test
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,8 @@ func TestFieldsAreWhole(t *testing.T) {
 		}
 		changed := []string{"continuity", "early_exit", "remote", "encrypted"}
 		for name := range form {
-			if name != "version" && name != "base" && !strings.HasSuffix(name, ".raw") && !strings.HasSuffix(name, ".kind") {
+			if !slices.Contains([]string{"version", "base", "comment"}, name) &&
+				!strings.HasSuffix(name, ".raw") && !strings.HasSuffix(name, ".kind") {
 				changed = append(changed, name)
 			}
 		}
@@ -118,4 +120,26 @@ func TestFieldsAreWhole(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestComment: what is typed beside the button is in the history, also after the review.
+func TestComment(t *testing.T) {
+	s := consoletest.NewSite(t)
+	path := s.EditPath("checkout-button")
+	form := consoletest.With(s.Get(path).Form("form"), "name", "For the sale", "comment", " see <#12> ")
+	s.Post(path, consoletest.With(form, "do", "save")).Want(303)
+	history := strings.TrimSuffix(path, "/edit") + "/history"
+	s.Get(history).Want(200, "see <#12>").CheckPage()
+
+	form = consoletest.With(s.Get(path).Form("form"), "c1.share", "80", "comment", "more of them", "do", "review")
+	review := s.Post(path, form).Want(200, "Review changes", "Comment for the history")
+	review.CheckPage()
+	asked := review.Form("")
+	if got := asked.Get("comment"); got != "more of them" {
+		t.Errorf("the review has the comment %q", got)
+	}
+	s.Post(path, consoletest.With(asked, "do", "save", "comment", "most of them")).Want(303)
+	s.Get(history).Want(200, "most of them").CheckPage()
+	long := consoletest.With(s.Get(path).Form("form"), "name", "x", "comment", strings.Repeat("a", 1001), "do", "save")
+	s.Post(path, long).Want(422, "no more than 1000 characters").CheckPage()
 }

@@ -21,6 +21,7 @@ type reviewView struct {
 	New     bool
 	Action  string
 	Hidden  []forms.Hidden // the form
+	Comment string
 	Version int
 	shell.Effect
 }
@@ -49,7 +50,8 @@ func review(q *shell.Request, f *management.FlagView, form *flagForm, ifAsked bo
 	}
 	q.Layout.Title = "Review changes"
 	return q.Render(http.StatusOK, "flag_review", &reviewView{
-		Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: forms.HiddenFields(q.PostForm), Version: form.Version, Effect: *effect,
+		Key: form.Key, New: f == nil, Action: q.URL.Path, Hidden: forms.HiddenFields(q.PostForm, "comment"),
+		Comment: form.Comment, Version: form.Version, Effect: *effect,
 	})
 }
 

@@ -14,7 +14,9 @@ var templates embed.FS
 // Screens returns the screens of the package.
 func Screens() shell.Group {
 	return shell.Group{
-		Screens:   []shell.Screen{listScreen, bulkScreen, flagScreen, editScreen, compareScreen, historyScreen, switchScreen, connectScreen},
+		Screens: []shell.Screen{
+			listScreen, bulkScreen, flagScreen, editScreen, compareScreen, historyScreen, switchScreen, connectScreen,
+		},
 		Templates: []fs.FS{templates, targeting.Templates},
 	}
 }
