@@ -390,11 +390,11 @@ func (i *importer) pruneCohorts(ctx context.Context) error {
 		return nil
 	}
 	i.set.cohorts = kept
-	world := i.set.world()
+	refs := i.set.references()
 	for _, before := range gone {
 		c := before
 		c.Deleted = true
-		if err := checkCohortUnused(&before, &c, i.set, world); err != nil {
+		if err := checkCohortUnused(&before, &c, i.set, refs); err != nil {
 			i.leave(pruned("cohort "+strconv.Quote(c.Name)), err)
 			continue
 		}
@@ -418,13 +418,13 @@ func (i *importer) checkDependents() {
 		return
 	}
 	d := storage.FlagDefinitions(i.set.flags, nil, i.set.groupTypes)
-	world := judge.NewWorld(d, i.set.zone)
+	refs := judge.NewReferences(d, i.set.zone)
 	for n := range d.Flags {
 		f := &d.Flags[n]
 		if !f.Active || i.apply.faulty[f.Key] {
 			continue
 		}
-		for _, needed := range judge.Dependencies(world, &f.Filters) {
+		for _, needed := range judge.Dependencies(refs, &f.Filters) {
 			if list, ok := lost[needed.ID]; ok {
 				lost[needed.ID] = append(list, f)
 			}

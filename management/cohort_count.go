@@ -157,14 +157,14 @@ func (w *work) cohortMembership(ctx context.Context, list []storage.Cohort) (*me
 	}
 	m := &memberFinder{project: w.at.Project.ID, keys: make(map[string]int)}
 	var members []storage.Flag
-	world := set.world()
+	refs := set.references()
 	for i := range list {
 		if list[i].Static {
 			continue
 		}
 		key := "members of cohort " + strconv.FormatInt(list[i].ID, 10)
 		filters := judge.InCohort(list[i].ID)
-		if err := judge.Judge(&filters, judge.Subject{Key: key}, world); err != nil {
+		if err := judge.Judge(&filters, judge.Subject{Key: key}, refs); err != nil {
 			if judgeError(err) == err {
 				return nil, err
 			}

@@ -156,7 +156,7 @@ func (w *work) changedCohort(ctx context.Context, set *definitionSet, patch *Coh
 	if err := patch.validate(c); err != nil {
 		return nil, nil, err
 	}
-	if err := patch.apply(c, set.world()); err != nil {
+	if err := patch.apply(c, set.references()); err != nil {
 		return nil, nil, err
 	}
 	switch {
@@ -178,9 +178,9 @@ func newCohortComparison(set *definitionSet, before, after *storage.Cohort) (*co
 	if before != nil {
 		c.keyBefore = audienceKey
 		changed.cohorts = slices.DeleteFunc(changed.cohorts, func(other storage.Cohort) bool { return other.ID == before.ID })
-		world := set.world()
-		users := flagsByCohort(world, before.ID)
-		then = set.neededBy(world, users)
+		refs := set.references()
+		users := flagsByCohort(refs, before.ID)
+		then = set.neededBy(refs, users)
 		now = append(slices.Clone(then), audienceFlag(-1, audienceKey, judge.InCohort(before.ID)))
 		changes := make(map[int64]bool)
 		for _, f := range users {
@@ -200,7 +200,7 @@ func newCohortComparison(set *definitionSet, before, after *storage.Cohort) (*co
 	}
 	changed.cohorts = append(changed.cohorts, *after)
 	members := judge.InCohort(after.ID)
-	if err := judge.Judge(&members, judge.Subject{Key: audienceKey}, changed.world()); err != nil {
+	if err := judge.Judge(&members, judge.Subject{Key: audienceKey}, changed.references()); err != nil {
 		if judgeError(err) == err {
 			return nil, err
 		}
@@ -216,11 +216,11 @@ func newCohortComparison(set *definitionSet, before, after *storage.Cohort) (*co
 
 // flagsByCohort returns the active flags whose values can follow from a cohort. Some come
 // more than once.
-func flagsByCohort(world *judge.World, id int64) []*flags.Flag {
-	users, _ := judge.CohortUsers(world, id)
+func flagsByCohort(refs *judge.References, id int64) []*flags.Flag {
+	users, _ := judge.CohortUsers(refs, id)
 	list := slices.Clone(users)
 	for _, user := range users {
-		list = append(list, dependentFlags(world, &storage.Flag{ID: user.ID, Key: user.Key})...)
+		list = append(list, dependentFlags(refs, &storage.Flag{ID: user.ID, Key: user.Key})...)
 	}
 	return list
 }

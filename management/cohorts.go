@@ -146,7 +146,7 @@ func (patch *CohortPatch) validate(c *storage.Cohort) error {
 
 // apply changes a cohort, which the caller stores. Its ID is 0 if it is new. What
 // it refers to can have gone while it was deleted.
-func (patch *CohortPatch) apply(c *storage.Cohort, world *judge.World) error {
+func (patch *CohortPatch) apply(c *storage.Cohort, refs *judge.References) error {
 	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
 	cohortFields(c, patch).Apply()
 	if patch.Static.Set && patch.Static.Value != c.Static {
@@ -175,7 +175,7 @@ func (patch *CohortPatch) apply(c *storage.Cohort, world *judge.World) error {
 		tree, err = judge.ReadTree(raw.Value)
 	}
 	if err == nil {
-		err = judge.JudgeCohort(tree, c.ID, world)
+		err = judge.JudgeCohort(tree, c.ID, refs)
 	}
 	if err != nil {
 		return judgeError(err)
@@ -281,11 +281,11 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 		if err := patch.validate(c); err != nil {
 			return nil, err
 		}
-		world, err := w.definitionWorld(ctx)
+		refs, err := w.references(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := patch.apply(c, world); err != nil {
+		if err := patch.apply(c, refs); err != nil {
 			return nil, err
 		}
 		if c.Static {
@@ -328,11 +328,11 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		if err != nil {
 			return nil, err
 		}
-		before, world := *c, set.world()
-		if err := patch.apply(c, world); err != nil {
+		before, refs := *c, set.references()
+		if err := patch.apply(c, refs); err != nil {
 			return nil, err
 		}
-		if err := checkCohortUnused(&before, c, set, world); err != nil {
+		if err := checkCohortUnused(&before, c, set, refs); err != nil {
 			return nil, err
 		}
 		if err := w.saveCohort(ctx, &before, c); err != nil {
@@ -366,11 +366,11 @@ func (w *work) saveCohort(ctx context.Context, before, c *storage.Cohort) error 
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.
-func checkCohortUnused(before, c *storage.Cohort, set *definitionSet, world *judge.World) error {
+func checkCohortUnused(before, c *storage.Cohort, set *definitionSet, refs *judge.References) error {
 	if !c.Deleted || before.Deleted {
 		return nil
 	}
-	users, cohorts := judge.CohortUsers(world, c.ID)
+	users, cohorts := judge.CohortUsers(refs, c.ID)
 	switch {
 	case len(users) > 0:
 		return invalid("", "invalid_input", "The cohort cannot be deleted: active flags use it: %s.", keysOf(users))

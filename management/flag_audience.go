@@ -100,7 +100,7 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (flags.Filters, error) {
 	err := judge.CheckReadable(&asked)
 	if err == nil {
 		filters.Groups = []flags.Condition{{Properties: asked.Groups[0].Properties}}
-		err = judge.Judge(&filters, judge.Subject{Key: audienceKey}, set.world())
+		err = judge.Judge(&filters, judge.Subject{Key: audienceKey}, set.references())
 	}
 	err = judgeError(err)
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -189,8 +189,8 @@ func NewMinimalFlag(f *storage.Flag) *MinimalFlag {
 	}
 }
 
-// flagWorld is what views of flags show beside them.
-type flagWorld struct {
+// flagsBeside is what views of flags show beside them.
+type flagsBeside struct {
 	users    map[int64]*storage.User
 	cohorts  map[int64]string
 	surveys  map[int64][]FlagUser
@@ -203,21 +203,21 @@ func (w *work) flagViews(ctx context.Context, list []storage.Flag) ([]*FlagView,
 	if len(list) == 0 {
 		return []*FlagView{}, nil
 	}
-	world, err := w.flagWorld(ctx, list)
+	beside, err := w.flagsBeside(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	return each(list, func(f *storage.Flag) *FlagView { return w.flagView(f, f.EncryptedPayloads, world) }), nil
+	return each(list, func(f *storage.Flag) *FlagView { return w.flagView(f, f.EncryptedPayloads, beside) }), nil
 }
 
-func (w *work) flagWorld(ctx context.Context, list []storage.Flag) (*flagWorld, error) {
-	world := &flagWorld{cohorts: make(map[int64]string), features: make(map[int64][]FlagUser)}
+func (w *work) flagsBeside(ctx context.Context, list []storage.Flag) (*flagsBeside, error) {
+	beside := &flagsBeside{cohorts: make(map[int64]string), features: make(map[int64][]FlagUser)}
 	var ids []*int64
 	for i := range list {
 		ids = append(ids, list[i].CreatedBy, list[i].ModifiedBy)
 	}
 	var err error
-	if world.users, err = w.authors(ctx, ids...); err != nil {
+	if beside.users, err = w.authors(ctx, ids...); err != nil {
 		return nil, err
 	}
 	cohorts, err := w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortDeleted.Is(false))
@@ -225,36 +225,36 @@ func (w *work) flagWorld(ctx context.Context, list []storage.Flag) (*flagWorld, 
 		return nil, err
 	}
 	for i := range cohorts {
-		world.cohorts[cohorts[i].ID] = cohorts[i].Name
+		beside.cohorts[cohorts[i].ID] = cohorts[i].Name
 	}
-	if world.surveys, err = w.c.FlagUsers.Linked(ctx, &UnitOfWork{w}, w.at.Project.ID); err != nil {
+	if beside.surveys, err = w.c.FlagUsers.Linked(ctx, &UnitOfWork{w}, w.at.Project.ID); err != nil {
 		return nil, err
 	}
-	if world.states, err = w.stateJudge(ctx, list); err != nil {
+	if beside.states, err = w.stateJudge(ctx, list); err != nil {
 		return nil, err
 	}
 	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(w.at.Project.ID))
 	for i := range features {
-		world.features[features[i].Flag] = append(world.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
+		beside.features[features[i].Flag] = append(beside.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
 	}
-	return world, err
+	return beside, err
 }
 
 // flagView returns the view of a flag. If its payloads are secret, only keys read them
 // (management.md §13.3).
-func (w *work) flagView(f *storage.Flag, secret bool, world *flagWorld) *FlagView {
+func (w *work) flagView(f *storage.Flag, secret bool, beside *flagsBeside) *FlagView {
 	filters := w.openPayloads(f)
 	if secret && w.by.Key == nil {
 		filters = withoutPayloads(f.Filters)
 	}
-	state := world.states.state(f)
+	state := beside.states.state(f)
 	view := &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: withCohortNames(filters, world.cohorts),
+		Filters: withCohortNames(filters, beside.cohorts),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
-		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
-		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.Continues(),
-		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
+		CreatedBy: basicUser(beside.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
+		LastModifiedBy: basicUser(beside.users, f.ModifiedBy), Continuity: f.Continues(),
+		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, beside.surveys[f.ID]...), Features: append([]FlagUser{}, beside.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...), ContextMatch: f.ContextMatch,
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
 		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: state.status, StaleSince: state.since,

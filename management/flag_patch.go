@@ -33,37 +33,37 @@ func (patch *FlagPatch) validate(f *storage.Flag) error {
 // applyFlag changes a flag of a project, which the caller stores. Its ID is 0 if it
 // is new.
 func (w *work) applyFlag(ctx context.Context, set *definitionSet, f *storage.Flag, patch *FlagPatch) error {
-	world := set.world()
+	refs := set.references()
 	before := *f
-	if err := w.applyIn(world, f, patch); err != nil {
+	if err := w.applyIn(refs, f, patch); err != nil {
 		return err
 	}
 	if f.Deleted && !before.Deleted {
-		return w.checkUnused(ctx, &before, world)
+		return w.checkUnused(ctx, &before, refs)
 	}
 	return nil
 }
 
 // applyIn is applyFlag for a change that deletes nothing.
-func (s *Service) applyIn(world *judge.World, f *storage.Flag, patch *FlagPatch) error {
+func (s *Service) applyIn(refs *judge.References, f *storage.Flag, patch *FlagPatch) error {
 	before := *f
-	if err := applyFields(f, patch, world); err != nil {
+	if err := applyFields(f, patch, refs); err != nil {
 		return err
 	}
-	return s.applyFilters(f, &before, patch, world)
+	return s.applyFilters(f, &before, patch, refs)
 }
 
 // applyFields changes a flag but for its filters.
-func applyFields(f *storage.Flag, patch *FlagPatch, world *judge.World) error {
+func applyFields(f *storage.Flag, patch *FlagPatch, refs *judge.References) error {
 	before := *f
 	flagFields(f, f.Filters, patch).Apply()
-	return checkFlag(&before, f, patch.Filters.Set, world)
+	return checkFlag(&before, f, patch.Filters.Set, refs)
 }
 
 // checkFlag returns an error if fields of a flag exclude each other, or others do not
 // allow it to become active or inactive. judged says that its filters are judged
 // besides.
-func checkFlag(before, f *storage.Flag, judged bool, world *judge.World) error {
+func checkFlag(before, f *storage.Flag, judged bool, refs *judge.References) error {
 	switch {
 	case f.Archived && f.Active:
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
@@ -72,12 +72,12 @@ func checkFlag(before, f *storage.Flag, judged bool, world *judge.World) error {
 	case f.Bucketing == "device_id" && f.Continues():
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
 	}
-	return checkActivation(before, f, judged, world)
+	return checkActivation(before, f, judged, refs)
 }
 
 // applyFilters changes what decides a flag. What a flag refers to can have gone
 // while it was not in force.
-func (s *Service) applyFilters(f, before *storage.Flag, patch *FlagPatch, world *judge.World) error {
+func (s *Service) applyFilters(f, before *storage.Flag, patch *FlagPatch, refs *judge.References) error {
 	revived := f.InForce() && !before.InForce()
 	if f.ID != 0 && !patch.Filters.Set && !revived && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
 		return nil
@@ -102,7 +102,7 @@ func (s *Service) applyFilters(f, before *storage.Flag, patch *FlagPatch, world 
 		filters = filters.Clone()
 	}
 	subject := judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig}
-	if err := judge.Judge(&filters, subject, world); err != nil {
+	if err := judge.Judge(&filters, subject, refs); err != nil {
 		return judgeError(err)
 	}
 	f.Filters, err = s.settlePayloads(f, before, filters)
@@ -113,15 +113,15 @@ var errNoSecretKey = invalid("has_encrypted_payloads", "invalid_input", "Payload
 
 // checkActivation returns an error if a flag cannot become active or inactive
 // because of others (management.md §13.3).
-func checkActivation(before, f *storage.Flag, judged bool, world *judge.World) error {
+func checkActivation(before, f *storage.Flag, judged bool, refs *judge.References) error {
 	switch {
 	case f.ID == 0:
 	case before.InForce() && !f.InForce() && !f.Deleted:
-		if users := judge.Dependents(world, f.ID, before.Key); len(users) > 0 {
+		if users := judge.Dependents(refs, f.ID, before.Key); len(users) > 0 {
 			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
 		}
 	case f.InForce() && !before.InForce() && !judged:
-		for _, other := range judge.Dependencies(world, &f.Filters) {
+		for _, other := range judge.Dependencies(refs, &f.Filters) {
 			if !other.Active {
 				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)
 			}
@@ -147,7 +147,7 @@ func firstFew[T any](list []T, say func(*T) string) []string {
 
 // checkUnused returns an error if something needs a flag that is to be deleted
 // (management.md §13.3).
-func (w *work) checkUnused(ctx context.Context, f *storage.Flag, world *judge.World) error {
+func (w *work) checkUnused(ctx context.Context, f *storage.Flag, refs *judge.References) error {
 	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(f.Project))
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (w *work) checkUnused(ctx context.Context, f *storage.Flag, world *judge.Wo
 	if err := w.c.FlagUsers.CheckUnused(ctx, &UnitOfWork{w}, f); err != nil {
 		return err
 	}
-	if users := judge.Dependents(world, f.ID, f.Key); len(users) > 0 {
+	if users := judge.Dependents(refs, f.ID, f.Key); len(users) > 0 {
 		return invalid("", "invalid_input", "The flag cannot be deleted: other active flags depend on it: %s.", keysOf(users))
 	}
 	return nil

@@ -239,22 +239,22 @@ type comparison struct {
 // have other values. They are compiled with the flags that they need, and no others.
 func newComparison(set *definitionSet, before, after *storage.Flag) (*comparison, error) {
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int)}
-	world := set.world()
+	refs := set.references()
 	var concerned []*flags.Flag
 	if before != nil {
 		c.keyBefore = before.Key
-		concerned = dependentFlags(world, before)
+		concerned = dependentFlags(refs, before)
 		c.others = each(concerned, func(f **flags.Flag) string { return (*f).Key })
-		concerned = append(concerned, judge.Dependencies(world, &before.Filters)...)
+		concerned = append(concerned, judge.Dependencies(refs, &before.Filters)...)
 	}
 	if after != nil {
 		c.keyAfter = after.Key
 		if after.ID == 0 {
 			after.ID = -1 // which no stored flag has
 		}
-		concerned = append(concerned, judge.Dependencies(world, &after.Filters)...)
+		concerned = append(concerned, judge.Dependencies(refs, &after.Filters)...)
 	}
-	now := set.neededBy(world, concerned)
+	now := set.neededBy(refs, concerned)
 	if before != nil {
 		now = slices.DeleteFunc(now, func(f storage.Flag) bool { return f.ID == before.ID })
 	}
@@ -275,11 +275,11 @@ func newComparison(set *definitionSet, before, after *storage.Flag) (*comparison
 
 // dependentFlags returns the active flags that depend on a flag, directly or through
 // others.
-func dependentFlags(world *judge.World, f *storage.Flag) []*flags.Flag {
+func dependentFlags(refs *judge.References, f *storage.Flag) []*flags.Flag {
 	var list []*flags.Flag
 	seen := map[int64]bool{f.ID: true}
 	for queue := []*flags.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
-		for _, user := range judge.Dependents(world, queue[0].ID, queue[0].Key) {
+		for _, user := range judge.Dependents(refs, queue[0].ID, queue[0].Key) {
 			if !seen[user.ID] {
 				seen[user.ID] = true
 				list = append(list, user)

@@ -54,17 +54,17 @@ func (w *work) groupTypes(ctx context.Context) (map[int]string, error) {
 	return types, err
 }
 
-// definitionWorld returns what filters of a project can refer to.
-func (w *work) definitionWorld(ctx context.Context) (*judge.World, error) {
+// references returns what filters of a project can refer to.
+func (w *work) references(ctx context.Context) (*judge.References, error) {
 	d, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return d.world(), nil
+	return d.references(), nil
 }
 
-func (d *definitionSet) world() *judge.World {
-	return judge.NewWorld(storage.FlagDefinitions(d.flags, d.cohorts, d.groupTypes), d.zone)
+func (d *definitionSet) references() *judge.References {
+	return judge.NewReferences(storage.FlagDefinitions(d.flags, d.cohorts, d.groupTypes), d.zone)
 }
 
 // compile returns flags as they are served.
@@ -83,8 +83,8 @@ func (d *definitionSet) recompile(list []storage.Flag, previous *flags.Snapshot)
 
 // neededBy returns flags and all flags that these need, in the order of the project. They
 // have the values that they have among all flags.
-func (d *definitionSet) neededBy(world *judge.World, list []*flags.Flag) []storage.Flag {
-	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] { return slices.Values(judge.Dependencies(world, &f.Filters)) }
+func (d *definitionSet) neededBy(refs *judge.References, list []*flags.Flag) []storage.Flag {
+	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] { return slices.Values(judge.Dependencies(refs, &f.Filters)) }
 	needed := make(map[int64]bool)
 	for step := range graph.Reach(slices.Values(list), needs) {
 		needed[step.Node.ID] = true

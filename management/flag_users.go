@@ -61,6 +61,6 @@ func (s *Service) FlagDependents(ctx context.Context, p *Principal, ref, flag st
 	for i := range set.flags {
 		ordinary[set.flags[i].ID] = set.flags[i].Kind == storage.FlagOrdinary
 	}
-	users := slices.DeleteFunc(judge.Referring(set.world(), f.ID, f.Key), func(u *flags.Flag) bool { return !ordinary[u.ID] })
+	users := slices.DeleteFunc(judge.Referring(set.references(), f.ID, f.Key), func(u *flags.Flag) bool { return !ordinary[u.ID] })
 	return each(users, func(u **flags.Flag) FlagName { return FlagName{(*u).ID, (*u).Key} }), nil
 }

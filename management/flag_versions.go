@@ -96,13 +96,13 @@ func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag strin
 	if err != nil {
 		return nil, storeError(err)
 	}
-	world, err := w.flagWorld(ctx, []storage.Flag{*was})
+	beside, err := w.flagsBeside(ctx, []storage.Flag{*was})
 	if err != nil {
 		return nil, err
 	}
-	world.surveys, world.features = nil, nil
-	world.states = stateJudge{now: was.Updated}
-	return w.flagView(was, f.EncryptedPayloads || was.EncryptedPayloads, world), nil
+	beside.surveys, beside.features = nil, nil
+	beside.states = stateJudge{now: was.Updated}
+	return w.flagView(was, f.EncryptedPayloads || was.EncryptedPayloads, beside), nil
 }
 
 // versionOf returns a flag as it was, with what is the same in all its versions.
@@ -176,20 +176,20 @@ func (w *work) takeBack(ctx context.Context, set *definitionSet, f *storage.Flag
 	before := *f
 	was.Version, was.LastCalled = f.Version, f.LastCalled
 	*f = *was
-	return w.judgeRevert(ctx, set.world(), &before, f)
+	return w.judgeRevert(ctx, set.references(), &before, f)
 }
 
 // judgeRevert returns an error if a flag may not have the content of an older version,
 // which it has already taken over. What the content refers to is brought into the form in
 // which it is stored now.
-func (w *work) judgeRevert(ctx context.Context, world *judge.World, before, f *storage.Flag) error {
+func (w *work) judgeRevert(ctx context.Context, refs *judge.References, before, f *storage.Flag) error {
 	if before.EncryptedPayloads && !f.EncryptedPayloads && len(f.Filters.Payloads) > 0 {
 		return invalid("version", "invalid_input", "Encrypted payloads do not become readable, and the payloads of that version are not encrypted: send the flag with others instead.")
 	}
 	if f.EncryptedPayloads && w.box == nil {
 		return errNoSecretKey
 	}
-	if err := checkFlag(before, f, true, world); err != nil {
+	if err := checkFlag(before, f, true, refs); err != nil {
 		return err
 	}
 	if err := w.followFeature(ctx, f); err != nil {
@@ -202,13 +202,13 @@ func (w *work) judgeRevert(ctx context.Context, world *judge.World, before, f *s
 		}
 	}
 	filters = filters.Clone()
-	if err := judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig}, world); err != nil {
+	if err := judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig}, refs); err != nil {
 		return judgeError(err)
 	}
 	filters.Payloads = f.Filters.Payloads
 	f.Filters = filters
 	if f.Deleted && !before.Deleted {
-		return w.checkUnused(ctx, before, world)
+		return w.checkUnused(ctx, before, refs)
 	}
 	return nil
 }

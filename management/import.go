@@ -629,9 +629,9 @@ func (i *importer) importCohorts(ctx context.Context) error {
 		}
 	}
 	done := 0
-	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
+	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, refs *judge.References) error {
 		for _, n := range stage {
-			if err := i.importCohort(ctx, &waiting[n], world); err != nil {
+			if err := i.importCohort(ctx, &waiting[n], refs); err != nil {
 				return err
 			}
 			done++
@@ -648,7 +648,7 @@ func (i *importer) importCohorts(ctx context.Context) error {
 // inStages calls make for the numbers below count: first for the ones that others
 // need, and with the state after the earlier calls. It returns the numbers that
 // need each other in a circle, and the numbers that need one of these.
-func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter.Seq[int], make func([]int, *judge.World) error) (circular []int, err error) {
+func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter.Seq[int], make func([]int, *judge.References) error) (circular []int, err error) {
 	lists := [][]int{}
 	for n := range count {
 		lists = append(lists, uniqueValues(slices.Collect(needs(n))))
@@ -658,16 +658,16 @@ func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		world := i.set.world()
+		refs := i.set.references()
 		slices.Sort(stage) // as in the file
-		if err := make(stage, world); err != nil {
+		if err := make(stage, refs); err != nil {
 			return nil, err
 		}
 	}
 	return circular, nil
 }
 
-func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *judge.World) error {
+func (i *importer) importCohort(ctx context.Context, c *importedCohort, refs *judge.References) error {
 	made := &storage.Cohort{Project: i.at.Project.ID, Static: c.Static, Created: i.now()}
 	patch := CohortPatch{Name: optional.Of(c.name()), Description: optional.Of(c.Description)}
 	if err := patch.validate(made); err != nil {
@@ -683,7 +683,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 			err = i.translateTree(tree)
 		}
 		if err == nil {
-			err = judge.JudgeCohort(tree, 0, world)
+			err = judge.JudgeCohort(tree, 0, refs)
 		}
 		if fault := i.file.cohortFaults[c.ID]; err == nil && fault != nil {
 			err = invalid("", "invalid_input", "%s", fault)
@@ -778,7 +778,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 		}
 	}
 	done := 0
-	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
+	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, refs *judge.References) error {
 		now := i.now() // for all, so that lists have them in the order of the file
 		defer func() {
 			for _, f := range i.stage {
@@ -792,7 +792,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 				list[n].file = &waiting[number]
 			}
 			shares := slices.Collect(slices.Chunk(list, importShare))
-			return list, parallel.Each(len(shares), func(n int) { i.readFlags(shares[n], world) })
+			return list, parallel.Each(len(shares), func(n int) { i.readFlags(shares[n], refs) })
 		}, func(list []readFlag) error {
 			var fresh, changed []*storage.Flag
 			for _, r := range list {
@@ -837,7 +837,7 @@ type readFlag struct {
 }
 
 // readFlags makes the flags that a file describes. It changes nothing else.
-func (i *importer) readFlags(list []readFlag, world *judge.World) {
+func (i *importer) readFlags(list []readFlag, refs *judge.References) {
 	type sound struct {
 		*readFlag
 		filters flags.Filters
@@ -850,7 +850,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 		if f.file.Version > 0 {
 			f.made.Version = f.file.Version
 		}
-		f.filters, f.err = i.fill(f.made, f.file, world)
+		f.filters, f.err = i.fill(f.made, f.file, refs)
 		subject := judge.Subject{Key: f.file.Key, RemoteConfig: f.made.RemoteConfig}
 		there := i.there[f.file.Key]
 		if there != nil {
@@ -865,7 +865,7 @@ func (i *importer) readFlags(list []readFlag, world *judge.World) {
 			cases = append(cases, judge.Case{Filters: &sounds[len(sounds)-1].filters, Subject: subject})
 		}
 	}
-	for n, err := range judge.JudgeAll(cases, world) {
+	for n, err := range judge.JudgeAll(cases, refs) {
 		f := &sounds[n]
 		switch broken := i.file.faults[f.file.Key]; {
 		case err != nil:
@@ -948,11 +948,11 @@ func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error 
 
 // fill gives a new flag what a file says of it, but for its filters, which it returns with
 // their text.
-func (i *importer) fill(made *storage.Flag, f *importedFlag, world *judge.World) (flags.Filters, error) {
+func (i *importer) fill(made *storage.Flag, f *importedFlag, refs *judge.References) (flags.Filters, error) {
 	patch := patchOf(f, cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash))
 	err := patch.validate(made)
 	if err == nil {
-		err = applyFields(made, &patch, world)
+		err = applyFields(made, &patch, refs)
 	}
 	if err != nil {
 		return flags.Filters{}, err

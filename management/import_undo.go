@@ -61,16 +61,16 @@ func (s *Service) UndoImport(ctx context.Context, p *Principal, ref string, flag
 		if err != nil {
 			return err
 		}
-		world := set.world() // of what stays
+		refs := set.references() // of what stays
 		for n := range list {
-			if err := cmp.Or(w.checkUnused(ctx, &list[n], world), w.deleteImported(ctx, &list[n])); err != nil {
+			if err := cmp.Or(w.checkUnused(ctx, &list[n], refs), w.deleteImported(ctx, &list[n])); err != nil {
 				return err
 			}
 		}
 		for n := range cohorts {
 			before := cohorts[n]
 			cohorts[n].Deleted = true
-			if err := checkCohortUnused(&before, &cohorts[n], set, world); err != nil {
+			if err := checkCohortUnused(&before, &cohorts[n], set, refs); err != nil {
 				return err
 			}
 			if err := w.saveCohort(ctx, &before, &cohorts[n]); err != nil {

@@ -58,12 +58,12 @@ func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*Aut
 // that a client has sent for it, but does not store it. The error is an [*Error] if the flag
 // may not have them (management.md §13.5).
 func (w *UnitOfWork) SetFilters(ctx context.Context, f *storage.Flag, sent flags.Filters) error {
-	world, err := w.w.definitionWorld(ctx)
+	refs, err := w.w.references(ctx)
 	if err != nil {
 		return err
 	}
 	filters := sent.Clone()
-	if err := judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key}, world); err != nil {
+	if err := judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key}, refs); err != nil {
 		return judgeError(err)
 	}
 	f.Filters = filters

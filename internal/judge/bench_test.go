@@ -43,7 +43,7 @@ func BenchmarkNewWorld(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		judge.NewWorld(d, nil)
+		judge.NewReferences(d, nil)
 	}
 }
 

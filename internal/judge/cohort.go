@@ -57,11 +57,11 @@ func TreeOfGroups(groups json.RawMessage) (*flags.CohortNode, error) {
 // not evaluate.
 //
 // Errors are of type *[Error], or failures of the engine.
-func JudgeCohort(tree *flags.CohortNode, id int64, w *World) error {
+func JudgeCohort(tree *flags.CohortNode, id int64, w *References) error {
 	return about("filters", w.judgeCohort(tree, id))
 }
 
-func (w *World) judgeCohort(tree *flags.CohortNode, id int64) error {
+func (w *References) judgeCohort(tree *flags.CohortNode, id int64) error {
 	if fault := unreadableTree(tree); fault != nil {
 		return FromEngine(fault, "filters")
 	}
@@ -128,7 +128,7 @@ func checkNode(n *flags.CohortNode) error {
 }
 
 // checkTree checks the cohorts that a tree refers to.
-func (w *World) checkTree(tree *flags.CohortNode, id int64) error {
+func (w *References) checkTree(tree *flags.CohortNode, id int64) error {
 	behavioral := false
 	seen := make(map[int64]bool)
 	err := eachLeaf(tree, func(n *flags.CohortNode) error {
@@ -153,7 +153,7 @@ func (w *World) checkTree(tree *flags.CohortNode, id int64) error {
 }
 
 // checkCohorts checks the cohorts that filters refer to.
-func (w *World) checkCohorts(f *flags.Filters) error {
+func (w *References) checkCohorts(f *flags.Filters) error {
 	seen := make(map[int64]bool)
 	for at, p := range f.All() {
 		id, ok := p.CohortID()
@@ -174,7 +174,7 @@ func (w *World) checkCohorts(f *flags.Filters) error {
 // checkCohort checks a cohort, and all that it uses and that are not in seen, to
 // which it adds them. It reports whether it met behavioral criteria. None of these
 // cohorts may use the cohort self, if that is not 0.
-func (w *World) checkCohort(id, self int64, seen map[int64]bool) (behavioral bool, err error) {
+func (w *References) checkCohort(id, self int64, seen map[int64]bool) (behavioral bool, err error) {
 	if id == self && self != 0 {
 		return false, refuse("must be the id of another cohort: %d is this one", id)
 	}
@@ -227,7 +227,7 @@ func circleText(way []int64, self int64) string {
 
 // cohortsOf iterates over the cohorts that the tree of a cohort refers to. A static
 // cohort has none.
-func (w *World) cohortsOf(id int64) iter.Seq[int64] {
+func (w *References) cohortsOf(id int64) iter.Seq[int64] {
 	c := w.definitions.Cohorts[id]
 	if c.Stored {
 		return func(func(int64) bool) {}
@@ -248,7 +248,7 @@ func isBehavioral(tree *flags.CohortNode) bool {
 // CohortUsers returns the ids of the cohorts that use a cohort, directly or through
 // others, in ascending order, and the active flags that use it or one of these, in
 // the order of the project. It looks at all of them.
-func CohortUsers(w *World, id int64) (users []*flags.Flag, cohorts []int64) {
+func CohortUsers(w *References, id int64) (users []*flags.Flag, cohorts []int64) {
 	usedBy := make(map[int64][]int64)
 	for user := range w.definitions.Cohorts {
 		for used := range w.cohortsOf(user) {

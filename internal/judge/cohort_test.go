@@ -129,7 +129,7 @@ func TestCohortFiltersRefuses(t *testing.T) {
 func TestCohortFiltersOfUsedCohort(t *testing.T) {
 	const behavior = `{"key":"$pageview","value":"performed_event","type":"behavioral"}`
 	p := project()
-	w := func(active bool) *judge.World {
+	w := func(active bool) *judge.References {
 		p.Flags = []storedFlag{{ID: 1, Key: "user", Active: active, Filters: []byte(property(`{"key":"id","type":"cohort","value":16}`))}}
 		return worldOf(p)
 	}

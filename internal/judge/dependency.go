@@ -15,7 +15,7 @@ func (s Subject) is(f *flags.Flag) bool { return s.ID != 0 && s.ID == f.ID || s.
 
 // means reports whether a reference is to the flag that filters are for, which need
 // not be in the project.
-func (w *World) means(r flags.FlagReference, s Subject) bool {
+func (w *References) means(r flags.FlagReference, s Subject) bool {
 	if id, ok := r.ID(); ok && id == s.ID && id != 0 {
 		return true
 	}
@@ -31,7 +31,7 @@ func withinProperty(at flags.Place, member string, err error) error {
 
 // checkDependencies checks the flags that filters refer to, and refers to them by
 // their ids, which renaming does not change. It returns these flags, each once.
-func (w *World) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
+func (w *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	var targets []*flags.Flag
 	places := make(map[*flags.Flag]flags.Place) // where each is first
 	for at, p := range f.All() {
@@ -65,7 +65,7 @@ func (w *World) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Flag, e
 }
 
 // dependency returns the flag that a property refers to.
-func (w *World) dependency(r flags.FlagReference, s Subject) (*flags.Flag, error) {
+func (w *References) dependency(r flags.FlagReference, s Subject) (*flags.Flag, error) {
 	target := w.index.Find(r)
 	switch {
 	case w.means(r, s):
@@ -80,7 +80,7 @@ func (w *World) dependency(r flags.FlagReference, s Subject) (*flags.Flag, error
 
 // circle returns the flags on the shortest way from a dependency back to the flag
 // that filters are for, or nil. It looks at each flag at most once.
-func (w *World) circle(targets []*flags.Flag, s Subject) []*flags.Flag {
+func (w *References) circle(targets []*flags.Flag, s Subject) []*flags.Flag {
 	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] {
 		list, _ := w.index.Dependencies(&f.Filters)
 		return slices.Values(list)
@@ -97,19 +97,19 @@ func (w *World) circle(targets []*flags.Flag, s Subject) []*flags.Flag {
 
 // Dependencies returns the flags that filters refer to directly, disabled ones
 // included, in the order of filters. What does not exist is left out.
-func Dependencies(w *World, f *flags.Filters) []*flags.Flag {
+func Dependencies(w *References, f *flags.Filters) []*flags.Flag {
 	list, _ := w.index.Dependencies(f)
 	return list
 }
 
 // Dependents returns the active flags whose filters refer directly to the flag with
 // an id and a key, in the order of the project. It looks at all flags.
-func Dependents(w *World, id int64, key string) []*flags.Flag {
+func Dependents(w *References, id int64, key string) []*flags.Flag {
 	return slices.DeleteFunc(Referring(w, id, key), func(f *flags.Flag) bool { return !f.Active })
 }
 
 // Referring is Dependents with the flags that are off.
-func Referring(w *World, id int64, key string) []*flags.Flag {
+func Referring(w *References, id int64, key string) []*flags.Flag {
 	s := Subject{ID: id, Key: key}
 	var found []*flags.Flag
 	for f := range w.index.Flags() {

@@ -2,7 +2,7 @@
 // reads no storage. What it judges is the model of package flags, which a client's JSON was
 // read into.
 //
-//	w := judge.NewWorld(definitions, zone)
+//	w := judge.NewReferences(definitions, zone)
 //	err := judge.Strict.CheckFilters(&sent)
 //	…
 //	filters := stored.Merge(&sent)
@@ -59,7 +59,7 @@
 //
 // To judge filters takes time for the filters, for the cohorts that they reach, and
 // for the dependencies of the flags that they depend on; the size of the project does
-// not matter. [NewWorld] takes a look-up entry for each flag. [Dependents] and
+// not matter. [NewReferences] takes a look-up entry for each flag. [Dependents] and
 // [CohortUsers] search the project, and so does JudgeCohort when a cohort has
 // behavioral criteria.
 package judge

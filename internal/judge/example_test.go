@@ -10,7 +10,7 @@ import (
 
 // A change of a flag is read into what is stored, and judged.
 func Example() {
-	w := judge.NewWorld(&flags.Definitions{Flags: []flags.Flag{
+	w := judge.NewReferences(&flags.Definitions{Flags: []flags.Flag{
 		{ID: 1, Key: "checkout", Active: true, Filters: flags.Filters{Groups: []flags.Condition{{}}}},
 		{ID: 2, Key: "base", Active: true, Filters: flags.Filters{Groups: []flags.Condition{{}}}},
 	}}, nil)
@@ -39,7 +39,7 @@ func Example() {
 
 func ExampleJudgeCohort() {
 	staff, _ := flags.DecodeCohort([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":8}]}}`), 7)
-	w := judge.NewWorld(&flags.Definitions{Cohorts: map[int64]flags.Cohort{7: {Properties: staff}}}, nil)
+	w := judge.NewReferences(&flags.Definitions{Cohorts: map[int64]flags.Cohort{7: {Properties: staff}}}, nil)
 
 	tree, _ := flags.DecodeCohort([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":7}]}}`), 8)
 	fmt.Println(judge.JudgeCohort(tree, 8, w))

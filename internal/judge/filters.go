@@ -30,7 +30,7 @@ type Subject struct {
 // Payloads must be readable: encrypt them afterwards.
 //
 // Errors are of type *[Error], or failures of the engine.
-func Judge(f *flags.Filters, s Subject, w *World) error {
+func Judge(f *flags.Filters, s Subject, w *References) error {
 	return JudgeAll([]Case{{f, s}}, w)[0]
 }
 
@@ -42,7 +42,7 @@ type Case struct {
 
 // JudgeAll is [Judge] for the filters of several flags, none of which refers to another
 // one, and returns the error of each. It takes less time than to judge each by itself.
-func JudgeAll(list []Case, w *World) []error {
+func JudgeAll(list []Case, w *References) []error {
 	errs := make([]error, len(list))
 	var sound []verdict
 	for i, c := range list {
@@ -68,7 +68,7 @@ type verdict struct {
 
 // judge judges all that the linter does not. It returns the flags that the filters depend
 // on.
-func (w *World) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
+func (w *References) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	if fault := unreadable(f); fault != nil {
 		return nil, FromEngine(fault, "filters")
 	}

@@ -45,7 +45,7 @@ func project() storedProject {
 	}
 }
 
-func newWorld() *judge.World { return worldOf(project()) }
+func newWorld() *judge.References { return worldOf(project()) }
 
 var subject = judge.Subject{ID: 1, Key: "new"}
 

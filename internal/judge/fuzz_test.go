@@ -124,7 +124,7 @@ func FuzzSent(f *testing.F) {
 }
 
 // checkSent returns what is shown of filters after a change, nil if they are refused.
-func checkSent(t *testing.T, before, change []byte, s judge.Subject, w *judge.World) []byte {
+func checkSent(t *testing.T, before, change []byte, s judge.Subject, w *judge.References) []byte {
 	t.Helper()
 	f, err := read(before, change)
 	if err == nil {

@@ -31,7 +31,7 @@ type trial struct {
 	numbers map[string]int
 }
 
-func (w *World) newTrial(f *flags.Filters) *trial {
+func (w *References) newTrial(f *flags.Filters) *trial {
 	t := &trial{
 		definitions: flags.Definitions{
 			Flags:      []flags.Flag{{ID: math.MinInt64, Key: subjectKey, Active: true, Filters: *f}},
@@ -70,7 +70,7 @@ func (t *trial) suppose(f *flags.Filters, known map[int]string) {
 
 // lintFlags judges normalized filters and what they refer to. The engine looks at all of
 // them at once first. A flag in which it finds anything is then looked at by itself.
-func (w *World) lintFlags(list []verdict) {
+func (w *References) lintFlags(list []verdict) {
 	if len(list) > 1 {
 		list = w.doubtful(list)
 	}
@@ -81,7 +81,7 @@ func (w *World) lintFlags(list []verdict) {
 
 // doubtful returns the filters of which the engine finds anything. What it finds of one
 // does not depend on the others, up to the number of findings where it stops.
-func (w *World) doubtful(list []verdict) []verdict {
+func (w *References) doubtful(list []verdict) []verdict {
 	t := w.newTrial(list[0].filters)
 	numbers := map[string]int{subjectKey: 0}
 	for i, v := range list[1:] {
@@ -128,7 +128,7 @@ func (t *trial) addFlag(f *flags.Flag) {
 }
 
 // lintFlag judges normalized filters and what they refer to.
-func (w *World) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
+func (w *References) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
 	t := w.newTrial(f)
 	for at, p := range f.All() {
 		t.watch(fmt.Sprintf("/filters/groups/%d/properties/%d", at.Group, at.Property), p)
@@ -145,7 +145,7 @@ func (w *World) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
 }
 
 // lintCohort judges the tree of a cohort by a flag that uses it.
-func (w *World) lintCohort(tree *flags.CohortNode, id int64) error {
+func (w *References) lintCohort(tree *flags.CohortNode, id int64) error {
 	id = cmp.Or(id, math.MinInt64)
 	f := InCohort(id)
 	t := w.newTrial(&f)
@@ -191,7 +191,7 @@ func (t *trial) watchTree(path string, n *flags.CohortNode) {
 }
 
 // addCohorts adds cohorts and all that they use.
-func (w *World) addCohorts(t *trial, ids []int64) {
+func (w *References) addCohorts(t *trial, ids []int64) {
 	for step := range graph.Reach(slices.Values(ids), w.cohortsOf) {
 		c, ok := w.definitions.Cohorts[step.Node]
 		if _, done := t.definitions.Cohorts[step.Node]; ok && !done {
@@ -203,7 +203,7 @@ func (w *World) addCohorts(t *trial, ids []int64) {
 // lint returns the first error of a trial, and the first one of its first flag.
 // An error that only a cohort has is not the sender's. What is watched is refused
 // under its path without the prefix.
-func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError, err error) {
+func (w *References) lint(t *trial, prefix string) (first, own *flags.DefinitionError, err error) {
 	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: w.zone})
 	if err != nil {
 		return nil, nil, fmt.Errorf("judge: %w", err)

@@ -100,7 +100,7 @@ var (
 
 // checkAccepted reports whether raw could be compared. It checks what Filters returned for raw: the engine has no errors, to
 // normalize again changes nothing, and it means what raw means.
-func checkAccepted(t testing.TB, p storedProject, w *judge.World, raw, out []byte) (compared bool) {
+func checkAccepted(t testing.TB, p storedProject, w *judge.References, raw, out []byte) (compared bool) {
 	t.Helper()
 	again, err := readAndJudge(out, subject, w)
 	if err != nil || !bytes.Equal(again, out) {
@@ -395,7 +395,7 @@ func TestManyMembers(t *testing.T) {
 
 // checkCohort checks what CohortFilters returned for raw, as checkAccepted does, by
 // a flag that uses the cohort.
-func checkCohort(t testing.TB, p storedProject, w *judge.World, raw, out []byte) (compared bool) {
+func checkCohort(t testing.TB, p storedProject, w *judge.References, raw, out []byte) (compared bool) {
 	t.Helper()
 	const id = 20
 	again, err := readAndJudgeCohort(out, id, w)

@@ -33,7 +33,7 @@ type storedProject struct {
 }
 
 // worldOf returns the World of a project.
-func worldOf(p storedProject) *judge.World {
+func worldOf(p storedProject) *judge.References {
 	d := &flags.Definitions{Cohorts: make(map[int64]flags.Cohort), GroupTypes: p.GroupTypes}
 	for _, f := range p.Flags {
 		d.Flags = append(d.Flags, flags.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: *stored(f.Filters)})
@@ -41,7 +41,7 @@ func worldOf(p storedProject) *judge.World {
 	for _, c := range p.Cohorts {
 		d.Cohorts[c.ID] = flags.Cohort{Stored: c.Static, Properties: storedTree(c.Filters)}
 	}
-	return judge.NewWorld(d, p.TimeZone)
+	return judge.NewReferences(d, p.TimeZone)
 }
 
 // stored reads stored filters.
@@ -62,7 +62,7 @@ func storedTree(raw json.RawMessage) *flags.CohortNode {
 }
 
 // readAndJudge returns filters that a client sent, in their normal form.
-func readAndJudge(raw []byte, s judge.Subject, w *judge.World) (json.RawMessage, error) {
+func readAndJudge(raw []byte, s judge.Subject, w *judge.References) (json.RawMessage, error) {
 	f, err := read(nil, raw)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func read(before, change []byte) (flags.Filters, error) {
 
 // readAndJudgeCohort returns the filters of a cohort that a client sent, in their normal
 // form.
-func readAndJudgeCohort(raw []byte, id int64, w *judge.World) (json.RawMessage, error) {
+func readAndJudgeCohort(raw []byte, id int64, w *judge.References) (json.RawMessage, error) {
 	tree, err := flags.DecodeCohort(raw, id)
 	if e, ok := errors.AsType[*flags.DefinitionError](err); ok {
 		refused := judge.FromEngine(e, "filters")
