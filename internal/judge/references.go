@@ -13,8 +13,8 @@ type References struct {
 	zone        *time.Location
 }
 
-// NewProject returns what flags and cohorts of a project refer to. What is deleted, or belongs to another
-// project, must not be in d, which must not change any more. Without GroupTypes it is
+// NewReferences returns what filters of a project can refer to. What is deleted, or belongs to
+// another project, must not be in d, which must not change any more. Without GroupTypes it is
 // not known which group types there are, and filters may use any. The zone is where
 // dates without one lie; nil means UTC.
 //
