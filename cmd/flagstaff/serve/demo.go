@@ -99,57 +99,53 @@ func nameDemoCohorts(ctx context.Context, accounts *management.Service, by *mana
 	return nil
 }
 
-// What the demo has besides, so that the console shows every kind of thing: flags with tags, one
-// with a warning and one that is stale, and an early access feature.
-var demoTags = [][2]string{
-	{"bulk-export", `["api"]`}, {"pricing-page", `["checkout"]`}, {"checkout-button", `["checkout","web"]`}, {"new-dashboard", `["web"]`},
+// What the demo has besides, so that the console shows every kind of thing: tags, a flag that is
+// stale, a cohort with a warning that nothing uses, and an early access feature. The flags stay as
+// the document has them.
+var demoTags = map[string][]string{
+	"bulk-export": {"api"}, "pricing-page": {"checkout"}, "checkout-button": {"checkout", "web"}, "new-dashboard": {"web"},
 }
 
 const (
-	demoWarning = `{"key":"beta-banner","name":"Warning: nobody reaches the second condition set.","tags":["web"],"active":false,
-		"filters":{"groups":[{"rollout_percentage":100},{"properties":[{"key":"plan","type":"person","operator":"exact","value":["trial"]}]}]}}`
-	demoStale = `{"key":"old-checkout","name":"Stale: on for everyone for two months; remove it from the code.","tags":["checkout"],
-		"filters":{"groups":[{"rollout_percentage":100}]}}`
+	demoStale     = "animations" // which is on for everybody
 	demoStaleDays = 60
+	demoWarning   = `{"name":"Joined in spring","description":"With a warning: the date has no day.","filters":{"properties":{"type":"OR","values":[
+		{"type":"AND","values":[{"key":"joined","type":"person","operator":"is_date_after","value":"2026.03"}]}]}}}`
 )
 
 func addDemoThings(ctx context.Context, store sqlstore.Storage, accounts *management.Service, by *management.Principal, project int64) error {
 	ref := fmt.Sprint(project)
-	for _, text := range []string{demoStale, demoWarning} {
-		var patch management.FlagPatch
-		if err := json.Unmarshal([]byte(text), &patch); err != nil {
-			return err
-		}
-		created, err := accounts.CreateFlag(ctx, by, ref, patch)
-		if err != nil {
-			return err
-		}
-		if text != demoStale {
+	known, err := store.CalledFlags(ctx, project)
+	if err != nil {
+		return err
+	}
+	var assistant int64
+	for i := range known {
+		f := &known[i]
+		switch {
+		case f.Key == "assistant":
+			assistant = f.ID
+		case f.Key == demoStale:
+			f.Created = f.Created.AddDate(0, 0, -demoStaleDays)
+			f.Updated = f.Created
+		case demoTags[f.Key] == nil:
 			continue
 		}
-		f, err := store.Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagID.Is(created.ID))
-		if err != nil {
-			return err
-		}
-		f.Created = f.Created.AddDate(0, 0, -demoStaleDays)
-		f.Updated = f.Created
+		f.Tags = demoTags[f.Key]
 		if err := store.Flags().Update(ctx, f); err != nil {
 			return err
 		}
 	}
-	for _, tagged := range demoTags {
-		patch := management.FlagPatch{Tags: optional.Of(json.RawMessage(tagged[1]))}
-		if _, err := accounts.UpdateFlag(ctx, by, ref, tagged[0], patch); err != nil {
-			return err
-		}
+	var spring management.CohortPatch
+	if err := json.Unmarshal([]byte(demoWarning), &spring); err != nil {
+		return err
 	}
-	assistant, err := store.Flags().Get(ctx, storage.FlagProject.Is(project), storage.FlagKey.Is("assistant"), storage.FlagDeleted.Is(false))
-	if err != nil {
+	if _, err := accounts.CreateCohort(ctx, by, ref, spring); err != nil {
 		return err
 	}
 	_, err = accounts.CreateEarlyAccessFeature(ctx, by, ref, management.EarlyAccessPatch{
 		Name: optional.Of("Assistant"), Description: optional.Of("Answers questions about the documentation."), Stage: optional.Of("beta"),
-		DocumentationURL: optional.Of("https://docs.example.com/assistant"), FlagID: optional.Of(assistant.ID),
+		DocumentationURL: optional.Of("https://docs.example.com/assistant"), FlagID: optional.Of(assistant),
 	})
 	return err
 }
