@@ -115,6 +115,7 @@ func merge(q *shell.Request, f *management.FlagView, mine *flagForm) (merged *fl
 	}
 	s := &speaker{offered.Names(), offered.GroupTypes}
 	merged = theirs.clone()
+	merged.Comment = mine.Comment
 	fields := fieldsOf(all...)
 	for i := range fields {
 		field := &fields[i]

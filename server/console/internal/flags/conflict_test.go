@@ -30,13 +30,13 @@ func TestSettle(t *testing.T) {
 		form         map[string]string // afterwards
 	}{
 		{
-			name: "one condition set each", theirs: groups(11, 20), mine: []string{"c1.share", "22", "tags", "t, mine"},
+			name: "one condition set each", theirs: groups(11, 20), mine: []string{"c1.share", "22", "tags", "t, mine", "comment", "mine"},
 			says: []string{
 				"No field was changed by both",
 				"condition set 1 theirs 10% of everyone where plan is pro → 11% of everyone where plan is pro",
 				"condition set 2 yours 20% of everyone → 22% of everyone", "tags yours t → t, mine",
 			},
-			form: map[string]string{"c0.share": "11", "c1.share": "22", "tags": "t, mine", "name": "Before"},
+			form: map[string]string{"c0.share": "11", "c1.share": "22", "tags": "t, mine", "name": "Before", "comment": "mine"},
 		},
 		{
 			name: "the same condition set, mine", theirs: groups(11, 23), mine: []string{"c1.share", "22"},
