@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// rate counts how often each value of a rating was chosen (management.md §11.5,
-// item 1).
+// rate counts how often each value of a rating was chosen (management.md §11.5, item 1).
 func (q *Question) rate(answers [][]string) (overview []string, headline string, written []string) {
 	lowest := 1 - q.Scale/10 // 0 on the scale to 10
 	counts, sum, n := make([]int, q.Scale+1), 0, 0
@@ -61,8 +60,10 @@ func (q *Question) tally(answers [][]string) (overview []string, headline string
 	has := func(text string) bool { _, ok := counts[text]; return ok }
 	open, strange := strings.TrimSpace(q.Choices[len(q.Choices)-1]), 0
 	for _, values := range answers {
-		chosen := make(map[string]bool)
-		var own []string
+		if q.Type == SingleChoice {
+			values = values[:1]
+		}
+		chosen, own := make(map[string]bool), []string(nil)
 		for _, value := range values {
 			if value = strings.TrimSpace(value); has(value) {
 				chosen[value] = true

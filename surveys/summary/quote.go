@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// Line returns the beginning of a text as a single line that looks like what it
-// contains: without control characters, and without format characters that are
-// invisible or change the direction of the text after them.
+// Line returns the beginning of a text as a single line that looks like what it contains: without
+// control characters, and format characters that are invisible or turn the text after them.
 func Line(s string, most int) string {
 	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune { // which replaces what is not UTF-8
 		switch {

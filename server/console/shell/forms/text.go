@@ -73,7 +73,7 @@ func FullName(first, last, email string) string {
 // Initials returns the first letters of how somebody is called: two of a name, one of an address.
 func Initials(name string) string {
 	var out []rune
-	for _, word := range strings.Fields(name) {
+	for word := range strings.FieldsSeq(name) {
 		first, _ := utf8.DecodeRuneInString(word)
 		out = append(out, unicode.ToUpper(first))
 	}
