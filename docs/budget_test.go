@@ -68,9 +68,9 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestPorts holds how many methods the ports of the store have, with those of flags/subject that
-// they embed: who writes another store, or something between, has to know them all. A kind
-// of rows is one more Table, and not five more methods.
+// TestPorts limits the number of methods of the store's ports, with the methods of flags/subject that
+// they embed: whoever writes another store has to know them all. A kind of rows is one more Table,
+// and not five more methods.
 func TestPorts(t *testing.T) {
 	const most = 80
 	n := 0

@@ -37,8 +37,8 @@ type FlagPatch struct {
 	EncryptedPayloads optional.Value[bool]            `json:"has_encrypted_payloads"`
 	CreationContext   optional.Value[string]          `json:"creation_context"`
 
-	// Comment is what the history says about the version that the change makes, in the
-	// author's words. If the change changes nothing there is no version and no comment.
+	// Comment is what the author says about the change. The history keeps it with the version
+	// that the change makes; a change without effect makes no version, and its comment is lost.
 	Comment optional.Value[string] `json:"comment"`
 
 	// Version is the version of the flag for which the change was made, and Original
@@ -189,8 +189,8 @@ func NewMinimalFlag(f *storage.Flag) *MinimalFlag {
 	}
 }
 
-// flagsBeside is what views of flags show beside them.
-type flagsBeside struct {
+// flagRelations has what views of flags show besides the flags themselves.
+type flagRelations struct {
 	users    map[int64]*storage.User
 	cohorts  map[int64]string
 	surveys  map[int64][]FlagUser
@@ -203,21 +203,21 @@ func (w *work) flagViews(ctx context.Context, list []storage.Flag) ([]*FlagView,
 	if len(list) == 0 {
 		return []*FlagView{}, nil
 	}
-	beside, err := w.flagsBeside(ctx, list)
+	related, err := w.flagRelations(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	return each(list, func(f *storage.Flag) *FlagView { return w.flagView(f, f.EncryptedPayloads, beside) }), nil
+	return each(list, func(f *storage.Flag) *FlagView { return w.flagView(f, f.EncryptedPayloads, related) }), nil
 }
 
-func (w *work) flagsBeside(ctx context.Context, list []storage.Flag) (*flagsBeside, error) {
-	beside := &flagsBeside{cohorts: make(map[int64]string), features: make(map[int64][]FlagUser)}
+func (w *work) flagRelations(ctx context.Context, list []storage.Flag) (*flagRelations, error) {
+	related := &flagRelations{cohorts: make(map[int64]string), features: make(map[int64][]FlagUser)}
 	var ids []*int64
 	for i := range list {
 		ids = append(ids, list[i].CreatedBy, list[i].ModifiedBy)
 	}
 	var err error
-	if beside.users, err = w.authors(ctx, ids...); err != nil {
+	if related.users, err = w.authors(ctx, ids...); err != nil {
 		return nil, err
 	}
 	cohorts, err := w.store.Cohorts().List(ctx, storage.CohortProject.Is(w.at.Project.ID), storage.CohortDeleted.Is(false))
@@ -225,36 +225,36 @@ func (w *work) flagsBeside(ctx context.Context, list []storage.Flag) (*flagsBesi
 		return nil, err
 	}
 	for i := range cohorts {
-		beside.cohorts[cohorts[i].ID] = cohorts[i].Name
+		related.cohorts[cohorts[i].ID] = cohorts[i].Name
 	}
-	if beside.surveys, err = w.c.FlagUsers.Linked(ctx, &UnitOfWork{w}, w.at.Project.ID); err != nil {
+	if related.surveys, err = w.c.FlagUsers.Linked(ctx, &UnitOfWork{w}, w.at.Project.ID); err != nil {
 		return nil, err
 	}
-	if beside.states, err = w.stateJudge(ctx, list); err != nil {
+	if related.states, err = w.stateJudge(ctx, list); err != nil {
 		return nil, err
 	}
 	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(w.at.Project.ID))
 	for i := range features {
-		beside.features[features[i].Flag] = append(beside.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
+		related.features[features[i].Flag] = append(related.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
 	}
-	return beside, err
+	return related, err
 }
 
 // flagView returns the view of a flag. If its payloads are secret, only keys read them
 // (management.md §13.3).
-func (w *work) flagView(f *storage.Flag, secret bool, beside *flagsBeside) *FlagView {
+func (w *work) flagView(f *storage.Flag, secret bool, related *flagRelations) *FlagView {
 	filters := w.openPayloads(f)
 	if secret && w.by.Key == nil {
 		filters = withoutPayloads(f.Filters)
 	}
-	state := beside.states.state(f)
+	state := related.states.state(f)
 	view := &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: withCohortNames(filters, beside.cohorts),
+		Filters: withCohortNames(filters, related.cohorts),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
-		CreatedBy: basicUser(beside.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
-		LastModifiedBy: basicUser(beside.users, f.ModifiedBy), Continuity: f.Continues(),
-		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, beside.surveys[f.ID]...), Features: append([]FlagUser{}, beside.features[f.ID]...),
+		CreatedBy: basicUser(related.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
+		LastModifiedBy: basicUser(related.users, f.ModifiedBy), Continuity: f.Continues(),
+		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, related.surveys[f.ID]...), Features: append([]FlagUser{}, related.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...), ContextMatch: f.ContextMatch,
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
 		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: state.status, StaleSince: state.since,

@@ -107,6 +107,8 @@ func TestFlagFilters(t *testing.T) {
 		{management.FlagQuery{ExcludedFields: `["conf","off","none"]`}, "trial_run check-out plain"},
 		{management.FlagQuery{Keys: `["conf","off","none"]`}, "conf off"},
 		{management.FlagQuery{Keys: `[]`}, ""},
+		{management.FlagQuery{Evaluated: new(false)}, all},
+		{management.FlagQuery{Evaluated: new(true)}, ""},
 		{management.FlagQuery{HasContexts: new(true)}, "off"},
 		{management.FlagQuery{HasContexts: new(false)}, "trial_run conf check-out plain"},
 		{management.FlagQuery{Active: "true", Search: "l", Runtime: "all"}, "trial_run plain"},

@@ -37,6 +37,12 @@ func TestFlagUsage(t *testing.T) {
 	if err := w.store.Write(ctx, events); err != nil {
 		t.Fatal(err)
 	}
+	for _, evaluated := range []bool{true, false} {
+		page := must(w.ListFlags(ctx, w.as(w.ada), ref(w.web), management.FlagQuery{Evaluated: &evaluated}, 10, 0))(t)
+		if page.Total == 1 != evaluated {
+			t.Errorf("evaluated %t lists %d flags, of which the only one was", evaluated, page.Total)
+		}
+	}
 	value := func(value string, n int64) management.ValueUsage {
 		return management.ValueUsage{Value: json.RawMessage(value), Count: n}
 	}

@@ -96,13 +96,13 @@ func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag strin
 	if err != nil {
 		return nil, storeError(err)
 	}
-	beside, err := w.flagsBeside(ctx, []storage.Flag{*was})
+	related, err := w.flagRelations(ctx, []storage.Flag{*was})
 	if err != nil {
 		return nil, err
 	}
-	beside.surveys, beside.features = nil, nil
-	beside.states = stateJudge{now: was.Updated}
-	return w.flagView(was, f.EncryptedPayloads || was.EncryptedPayloads, beside), nil
+	related.surveys, related.features = nil, nil
+	related.states = stateJudge{now: was.Updated}
+	return w.flagView(was, f.EncryptedPayloads || was.EncryptedPayloads, related), nil
 }
 
 // versionOf returns a flag as it was, with what is the same in all its versions.

@@ -278,7 +278,7 @@ func TestFlagQueries(t *testing.T) {
 		"": "Old-Search new-checkout", "active=true": "new-checkout", "active=false": "Old-Search", "active=true&active=false": "Old-Search",
 		"key=old-search": "Old-Search", "search=findme": "Old-Search", "search=old+search": "Old-Search", "type=boolean": "new-checkout", "type=multivariant": "Old-Search",
 		"evaluation_runtime=server": "Old-Search", "tags=" + url.QueryEscape(`["blue"]`): "Old-Search", "excluded_tags=" + url.QueryEscape(`["blue"]`): "new-checkout",
-		"has_evaluation_contexts=true": "Old-Search", "has_evaluation_contexts=0": "new-checkout", "archived=true": "", "created_by_id=99": "", "created_by_id=1": "Old-Search new-checkout",
+		"has_evaluation_contexts=true": "Old-Search", "has_evaluation_contexts=0": "new-checkout", "evaluated=true": "", "evaluated=no": "Old-Search new-checkout", "archived=true": "", "created_by_id=99": "", "created_by_id=1": "Old-Search new-checkout",
 		"order=key": "Old-Search new-checkout", "order=-key": "new-checkout Old-Search", "limit=1": "Old-Search", "limit=1&offset=1": "new-checkout", "unknown=1": "Old-Search new-checkout",
 	} {
 		v := a.ok(api("GET", flagsPath+"?"+query, ""))

@@ -357,6 +357,7 @@ func TestRuling51Booleans(t *testing.T) {
 		a.fails(api("GET", "/api/users?is_staff="+query, ""), 400, "invalid_input")
 		a.fails(api("GET", flagsPath+"?archived="+query, ""), 400, "invalid_input")
 		a.fails(api("GET", flagsPath+"matching_ids?has_evaluation_contexts="+query, ""), 400, "invalid_input")
+		a.fails(api("GET", flagsPath+"?evaluated="+query, ""), 400, "invalid_input")
 		a.fails(api("DELETE", "/api/projects/1/persons/u?delete_events="+query, ""), 400, "invalid_input")
 	}
 	for _, target := range []string{"/flags?config=", "/flags?config"} { // no value

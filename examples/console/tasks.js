@@ -322,6 +322,69 @@ async function why(t) {
 	t.checks.equal('Y07', 'and has no flags', await t.main.locator('.trace, tbody').count(), 0)
 }
 
+// several changes two flags at once, and takes that back.
+async function several(t) {
+	const { hand } = t
+	const keys = [t.key('several-a'), t.key('several-b')]
+	for (const key of keys) await t.api.post('/feature_flags/', { key, filters: { groups: [{ properties: [], rollout_percentage: 100 }] } })
+	const tags = async () => Promise.all(keys.map(async (key) => (await t.flag(key)).tags.join()))
+	await t.open(`/flags?q=several-`)
+	t.checks.ok('G01', 'nothing is offered before a flag is selected', !(await t.button('Add tag').isVisible()))
+	for (const key of keys) await hand.check(t.field(`Select ${key}`))
+	await hand.write(t.field('Tag to add or remove'), 'together')
+	await hand.press(t.button('Add tag'))
+	await t.title('Add the tag to 2 flags?')
+	t.checks.equal('G02', 'nothing is changed before it is confirmed', await tags(), ['', ''])
+	await hand.press(t.button('Add tag'))
+	await t.sees('G03', 'a notice says what was done', 'The flags were changed.')
+	t.checks.equal('G04', 'both flags have the tag', await tags(), ['together', 'together'])
+	await hand.press(t.button('Undo'))
+	await t.sees('G05', 'Undo takes it back', 'It is as it was before.')
+	t.checks.equal('G06', 'of both', await tags(), ['', ''])
+}
+
+// shortcuts leads from page to page by keys, or, without a script, by the link that a key stands for.
+async function shortcuts(t) {
+	const { page, hand } = t
+	await t.open('/cohorts')
+	if (!t.script) {
+		await hand.press(page.getByRole('link', { name: 'Find' }))
+		await t.title('Find')
+		await hand.write(t.main.getByRole('searchbox'), 'checkout-b')
+		await hand.press(t.button('Find'))
+		await t.sees('L01', 'a flag is found from any page', t.main.getByRole('link', { name: /^checkout-button/ }))
+		return
+	}
+	const keys = (...names) => names.reduce((before, name) => before.then(() => page.keyboard.press(name)), Promise.resolve())
+	await keys('ControlOrMeta+k')
+	await page.keyboard.type('checkout-b')
+	await page.getByRole('dialog').getByRole('link', { name: /^checkout-button/ }).waitFor()
+	await keys('Enter')
+	await t.title('checkout-button')
+	await keys('e')
+	await t.main.locator('#form').waitFor()
+	t.checks.ok('L01', 'e edits', page.url().endsWith('/edit'), page.url())
+	await hand.write(t.main.locator('#name'), 'Typed')
+	let asked
+	page.once('dialog', (dialog) => {
+		asked = dialog.type()
+		dialog.dismiss()
+	})
+	await keys('Escape', 'Escape')
+	await poll(() => asked)
+	t.checks.equal('L02', 'Escape asks before what was typed is lost', asked, 'beforeunload')
+	t.checks.equal('L03', 'and nothing of it is', await t.main.locator('#name').inputValue(), 'Typed')
+	page.once('dialog', (dialog) => dialog.accept())
+	await keys('Escape')
+	await t.title('checkout-button')
+	t.checks.ok('L04', 'Escape leaves for the page above', /\/flags\/[^/]+$/.test(page.url()), page.url())
+	await keys('g', 'c')
+	await t.title('Cohorts')
+	await keys('?')
+	await t.sees('L05', 'the keys are listed', page.getByRole('dialog').getByText('Go to Cohorts'))
+	await keys('Escape')
+}
+
 async function signOut(t) {
 	await t.hand.press(t.page.getByRole('button', { name: 'Sign out', exact: true }))
 	await t.title('Sign in')
@@ -587,6 +650,8 @@ export const tasks = [
 	['C00', 'resolve a conflict', conflict],
 	['W00', 'switch a flag, and go back', switchFlag],
 	['K00', 'lose nothing that is typed', keepTyped],
+	['G00', 'tag several flags', several],
+	['L00', 'go by keys', shortcuts],
 	['Y00', 'find out why', why],
 	['H00', 'upload a cohort', uploadCohort],
 	['U00', 'launch a survey, answer it, and read the chart', survey],

@@ -57,11 +57,11 @@ func TreeOfGroups(groups json.RawMessage) (*flags.CohortNode, error) {
 // not evaluate.
 //
 // Errors are of type *[Error], or failures of the engine.
-func JudgeCohort(tree *flags.CohortNode, id int64, w *References) error {
-	return about("filters", w.judgeCohort(tree, id))
+func JudgeCohort(tree *flags.CohortNode, id int64, refs *References) error {
+	return about("filters", refs.judgeCohort(tree, id))
 }
 
-func (w *References) judgeCohort(tree *flags.CohortNode, id int64) error {
+func (refs *References) judgeCohort(tree *flags.CohortNode, id int64) error {
 	if fault := unreadableTree(tree); fault != nil {
 		return FromEngine(fault, "filters")
 	}
@@ -72,7 +72,7 @@ func (w *References) judgeCohort(tree *flags.CohortNode, id int64) error {
 		return within("properties", err)
 	}
 	_ = eachNode(tree, keepKnown) // which has no errors
-	if err := w.checkTree(tree, id); err != nil {
+	if err := refs.checkTree(tree, id); err != nil {
 		return within("properties", err)
 	}
 	out, err := tree.Encode()
@@ -82,7 +82,7 @@ func (w *References) judgeCohort(tree *flags.CohortNode, id int64) error {
 	if err := checkSize(out); err != nil {
 		return err
 	}
-	return w.lintCohort(tree, id)
+	return refs.lintCohort(tree, id)
 }
 
 // unreadableTree returns why a tree, or one of its leaves, cannot be understood, or
@@ -128,7 +128,7 @@ func checkNode(n *flags.CohortNode) error {
 }
 
 // checkTree checks the cohorts that a tree refers to.
-func (w *References) checkTree(tree *flags.CohortNode, id int64) error {
+func (refs *References) checkTree(tree *flags.CohortNode, id int64) error {
 	behavioral := false
 	seen := make(map[int64]bool)
 	err := eachLeaf(tree, func(n *flags.CohortNode) error {
@@ -139,28 +139,28 @@ func (w *References) checkTree(tree *flags.CohortNode, id int64) error {
 		if !ok {
 			return nil
 		}
-		met, err := w.checkCohort(used, id, seen)
+		met, err := refs.checkCohort(used, id, seen)
 		behavioral = behavioral || met
 		return within("value", err)
 	})
 	if err != nil || !behavioral || id == 0 {
 		return err
 	}
-	if used, _ := CohortUsers(w, id); len(used) > 0 {
+	if used, _ := CohortUsers(refs, id); len(used) > 0 {
 		return refuseAs(codeBehavioral, "must not have behavioral criteria, not even through another cohort, since the flag %s uses the cohort", Quote(used[0].Key))
 	}
 	return nil
 }
 
 // checkCohorts checks the cohorts that filters refer to.
-func (w *References) checkCohorts(f *flags.Filters) error {
+func (refs *References) checkCohorts(f *flags.Filters) error {
 	seen := make(map[int64]bool)
 	for at, p := range f.All() {
 		id, ok := p.CohortID()
 		if !ok {
 			continue
 		}
-		behavioral, err := w.checkCohort(id, 0, seen)
+		behavioral, err := refs.checkCohort(id, 0, seen)
 		if err == nil && behavioral {
 			err = refuseAs(codeBehavioral, "must be a cohort without behavioral criteria, which flags cannot evaluate: %d has some, or uses a cohort that has", id)
 		}
@@ -174,7 +174,7 @@ func (w *References) checkCohorts(f *flags.Filters) error {
 // checkCohort checks a cohort, and all that it uses and that are not in seen, to
 // which it adds them. It reports whether it met behavioral criteria. None of these
 // cohorts may use the cohort self, if that is not 0.
-func (w *References) checkCohort(id, self int64, seen map[int64]bool) (behavioral bool, err error) {
+func (refs *References) checkCohort(id, self int64, seen map[int64]bool) (behavioral bool, err error) {
 	if id == self && self != 0 {
 		return false, refuse("must be the id of another cohort: %d is this one", id)
 	}
@@ -183,7 +183,7 @@ func (w *References) checkCohort(id, self int64, seen map[int64]bool) (behaviora
 	}
 	unseen := func(id int64) iter.Seq[int64] {
 		return func(yield func(int64) bool) {
-			for used := range w.cohortsOf(id) {
+			for used := range refs.cohortsOf(id) {
 				if !seen[used] && !yield(used) {
 					return
 				}
@@ -192,7 +192,7 @@ func (w *References) checkCohort(id, self int64, seen map[int64]bool) (behaviora
 	}
 	for step := range graph.Reach(slices.Values([]int64{id}), unseen) {
 		seen[step.Node] = true
-		c, ok := w.definitions.Cohorts[step.Node]
+		c, ok := refs.definitions.Cohorts[step.Node]
 		switch {
 		case !ok && step.Node == id:
 			return false, refuseAs(codeNoCohort, "must be the id of a cohort of the project: there is none with the id %d", id)
@@ -202,7 +202,7 @@ func (w *References) checkCohort(id, self int64, seen map[int64]bool) (behaviora
 			continue
 		}
 		behavioral = behavioral || isBehavioral(c.Properties)
-		for used := range w.cohortsOf(step.Node) {
+		for used := range refs.cohortsOf(step.Node) {
 			if used == self && self != 0 {
 				return false, refuse("must not make cohorts use each other in a circle: %s", circleText(step.Way(), self))
 			}
@@ -227,8 +227,8 @@ func circleText(way []int64, self int64) string {
 
 // cohortsOf iterates over the cohorts that the tree of a cohort refers to. A static
 // cohort has none.
-func (w *References) cohortsOf(id int64) iter.Seq[int64] {
-	c := w.definitions.Cohorts[id]
+func (refs *References) cohortsOf(id int64) iter.Seq[int64] {
+	c := refs.definitions.Cohorts[id]
 	if c.Stored {
 		return func(func(int64) bool) {}
 	}
@@ -248,10 +248,10 @@ func isBehavioral(tree *flags.CohortNode) bool {
 // CohortUsers returns the ids of the cohorts that use a cohort, directly or through
 // others, in ascending order, and the active flags that use it or one of these, in
 // the order of the project. It looks at all of them.
-func CohortUsers(w *References, id int64) (users []*flags.Flag, cohorts []int64) {
+func CohortUsers(refs *References, id int64) (users []*flags.Flag, cohorts []int64) {
 	usedBy := make(map[int64][]int64)
-	for user := range w.definitions.Cohorts {
-		for used := range w.cohortsOf(user) {
+	for user := range refs.definitions.Cohorts {
+		for used := range refs.cohortsOf(user) {
 			usedBy[used] = append(usedBy[used], user)
 		}
 	}
@@ -263,7 +263,7 @@ func CohortUsers(w *References, id int64) (users []*flags.Flag, cohorts []int64)
 		}
 	}
 	slices.Sort(cohorts)
-	for f := range w.index.Flags() {
+	for f := range refs.index.Flags() {
 		if !f.Active {
 			continue
 		}

@@ -15,11 +15,11 @@ func (s Subject) is(f *flags.Flag) bool { return s.ID != 0 && s.ID == f.ID || s.
 
 // means reports whether a reference is to the flag that filters are for, which need
 // not be in the project.
-func (w *References) means(r flags.FlagReference, s Subject) bool {
+func (refs *References) means(r flags.FlagReference, s Subject) bool {
 	if id, ok := r.ID(); ok && id == s.ID && id != 0 {
 		return true
 	}
-	f := w.index.Find(r)
+	f := refs.index.Find(r)
 	return f != nil && s.is(f) || f == nil && r.Name == s.Key
 }
 
@@ -31,7 +31,7 @@ func withinProperty(at flags.Place, member string, err error) error {
 
 // checkDependencies checks the flags that filters refer to, and refers to them by
 // their ids, which renaming does not change. It returns these flags, each once.
-func (w *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
+func (refs *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	var targets []*flags.Flag
 	places := make(map[*flags.Flag]flags.Place) // where each is first
 	for at, p := range f.All() {
@@ -39,7 +39,7 @@ func (w *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Fl
 		if !ok {
 			continue
 		}
-		target, err := w.dependency(r, s)
+		target, err := refs.dependency(r, s)
 		if err != nil {
 			return nil, withinProperty(at, "key", err)
 		}
@@ -49,7 +49,7 @@ func (w *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Fl
 			targets = append(targets, target)
 		}
 	}
-	if chain := w.circle(targets, s); chain != nil {
+	if chain := refs.circle(targets, s); chain != nil {
 		keys := []string{s.Key}
 		for _, f := range chain {
 			keys = append(keys, f.Key)
@@ -65,10 +65,10 @@ func (w *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Fl
 }
 
 // dependency returns the flag that a property refers to.
-func (w *References) dependency(r flags.FlagReference, s Subject) (*flags.Flag, error) {
-	target := w.index.Find(r)
+func (refs *References) dependency(r flags.FlagReference, s Subject) (*flags.Flag, error) {
+	target := refs.index.Find(r)
 	switch {
-	case w.means(r, s):
+	case refs.means(r, s):
 		return nil, refuse("must be the id of another flag: %s is this one", Quote(r.Name))
 	case target == nil:
 		return nil, refuse("must be the id of a flag of the project: there is none with the id or key %s", Quote(r.Name))
@@ -80,14 +80,14 @@ func (w *References) dependency(r flags.FlagReference, s Subject) (*flags.Flag, 
 
 // circle returns the flags on the shortest way from a dependency back to the flag
 // that filters are for, or nil. It looks at each flag at most once.
-func (w *References) circle(targets []*flags.Flag, s Subject) []*flags.Flag {
+func (refs *References) circle(targets []*flags.Flag, s Subject) []*flags.Flag {
 	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] {
-		list, _ := w.index.Dependencies(&f.Filters)
+		list, _ := refs.index.Dependencies(&f.Filters)
 		return slices.Values(list)
 	}
 	for step := range graph.Reach(slices.Values(targets), needs) {
 		for r := range step.Node.Filters.Targets() {
-			if w.means(r, s) {
+			if refs.means(r, s) {
 				return step.Way()
 			}
 		}
@@ -97,27 +97,27 @@ func (w *References) circle(targets []*flags.Flag, s Subject) []*flags.Flag {
 
 // Dependencies returns the flags that filters refer to directly, disabled ones
 // included, in the order of filters. What does not exist is left out.
-func Dependencies(w *References, f *flags.Filters) []*flags.Flag {
-	list, _ := w.index.Dependencies(f)
+func Dependencies(refs *References, f *flags.Filters) []*flags.Flag {
+	list, _ := refs.index.Dependencies(f)
 	return list
 }
 
 // Dependents returns the active flags whose filters refer directly to the flag with
 // an id and a key, in the order of the project. It looks at all flags.
-func Dependents(w *References, id int64, key string) []*flags.Flag {
-	return slices.DeleteFunc(Referring(w, id, key), func(f *flags.Flag) bool { return !f.Active })
+func Dependents(refs *References, id int64, key string) []*flags.Flag {
+	return slices.DeleteFunc(Referring(refs, id, key), func(f *flags.Flag) bool { return !f.Active })
 }
 
 // Referring is Dependents with the flags that are off.
-func Referring(w *References, id int64, key string) []*flags.Flag {
+func Referring(refs *References, id int64, key string) []*flags.Flag {
 	s := Subject{ID: id, Key: key}
 	var found []*flags.Flag
-	for f := range w.index.Flags() {
+	for f := range refs.index.Flags() {
 		if s.is(f) {
 			continue
 		}
 		for r := range f.Filters.Targets() {
-			if w.means(r, s) {
+			if refs.means(r, s) {
 				found = append(found, f)
 				break
 			}

@@ -2,11 +2,11 @@
 // reads no storage. What it judges is the model of package flags, which a client's JSON was
 // read into.
 //
-//	w := judge.NewReferences(definitions, zone)
+//	refs := judge.NewReferences(definitions, zone)
 //	err := judge.Strict.CheckFilters(&sent)
 //	…
 //	filters := stored.Merge(&sent)
-//	err = judge.Judge(&filters, judge.Subject{ID: id, Key: key}, w)
+//	err = judge.Judge(&filters, judge.Subject{ID: id, Key: key}, refs)
 //
 // A [Mode] refuses members that nothing knows. [Judge], [JudgeAll] and [JudgeCohort] apply the
 // rules, and bring references into the form in which they are stored. What refers to what is

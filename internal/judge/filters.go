@@ -30,8 +30,8 @@ type Subject struct {
 // Payloads must be readable: encrypt them afterwards.
 //
 // Errors are of type *[Error], or failures of the engine.
-func Judge(f *flags.Filters, s Subject, w *References) error {
-	return JudgeAll([]Case{{f, s}}, w)[0]
+func Judge(f *flags.Filters, s Subject, refs *References) error {
+	return JudgeAll([]Case{{f, s}}, refs)[0]
 }
 
 // A Case is filters that are judged for the flag that they are for.
@@ -42,16 +42,16 @@ type Case struct {
 
 // JudgeAll is [Judge] for the filters of several flags, none of which refers to another
 // one, and returns the error of each. It takes less time than to judge each by itself.
-func JudgeAll(list []Case, w *References) []error {
+func JudgeAll(list []Case, refs *References) []error {
 	errs := make([]error, len(list))
 	var sound []verdict
 	for i, c := range list {
-		dependencies, err := w.judge(c.Filters, c.Subject)
+		dependencies, err := refs.judge(c.Filters, c.Subject)
 		if errs[i] = err; err == nil {
 			sound = append(sound, verdict{c.Filters, dependencies, &errs[i]})
 		}
 	}
-	w.lintFlags(sound)
+	refs.lintFlags(sound)
 	for i := range errs {
 		errs[i] = about("filters", errs[i])
 	}
@@ -68,7 +68,7 @@ type verdict struct {
 
 // judge judges all that the linter does not. It returns the flags that the filters depend
 // on.
-func (w *References) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
+func (refs *References) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	if fault := unreadable(f); fault != nil {
 		return nil, FromEngine(fault, "filters")
 	}
@@ -98,14 +98,14 @@ func (w *References) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
 	if s.RemoteConfig {
 		forceRollout(f)
 	}
-	if err := checkGroupTypes(f, w.definitions.GroupTypes); err != nil {
+	if err := checkGroupTypes(f, refs.definitions.GroupTypes); err != nil {
 		return nil, err
 	}
-	dependencies, err := w.checkDependencies(f, s)
+	dependencies, err := refs.checkDependencies(f, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.checkCohorts(f); err != nil {
+	if err := refs.checkCohorts(f); err != nil {
 		return nil, err
 	}
 	out, err := f.Encode()

@@ -31,16 +31,16 @@ type trial struct {
 	numbers map[string]int
 }
 
-func (w *References) newTrial(f *flags.Filters) *trial {
+func (refs *References) newTrial(f *flags.Filters) *trial {
 	t := &trial{
 		definitions: flags.Definitions{
 			Flags:      []flags.Flag{{ID: math.MinInt64, Key: subjectKey, Active: true, Filters: *f}},
 			Cohorts:    make(map[int64]flags.Cohort),
-			GroupTypes: w.definitions.GroupTypes,
+			GroupTypes: refs.definitions.GroupTypes,
 		},
 		numbers: make(map[string]int),
 	}
-	t.suppose(f, w.definitions.GroupTypes)
+	t.suppose(f, refs.definitions.GroupTypes)
 	return t
 }
 
@@ -70,25 +70,25 @@ func (t *trial) suppose(f *flags.Filters, known map[int]string) {
 
 // lintFlags judges normalized filters and what they refer to. The engine looks at all of
 // them at once first. A flag in which it finds anything is then looked at by itself.
-func (w *References) lintFlags(list []verdict) {
+func (refs *References) lintFlags(list []verdict) {
 	if len(list) > 1 {
-		list = w.doubtful(list)
+		list = refs.doubtful(list)
 	}
 	for _, v := range list {
-		*v.err = w.lintFlag(v.filters, v.dependencies)
+		*v.err = refs.lintFlag(v.filters, v.dependencies)
 	}
 }
 
 // doubtful returns the filters of which the engine finds anything. What it finds of one
 // does not depend on the others, up to the number of findings where it stops.
-func (w *References) doubtful(list []verdict) []verdict {
-	t := w.newTrial(list[0].filters)
+func (refs *References) doubtful(list []verdict) []verdict {
+	t := refs.newTrial(list[0].filters)
 	numbers := map[string]int{subjectKey: 0}
 	for i, v := range list[1:] {
 		key := subjectKey + " " + strconv.Itoa(i)
 		numbers[key] = i + 1
 		t.definitions.Flags = append(t.definitions.Flags, flags.Flag{ID: math.MinInt64 + int64(i) + 1, Key: key, Active: true, Filters: *v.filters})
-		t.suppose(v.filters, w.definitions.GroupTypes)
+		t.suppose(v.filters, refs.definitions.GroupTypes)
 	}
 	seen := make(map[*flags.Flag]bool)
 	var cohorts []int64
@@ -101,8 +101,8 @@ func (w *References) doubtful(list []verdict) []verdict {
 		}
 		cohorts = slices.AppendSeq(cohorts, v.filters.CohortIDs())
 	}
-	w.addCohorts(t, cohorts)
-	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: w.zone})
+	refs.addCohorts(t, cohorts)
+	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: refs.zone})
 	if err != nil || len(s.Problems()) >= served.MaxProblems {
 		return list
 	}
@@ -128,16 +128,16 @@ func (t *trial) addFlag(f *flags.Flag) {
 }
 
 // lintFlag judges normalized filters and what they refer to.
-func (w *References) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
-	t := w.newTrial(f)
+func (refs *References) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
+	t := refs.newTrial(f)
 	for at, p := range f.All() {
 		t.watch(fmt.Sprintf("/filters/groups/%d/properties/%d", at.Group, at.Property), p)
 	}
 	for _, f := range dependencies {
 		t.addFlag(f)
 	}
-	w.addCohorts(t, slices.Collect(f.CohortIDs()))
-	_, own, err := w.lint(t, "/filters/")
+	refs.addCohorts(t, slices.Collect(f.CohortIDs()))
+	_, own, err := refs.lint(t, "/filters/")
 	if own == nil || err != nil {
 		return err
 	}
@@ -145,16 +145,16 @@ func (w *References) lintFlag(f *flags.Filters, dependencies []*flags.Flag) erro
 }
 
 // lintCohort judges the tree of a cohort by a flag that uses it.
-func (w *References) lintCohort(tree *flags.CohortNode, id int64) error {
+func (refs *References) lintCohort(tree *flags.CohortNode, id int64) error {
 	id = cmp.Or(id, math.MinInt64)
 	f := InCohort(id)
-	t := w.newTrial(&f)
+	t := refs.newTrial(&f)
 	t.definitions.Cohorts[id] = flags.Cohort{Properties: tree}
 	here := fmt.Sprintf("/cohorts/%d", id)
 	t.watchTree(here, tree)
-	w.addCohorts(t, slices.Collect(tree.CohortIDs()))
+	refs.addCohorts(t, slices.Collect(tree.CohortIDs()))
 	here += "/"
-	first, own, err := w.lint(t, here)
+	first, own, err := refs.lint(t, here)
 	if own == nil || err != nil {
 		return within("properties", err)
 	}
@@ -191,9 +191,9 @@ func (t *trial) watchTree(path string, n *flags.CohortNode) {
 }
 
 // addCohorts adds cohorts and all that they use.
-func (w *References) addCohorts(t *trial, ids []int64) {
-	for step := range graph.Reach(slices.Values(ids), w.cohortsOf) {
-		c, ok := w.definitions.Cohorts[step.Node]
+func (refs *References) addCohorts(t *trial, ids []int64) {
+	for step := range graph.Reach(slices.Values(ids), refs.cohortsOf) {
+		c, ok := refs.definitions.Cohorts[step.Node]
 		if _, done := t.definitions.Cohorts[step.Node]; ok && !done {
 			t.definitions.Cohorts[step.Node] = c
 		}
@@ -203,8 +203,8 @@ func (w *References) addCohorts(t *trial, ids []int64) {
 // lint returns the first error of a trial, and the first one of its first flag.
 // An error that only a cohort has is not the sender's. What is watched is refused
 // under its path without the prefix.
-func (w *References) lint(t *trial, prefix string) (first, own *flags.DefinitionError, err error) {
-	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: w.zone})
+func (refs *References) lint(t *trial, prefix string) (first, own *flags.DefinitionError, err error) {
+	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: refs.zone})
 	if err != nil {
 		return nil, nil, fmt.Errorf("judge: %w", err)
 	}

@@ -77,7 +77,7 @@ type Store interface {
 	// be the first change: on PostgreSQL events of the project wait until its end.
 	AddGroupTypes(ctx context.Context, project int64, names []string) error
 
-	Cohorts() Table[Cohort] // by project and ID; Create takes IDs as that of flags
+	Cohorts() Table[Cohort] // by project and ID; Create keeps IDs as Create of Flags does
 
 	// EarlyAccess features are the newest first. A flag has at most one.
 	EarlyAccess() Table[EarlyAccessFeature]

@@ -198,6 +198,7 @@ func TestRegistrations(t *testing.T) {
 		{shell.Screen{Title: "Mine", Entry: 20, Path: "/mine", Scope: shell.InProject}, ""},
 		{shell.Screen{Title: "Mine"}, `the screen "Mine" has no Scope`},
 		{shell.Screen{Scope: shell.InProject, Entry: 1}, "two screens have the entry 1"},
+		{shell.Screen{Scope: shell.InProject, Entry: 20, Go: "f"}, "two screens have the key f"},
 		{
 			shell.Screen{Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/flags": nil}},
 			"two screens have the route GET /projects/{project}/flags",

@@ -55,7 +55,7 @@ type answersView struct {
 
 // sharing is whether answers leave the machine so that a service writes summaries.
 type sharing struct {
-	Notice       string // what is sent to whom; "": there is no such service
+	Notice       string // what is sent, and to which service; "": no service is configured
 	On           bool
 	Organization string
 	MayChange    bool

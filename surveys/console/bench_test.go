@@ -115,6 +115,8 @@ func benchmarkPages(b *testing.B, database string) {
 	consoletest.Fatal(b, err)
 	for _, page := range []struct{ name, path string }{
 		{"projects", "/projects"},
+		{"overview", "/projects/1/overview"},
+		{"find", "/projects/1/find?q=flag-0000"},
 		{"flags", "/projects/1/flags"},
 		{"flags sorted, page 3", "/projects/1/flags?sort=key&page=3"},
 		{"flags searched", "/projects/1/flags?q=flag-0000"},

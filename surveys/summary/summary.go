@@ -1,6 +1,3 @@
-// Package summary puts the answers to a survey into words (management.md §11.5 and
-// §11.6): a [Summarizer] writes a page about one question, and a headline about a
-// whole survey. [Extractive] is the built-in one; package chat asks a service.
 package summary
 
 import (
@@ -90,8 +87,7 @@ type Output struct {
 // subject. The first 1000 characters of each answer are read.
 type Extractive struct{}
 
-// Summarize implements [Summarizer]. It returns the error of ctx, or an error that
-// says what is wrong with the Question.
+// Summarize implements [Summarizer]. Its error is that of ctx, or says what is wrong with the Question.
 func (Extractive) Summarize(ctx context.Context, in Input) (Output, error) {
 	q, answers, err := in.read(ctx)
 	if err != nil || len(answers) == 0 {
@@ -106,7 +102,7 @@ func (Extractive) Summarize(ctx context.Context, in Input) (Output, error) {
 }
 
 // Headline implements [Summarizer]: it reports the result of the first rating or choice
-// that has answers, and the most frequent theme. Its errors are those of Summarize.
+// that has answers, and the most frequent theme. It returns the errors that Summarize returns.
 func (Extractive) Headline(ctx context.Context, questions []Input) (string, error) {
 	asked, most := false, 0
 	var result, about string // of ratings or choices, and of written answers

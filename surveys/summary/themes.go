@@ -92,7 +92,7 @@ var splits = []struct {
 	{regexp.MustCompile(`[\p{Pd}\p{Pc}\t]`), " "},
 	{regexp.MustCompile(`[^\p{L}\p{N}\p{M} ]|\p{Hiragana}`), " . "}, // which writes endings
 	{regexp.MustCompile(`\p{Han}+`), " . $0 . "},
-	{ideograph, "$0 "}, // each counts as a word, as there are no spaces between words
+	{ideograph, "$0 "}, // each counts as a word: ideographs have no spaces between words
 }
 
 // wordsOf returns the words of an answer, "" where a clause ends or one says nothing.
@@ -111,8 +111,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// describe returns themes and quotes of answers in words (management.md §11.5, item 3).
-// A quote speaks of most themes, of which those of quotes before it count less.
+// describe returns themes and quotes of answers in words (management.md §11.5, item 3). The answer that
+// speaks of most themes is quoted first. With each quote, the themes that it speaks of count less.
 func describe(answers []string) (themed, quotes string) {
 	themes, least := themesOf(answers)
 	themed = fmt.Sprintf("None: no word or phrase is in %d answers or more.", least)

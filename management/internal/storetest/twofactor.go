@@ -60,7 +60,7 @@ func testPendingTOTP(t *testing.T, s *suite) {
 	p.Secret, p.Attempts, p.Expires = []byte("another"), 0, s.now.Add(time.Microsecond)
 	must(t, s.PendingTOTPs().Set(ctx, &p))
 	want(t, "PendingTOTPs.Get that was replaced", &p)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(ann.ID)))
-	wantErr(t, "TOTP of who has a pending one", storage.ErrNotFound)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(ann.ID)))
+	wantErr(t, "the authenticator of a user with a pending one", storage.ErrNotFound)(s.TOTPs().Get(ctx, storage.TOTPUser.Is(ann.ID)))
 	want(t, "DeleteAll of a pending authenticator", 1)(s.PendingTOTPs().DeleteAll(ctx, storage.PendingTOTPUser.Is(bob.ID)))
 	want(t, "DeleteAll of a pending authenticator", 0)(s.PendingTOTPs().DeleteAll(ctx, storage.PendingTOTPUser.Is(bob.ID)))
 	wantErr(t, "PendingTOTPs.Get that is deleted", storage.ErrNotFound)(s.PendingTOTPs().Get(ctx, storage.PendingTOTPUser.Is(bob.ID)))

@@ -202,7 +202,7 @@ func testDeleteUser(t *testing.T, s *suite) {
 	before.ActiveUsers--
 	before.Users = slices.DeleteFunc(before.Users, func(u storage.User) bool { return u.ID == ann.ID })
 	want(t, "what others have", before)(after, nil)
-	wantErr(t, "the key of who is deleted", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyID.Is(ann.Email)))
+	wantErr(t, "the key of a user who is deleted", storage.ErrNotFound)(s.Keys().Get(ctx, storage.KeyID.Is(ann.Email)))
 	want(t, "Members", before.Memberships)(s.Memberships().List(ctx, storage.MembershipOrganization.Is(o.ID)))
 	wantErr(t, "the user who is deleted", storage.ErrNotFound)(s.Users().Get(ctx, storage.UserEmail.Is(ann.Email)))
 	wantError(t, "Users.Delete again", storage.ErrNotFound, s.Users().Delete(ctx, storage.UserID.Is(ann.ID)))

@@ -35,8 +35,8 @@ type Config struct {
 	// ends TLS. "": as requests say.
 	URL string
 
-	// OpenLinks says that a link that signs somebody in does so when it is opened, without a
-	// button. That is for demos: programs that look at links, as those of mail do, use them up.
+	// OpenLinks makes a link sign its user in as soon as it is opened, without a button. It is
+	// for demos: mail programs open links to look at them, and each link works once.
 	OpenLinks bool
 
 	// ClientIP returns the address of the client of a request. Nil: the address of the

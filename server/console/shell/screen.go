@@ -45,7 +45,7 @@ type Screen struct {
 	Title string // of its pages, unless a handler says another one
 	Entry int    // the place of the title in the navigation, from 1; 0: it has none
 	Icon  string // of the entry: the path of an SVG of 16 by 16, as it is drawn
-	Go    string // the key that leads there after g
+	Go    string // the key that leads there after g, which no other entry has; "" for none
 	Path  string // where the entry leads, in a project
 	Under string // the title of the entry that is current on its pages, besides those below path
 

@@ -42,6 +42,7 @@ func (c *console) add(g Group, taken map[string]bool) (err error) {
 		}
 		if s.Entry != 0 {
 			take("entry", strconv.Itoa(s.Entry))
+			take("key", s.Go)
 			taken["entry of "+s.Title] = true
 		}
 		c.screens = append(c.screens, s)

@@ -68,7 +68,7 @@ func checkField(path string, at func(*flagForm) *bool) field {
 	}
 }
 
-// otherMembersPath is the path of what filters have for which there is no field.
+// otherMembersPath is the path of the members of filters that have no field in the form.
 const otherMembersPath = "filters/other members"
 
 // otherMembers returns what filters have besides that for which the form has fields.

@@ -31,6 +31,7 @@ type flagsView struct {
 	Query  flagsQuery
 	Action string // where the filters are sent
 	Back   string // the query of the list
+	May    bool   // the user may change flags
 
 	States                                         []shell.Tab
 	Kinds, Tags, Contexts, Owners, Runtimes, Sorts []forms.Option
@@ -89,7 +90,7 @@ func listFlags(q *shell.Request) error {
 		return err
 	}
 	q.Notice()
-	v := &flagsView{Query: asked, Action: q.ProjectPath("/flags")}
+	v := &flagsView{Query: asked, Action: q.ProjectPath("/flags"), May: changeable(q) == nil}
 	at := asked.at(v.Action)
 	_, v.Back, _ = strings.Cut(at.At(asked.Page), "?")
 	for _, f := range page.Items {

@@ -149,6 +149,10 @@ func TestFlagsOfFile(t *testing.T) {
 	if strings.Contains(main, "<form") || strings.Contains(main, "/edit") {
 		t.Errorf("the page offers to change the flag: %s", main)
 	}
+	all := s.Get(fmt.Sprintf("/projects/%d/flags", project.ID)).Want(200, "new-dashboard")
+	if all.CheckPage(); strings.Contains(all.Body, `"bulk"`) {
+		t.Error("the all offers to change several flags")
+	}
 	s.Get(s.FlagPath("broken")).Want(200, "Targeting no one: the filters cannot be read").CheckPage()
 	s.Get(path+"/edit").Want(409, why).CheckPage()
 	s.Get(fmt.Sprintf("/projects/%d/flags/new", project.ID)).Want(409, why).CheckPage()

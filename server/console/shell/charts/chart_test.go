@@ -85,3 +85,24 @@ func TestStacks(t *testing.T) {
 		t.Errorf("marks %v", c.Marks)
 	}
 }
+
+// TestLine: a line begins at the left with the oldest value, and its highest point is at the top.
+func TestLine(t *testing.T) {
+	for _, tt := range []struct {
+		values []int64
+		points string
+	}{
+		{nil, ""},
+		{[]int64{7}, ""}, // one point is not a line
+		{[]int64{0, 0}, "1.000,15.000 95.000,15.000"},
+		{[]int64{0, 2, 4}, "1.000,15.000 48.000,8.000 95.000,1.000"},
+	} {
+		want := charts.Sparkline{Points: tt.points}
+		if tt.points != "" {
+			want.Words = "calls"
+		}
+		if got := charts.Line("calls", tt.values); got != want {
+			t.Errorf("%v: %+v, want %+v", tt.values, got, want)
+		}
+	}
+}
