@@ -42,8 +42,9 @@ type explainView struct {
 	New    bool         // a person may be meant of whom nothing is stored
 	forms.Checked
 	Flags   []string
-	Persons []string // some, to begin with
-	Names   []string // of properties
+	Persons []string    // some, to begin with
+	Try     []shell.Tab // what some of them get, if nobody is named
+	Names   []string    // of properties
 
 	Known  string         // the page about the person; "" if nothing is stored
 	Called string         // the name of the person, if it is not the distinct ID
@@ -113,7 +114,10 @@ type scaleView struct {
 	Marker string // percent
 }
 
-const explainListed = 500 // flags of one person
+const (
+	explainListed = 500 // flags of one person
+	personsToTry  = 5
+)
 
 // outcomeWords says what happened to a condition set.
 var outcomeWords = map[string]string{
@@ -317,6 +321,11 @@ func explainSuggestions(q *shell.Request, v *explainView) (err error) {
 	persons, err := people.NewestPersons(q, people.PersonsSuggested)
 	for _, p := range persons {
 		v.Persons = append(v.Persons, p.DistinctIDs[:min(1, len(p.DistinctIDs))]...)
+	}
+	if v.Person == "" && !v.Open {
+		for _, id := range v.Persons[:min(len(v.Persons), personsToTry)] {
+			v.Try = append(v.Try, shell.Tab{Name: id, URL: v.linkFor(id, v.Flag)})
+		}
 	}
 	v.Names = people.NamesIn(persons)
 	return err

@@ -2,12 +2,15 @@ package project_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/server/console"
 	"github.com/flagstaff-go/flagstaff/server/console/consoletest"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 )
@@ -160,9 +163,9 @@ func TestStatus(t *testing.T) {
 			return status
 		}
 	})
-	s.Get("/projects/1/problems").Want(200, "Up to date not known", "ready it reads").CheckPage()
+	s.Get("/projects/1/problems").Want(200, "Up to date not known", "ready").CheckPage()
 	status = shell.Status{Origin: "store", Checked: now.Add(-2 * time.Second), Loaded: now.Add(-3 * time.Hour)}
-	s.Get("/projects/1/problems").Want(200, "From the store", "as of just now", "Compiled 3 hours ago", "ready it reads").CheckPage()
+	s.Get("/projects/1/problems").Want(200, "From the store", "as of just now", "Compiled 3 hours ago", "ready").CheckPage()
 	status = shell.Status{
 		Origin: "file", Checked: now.Add(-2 * time.Minute), Faults: "events cannot be written; <the stream> does not answer",
 	}
@@ -171,8 +174,25 @@ func TestStatus(t *testing.T) {
 }
 
 func TestProblems(t *testing.T) {
-	s := consoletest.NewSite(t)
-	s.Get("/projects/1/problems").Want(200, "warning power-tools condition set 1, filter 1", "the cohort is empty", "Choose another one.",
-		"1 finding").CheckPage()
-	s.Get("/projects/1/flags/power-tools").Want(200, "power-tools").CheckPage() // where it leads to
+	var found []flags.Problem
+	s := consoletest.NewSite(t, func(c *console.Config) {
+		found = c.Problems(1)
+		c.Problems = func(int64) []flags.Problem { return found }
+	})
+	found = append(found, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{
+		Path: "/cohorts/1/values/0", Err: errors.New("the date is in no calendar"),
+	}}, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{
+		Path: "/cohorts/99", Err: errors.New("it is not there"),
+	}}, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{Err: errors.New("not JSON")}})
+	s.Cohort(`{"name": "Old & tried", "filters": {"properties": {"type": "AND", "values": []}}}`)
+	page := s.Get("/projects/1/problems").Want(200, "error cohort Old & tried criterion 1 the date is in no calendar",
+		"error cohort 99 it is not there", "error the project not JSON",
+		"warning flag power-tools condition set 1, filter 1 the cohort is empty Choose another one.", "4 findings")
+	page.CheckPage()
+	for _, link := range []string{"/projects/1/flags/power-tools", "/projects/1/cohorts/1"} { // where they lead to
+		if !strings.Contains(page.Body, `href="/console`+link+`"`) {
+			t.Errorf("the page has no link to %s", link)
+		}
+		s.Get(link).Want(200).CheckPage()
+	}
 }

@@ -3,10 +3,14 @@ package project
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
@@ -22,9 +26,16 @@ type problemsView struct {
 	shell.Layout
 	Status   *shell.Status // nil: not known
 	Old      bool          // the definitions were not known to be current for a while
-	Problems []flags.Problem
+	Problems []problem
 	Range    string
 	Cut      int // problems that are not listed
+}
+
+// A problem is one with the flag or the cohort that it is about.
+type problem struct {
+	flags.Problem
+	Kind, Name, URL string // what it is about; "" for the project, and without a page
+	Place           string // where in it
 }
 
 // checkedLately is for how long definitions that were known to be current need no warning.
@@ -36,16 +47,41 @@ const problemsListed = 500
 func listProblems(q *shell.Request) error {
 	found := slices.Clone(q.Config.Problems(q.At.Project.ID))
 	slices.SortStableFunc(found, func(a, b flags.Problem) int { return cmp.Compare(b.Severity, a.Severity) })
-	for i := range found {
-		found[i].DefinitionError = cmp.Or(found[i].DefinitionError, new(flags.DefinitionError))
+	v := &problemsView{Range: forms.Count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
+	cohorts, err := cohortNames(q)
+	if err != nil {
+		return err
 	}
-	v := &problemsView{
-		Problems: found[:min(len(found), problemsListed)], Range: forms.Count(len(found), "finding", "findings"),
-		Cut: max(0, len(found)-problemsListed),
+	for _, f := range found[:min(len(found), problemsListed)] {
+		f.DefinitionError = cmp.Or(f.DefinitionError, new(flags.DefinitionError))
+		p := problem{Problem: f, Place: f.Path}
+		if f.Flag != "" {
+			p.Kind, p.Name, p.URL = "flag", f.Flag, q.ProjectPath("/flags/"+url.PathEscape(f.Flag))
+		} else if rest, ok := strings.CutPrefix(f.Path, "/cohorts/"); ok {
+			id, place, _ := strings.Cut(rest, "/")
+			p.Kind, p.Name, p.Place = "cohort", cmp.Or(cohorts[id], id), place
+			if cohorts[id] != "" {
+				p.URL = q.ProjectPath("/cohorts/" + id)
+			}
+		}
+		v.Problems = append(v.Problems, p)
 	}
 	if q.Config.Status != nil {
 		v.Status = new(q.Config.Status(q.Context(), q.At.Project.ID))
 		v.Old = q.Config.Now().Sub(v.Status.Checked) > checkedLately
 	}
 	return q.Render(http.StatusOK, "problems", v)
+}
+
+// cohortNames returns the names of cohorts by their IDs; none if the user may not see cohorts.
+func cohortNames(q *shell.Request) (map[string]string, error) {
+	list, err := shell.Known(q.Service.ListCohorts(q.Context(), q.By, q.Ref, management.CohortQuery{}, shell.MaxOffered, 0))
+	if err != nil || list == nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(list.Items))
+	for _, c := range list.Items {
+		names[strconv.FormatInt(c.ID, 10)] = c.Name
+	}
+	return names, nil
 }
