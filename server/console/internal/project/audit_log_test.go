@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -179,17 +180,17 @@ func TestProblems(t *testing.T) {
 		found = c.Problems(1)
 		c.Problems = func(int64) []flags.Problem { return found }
 	})
+	cohort := "/cohorts/" + strconv.FormatInt(s.Cohort(`{"name": "Old & tried", "filters": {"properties": {"type": "AND", "values": []}}}`).ID, 10)
 	found = append(found, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{
-		Path: "/cohorts/1/values/0", Err: errors.New("the date is in no calendar"),
+		Path: cohort + "/values/0", Err: errors.New("the date is in no calendar"),
 	}}, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{
 		Path: "/cohorts/99", Err: errors.New("it is not there"),
 	}}, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{Err: errors.New("not JSON")}})
-	s.Cohort(`{"name": "Old & tried", "filters": {"properties": {"type": "AND", "values": []}}}`)
 	page := s.Get("/projects/1/problems").Want(200, "error cohort Old & tried criterion 1 the date is in no calendar",
 		"error cohort 99 it is not there", "error the project not JSON",
 		"warning flag power-tools condition set 1, filter 1 the cohort is empty Choose another one.", "4 findings")
 	page.CheckPage()
-	for _, link := range []string{"/projects/1/flags/power-tools", "/projects/1/cohorts/1"} { // where they lead to
+	for _, link := range []string{"/projects/1/flags/power-tools", "/projects/1" + cohort} { // where they lead to
 		if !strings.Contains(page.Body, `href="/console`+link+`"`) {
 			t.Errorf("the page has no link to %s", link)
 		}
