@@ -3,6 +3,7 @@ package flags
 import (
 	"crypto/sha1"
 	"encoding/binary"
+	"sort"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -40,23 +41,50 @@ func parseHash(name string) (hashKind, bool) {
 	return kindSHA1, false
 }
 
-// bucket maps a text to [0, 1]: it is the top 60 bits of the text's hash, as
-// float64, over 2^60 (evaluation.md §2.1). 1 is possible, since the top values round
-// up.
-func (k hashKind) bucket(text []byte) float64 {
-	var top uint64
-	if k == kindXX64 {
-		top = xxhash.Sum64(text)
-	} else {
-		sum := sha1.Sum(text)
-		// The sum was just written in words of 32 bits. To load 64 at once
-		// would have to wait until both are in the cache.
-		top = uint64(binary.BigEndian.Uint32(sum[0:4]))<<32 | uint64(binary.BigEndian.Uint32(sum[4:8]))
-	}
-	return bucketOf(top)
+// A bucket is where a text falls: the top 60 bits of its hash (evaluation.md §2.1).
+// Definitions speak of shares of 1; the compiler turns their ends into buckets, so
+// that evaluation compares integers.
+type bucket uint64
+
+// buckets is how many there are.
+const buckets = 1 << 60
+
+// share is the bucket as a float64 in [0, 1], which is what definitions compare. 1 is
+// possible, since the top buckets round up.
+func (b bucket) share() float64 { return float64(b) / buckets }
+
+// endAtMost returns the first bucket whose share is above a share.
+func endAtMost(share float64) bucket {
+	return endOf(share, func(b bucket) bool { return b.share() <= share })
 }
 
-func bucketOf(top uint64) float64 { return float64(top>>4) / (1 << 60) }
+// endBelow returns the first bucket whose share is not below a share.
+func endBelow(share float64) bucket {
+	return endOf(share, func(b bucket) bool { return b.share() < share })
+}
+
+// endOf returns the first bucket that is not in, where all before one are. It is near
+// the share: within what a float64 of 60 bits rounds.
+func endOf(share float64, in func(bucket) bool) bucket {
+	if share != share { // not in JSON, and no bucket is in
+		return 0
+	}
+	const rounded = 1 << 8
+	near := bucket(min(max(share, 0), 1) * buckets)
+	first := near - min(near, rounded)
+	return first + bucket(sort.Search(int(min(near+rounded, buckets)-first), func(n int) bool { return !in(first + bucket(n)) }))
+}
+
+// bucket returns where a text falls.
+func (k hashKind) bucket(text []byte) bucket {
+	if k == kindXX64 {
+		return bucket(xxhash.Sum64(text) >> 4)
+	}
+	sum := sha1.Sum(text)
+	// The sum was just written in words of 32 bits. To load 64 at once would have to
+	// wait until both are in the cache.
+	return bucket((uint64(binary.BigEndian.Uint32(sum[0:4]))<<32 | uint64(binary.BigEndian.Uint32(sum[4:8]))) >> 4)
+}
 
 // Bucket returns where a subject falls in a flag's rollout, in [0, 1], with the
 // default hash: a condition set with rollout percentage p admits the subject if
@@ -66,5 +94,5 @@ func Bucket(flagKey, subject string) float64 {
 	if subject == "" {
 		return 0
 	}
-	return kindSHA1.bucket([]byte(flagKey + "." + cutDistinctID(subject)))
+	return kindSHA1.bucket([]byte(flagKey + "." + cutDistinctID(subject))).share()
 }

@@ -115,7 +115,7 @@ func (c *compiler) compileVariants(f *compiledFlag, m *Flag) map[string]int32 {
 			pins[key] = n
 		}
 		sum += v.RolloutPercentage / 100
-		f.variants[i] = variantBound{sum, n}
+		f.variants[i] = variantBound{endBelow(sum), n, sum}
 	}
 	return pins
 }
@@ -173,7 +173,7 @@ func (c *compiler) compileHoldout(f *compiledFlag, m *Flag) {
 	}
 	pct := min(max(h.ExclusionPercentage, 0), 100)
 	f.holdoutAll = pct == 100
-	f.makeRare().holdoutAt = pct / 100
+	f.makeRare().holdoutAt, f.makeRare().holdout = pct/100, endAtMost(pct/100)
 	variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
 	f.holdoutValue = c.addValue(f, value{enabled: true, variant: variant, hasVariant: true}, m.Filters.Payloads[variant])
 }
@@ -231,7 +231,7 @@ func (c *compiler) compileCondition(f *compiledFlag, m *Flag, n int, pins map[st
 		pct = *src.RolloutPercentage
 	}
 	dst.everyone = pct == 100
-	dst.threshold = pct / 100
+	dst.threshold, dst.end = pct/100, endAtMost(pct/100)
 	dst.pinned = -1
 	if src.Variant != nil {
 		if v, ok := pins[*src.Variant]; ok {

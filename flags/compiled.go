@@ -154,6 +154,7 @@ type rareParts struct {
 	tags      []string // evaluation contexts
 	direct    []int32  // flags that it depends on, all earlier unless it is cyclic
 	holdoutAt float64  // share of a holdout
+	holdout   bucket   // where it ends
 }
 
 func (f *compiledFlag) makeRare() *rareParts {
@@ -190,14 +191,16 @@ func (f *compiledFlag) onValue() int32 { return f.offValue + 1 }
 
 // A variantBound is a variant with the end of its share (evaluation.md §2.3).
 type variantBound struct {
-	below float64
+	end   bucket
 	value int32
+	below float64 // the end as a share
 }
 
 // A compiledCondition is what a Condition is compiled to.
 type compiledCondition struct {
 	checks      []uint32 // of its filters, in effective order (evaluation.md §3.5)
-	threshold   float64  // rollout percentage / 100
+	end         bucket   // the first that is outside of the rollout
+	threshold   float64  // rollout percentage / 100, for Explain
 	everyone    bool     // the rollout percentage is 100, so nothing is hashed
 	hashMatters bool     // evaluation.md §2.6
 	aggregation int32

@@ -57,10 +57,10 @@ func (in *Input) isHeldOut(f *compiledFlag) bool {
 	subject := in.holdoutSubject(f)
 	start := len(in.buf)
 	in.buf = append(append(in.buf, holdoutPrefix...), subject...)
-	bucket := f.hash.bucket(in.buf[start:])
-	heldOut := f.holdoutAll || bucket <= f.rare.holdoutAt
+	drawn := f.hash.bucket(in.buf[start:])
+	heldOut := f.holdoutAll || drawn < f.rare.holdout
 	if in.trace != nil {
-		in.traceHoldout(f, subject, bucket, heldOut)
+		in.traceHoldout(f, subject, drawn, heldOut)
 	}
 	return heldOut
 }
@@ -97,8 +97,8 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 
 		// Condition sets of one aggregation share one bucket. It is drawn here and
 		// not in a method, which would cost 4 % of a request for all flags (E5).
-		bucket float64
-		drawn  = int32(ownerNobody) // the aggregation of bucket
+		drawn    bucket
+		drawnFor = int32(ownerNobody) // the aggregation
 	)
 	for i := range f.conditions {
 		c, index := &f.conditions[i], int32(i)
@@ -127,15 +127,15 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 			return f.failWith(kept.blameOr(in.snap.checks[c.checks[n]].fail))
 		}
 
-		if !c.everyone && drawn != c.aggregation {
-			drawn, bucket = c.aggregation, in.bucket(f, subject, saltRollout)
+		if !c.everyone && drawnFor != c.aggregation {
+			drawnFor, drawn = c.aggregation, in.bucket(f, subject, saltRollout)
 		}
 		if i == len(f.conditions)-1 && !c.everyone && result == yes && kept.blame == 0 && in.trace == nil {
 			if on := f.drawless(c); on >= 0 {
-				return lastDecision(f.offValue, on, index, bucket <= c.threshold)
+				return lastDecision(f.offValue, on, index, drawn < c.end)
 			}
 		}
-		inRollout := c.everyone || bucket <= c.threshold // evaluation.md §2.2
+		inRollout := c.everyone || drawn < c.end // evaluation.md §2.2
 		if in.trace != nil {
 			in.traceRollout(f, index, subject, inRollout)
 		}
@@ -192,10 +192,10 @@ func (in *Input) pickValue(f *compiledFlag, c *compiledCondition, subject string
 	if on := f.drawless(c); on >= 0 {
 		return on
 	}
-	bucket := in.bucket(f, subject, saltVariant)
-	value := f.variantAt(bucket)
+	drawn := in.bucket(f, subject, saltVariant)
+	value := f.variantAt(drawn)
 	if in.trace != nil {
-		in.traceVariant(f, bucket, value)
+		in.traceVariant(f, drawn, value)
 	}
 	return value
 }
@@ -212,9 +212,9 @@ func (f *compiledFlag) drawless(c *compiledCondition) int32 {
 }
 
 // variantAt returns the value of the variant whose share has the bucket, or on.
-func (f *compiledFlag) variantAt(bucket float64) int32 {
+func (f *compiledFlag) variantAt(drawn bucket) int32 {
 	for i := range f.variants {
-		if bucket < f.variants[i].below {
+		if drawn < f.variants[i].end {
 			return f.variants[i].value
 		}
 	}
@@ -398,7 +398,7 @@ func (in *Input) idProperty(id string, slot int32) string {
 // The hashed text is the flag's prefix, the subject and a salt. The subject,
 // followed by the only salt there is, stays in the buffer from flag to flag;
 // each flag writes its prefix in front.
-func (in *Input) bucket(f *compiledFlag, subject, salt string) float64 {
+func (in *Input) bucket(f *compiledFlag, subject, salt string) bucket {
 	if subject == "" {
 		return 0
 	}

@@ -266,8 +266,8 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *slotValue, enrolled bool) {
 	}
 }
 
-func (in *Input) traceHoldout(f *compiledFlag, subject string, bucket float64, out bool) {
-	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: bucket, Hashed: true, Threshold: f.rare.holdoutAt, In: out}
+func (in *Input) traceHoldout(f *compiledFlag, subject string, drawn bucket, out bool) {
+	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: drawn.share(), Hashed: true, Threshold: f.rare.holdoutAt, In: out}
 }
 
 // traceSkip records a condition set without a usable subject.
@@ -370,7 +370,7 @@ func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside b
 	t, c := &in.trace.Conditions[i], &f.conditions[i]
 	t.Rollout = &BucketTrace{Subject: t.Subject, Threshold: c.threshold, In: inside, Hashed: !c.everyone}
 	if !c.everyone {
-		t.Rollout.Bucket = in.bucket(f, subject, saltRollout)
+		t.Rollout.Bucket = in.bucket(f, subject, saltRollout).share()
 	}
 	in.current = i
 	switch {
@@ -383,8 +383,8 @@ func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside b
 	}
 }
 
-func (in *Input) traceVariant(f *compiledFlag, bucket float64, value int32) {
-	t := &VariantTrace{Bucket: bucket, Bounds: []VariantShare{}, Variant: in.snap.values[value].variant}
+func (in *Input) traceVariant(f *compiledFlag, drawn bucket, value int32) {
+	t := &VariantTrace{Bucket: drawn.share(), Bounds: []VariantShare{}, Variant: in.snap.values[value].variant}
 	for _, b := range f.variants {
 		t.Bounds = append(t.Bounds, VariantShare{in.snap.values[b.value].variant, b.below})
 	}

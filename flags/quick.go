@@ -19,6 +19,9 @@ import (
 // than that. decideQuickly evaluates such a flag on the Request as it is, and leaves
 // everything that it does not know to decide, which has all the rules.
 
+// notDrawn is no bucket.
+const notDrawn = buckets
+
 // quickSlots is how many properties a flag may look at to be evaluated quickly. Their
 // values lie on the stack.
 const quickSlots = 4
@@ -101,7 +104,7 @@ func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request, forms *quickForms)
 	var (
 		reason unmatched
 		values [quickSlots]quickValue // by place in f.needs
-		bucket = -1.0                 // not computed yet
+		drawn  = bucket(notDrawn)
 	)
 conditions:
 	for i := range f.conditions {
@@ -137,18 +140,18 @@ conditions:
 				continue conditions
 			}
 		}
-		if !c.everyone && bucket < 0 {
-			if bucket, ok = f.quickBucket(r.DistinctID, saltRollout); !ok {
+		if !c.everyone && drawn == notDrawn {
+			if drawn, ok = f.quickBucket(r.DistinctID, saltRollout); !ok {
 				return decision{}, false
 			}
 		}
 		if i == len(f.conditions)-1 && !c.everyone {
 			if on := f.drawless(c); on >= 0 {
-				return lastDecision(f.offValue, on, int32(i), bucket <= c.threshold), true
+				return lastDecision(f.offValue, on, int32(i), drawn < c.end), true
 			}
 		}
 		switch {
-		case c.everyone || bucket <= c.threshold:
+		case c.everyone || drawn < c.end:
 			value, ok := f.quickPick(c, r.DistinctID)
 			return decision{value, reasonAt(reasonMatch, int32(i))}, ok
 		case f.earlyExit:
@@ -164,13 +167,13 @@ func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) (value
 	if on := f.drawless(c); on >= 0 {
 		return on, true
 	}
-	bucket, ok := f.quickBucket(distinctID, saltVariant)
-	return f.variantAt(bucket), ok
+	drawn, ok := f.quickBucket(distinctID, saltVariant)
+	return f.variantAt(drawn), ok
 }
 
 // quickBucket is Input.bucket with the hashed text on the stack. It is not ok if the distinct ID
 // would have to be cut, is not UTF-8, or belongs to a very long key.
-func (f *compiledFlag) quickBucket(subject, salt string) (bucket float64, ok bool) {
+func (f *compiledFlag) quickBucket(subject, salt string) (drawn bucket, ok bool) {
 	var buf [96]byte // to clear more takes time
 	size := len(f.prefix) + len(subject) + len(salt)
 	switch {
@@ -190,7 +193,7 @@ func (f *compiledFlag) quickBucket(subject, salt string) (bucket float64, ok boo
 // longBucket is quickBucket for long texts.
 //
 //go:noinline
-func (f *compiledFlag) longBucket(subject, salt string) (bucket float64, ok bool) {
+func (f *compiledFlag) longBucket(subject, salt string) (drawn bucket, ok bool) {
 	var buf [400]byte
 	if len(f.prefix)+len(subject)+len(salt) > len(buf) {
 		return 0, false
