@@ -66,6 +66,9 @@ func (in *Input) computeVerdict(id uint32) verdict {
 			v = in.compareProperty(c, p)
 		}
 	}
+	if c.invert && v <= yes {
+		v ^= 1
+	}
 	in.memo[id] = in.run | uint32(v)
 	return v
 }
@@ -77,6 +80,9 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 	case operators.AspectSet:
 		result = true
 	case operators.AspectUseless:
+		if c.fail != 0 {
+			return broken
+		}
 		return no
 	case operators.AspectText:
 		result = c.hasText(in.lower(p))

@@ -80,13 +80,14 @@ func (c *compiler) propertyOwner(fl *Filter, aggregation int32, n, j int) int {
 // addCheck returns the number of a check, which equal checks share. The texts of
 // the key may share memory with the definitions.
 func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
+	k.ruled, k.inverted = c.ruled, c.inverted
 	if id, ok := c.checkOf[k]; ok {
 		return id
 	}
 	k.value = strings.Clone(k.value)
 	id := uint32(len(c.s.checks))
 	ch := build()
-	ch.op, ch.aspect, ch.negated, ch.slot = k.op, operators.Ops[k.op].Aspect, k.negated, k.slot
+	ch.op, ch.aspect, ch.negated, ch.slot, ch.invert = k.op, operators.Ops[k.op].Aspect, k.negated, k.slot, k.inverted
 	c.s.checks = append(c.s.checks, ch)
 	c.checkOf[k] = id
 	return id
@@ -352,8 +353,12 @@ func (p *filterBuild) compileRegex() (uint32, failCode) {
 	at := &path{up: p.at, name: "value"}
 	m, err := p.regexps.compilePattern(source, p.o.Regexp)
 	if err != nil {
-		p.problem(SeverityError, at, p.value, "the filter matches no property that is set; correct the pattern", "%w", err)
-		return p.addOperatorCheck(operators.OpUseless, func() check { return check{} })
+		effect, fail := "the filter matches no property that is set; correct the pattern", failCode(0)
+		if p.ruled {
+			effect, fail = "the flag fails where the property is set; correct the pattern", failFlagData
+		}
+		p.problem(SeverityError, at, p.value, effect, "%w", err)
+		return p.addOperatorCheck(operators.OpUseless, func() check { return check{fail: fail} })
 	}
 	if m, ok := m.(*pattern); ok && m.slow != nil {
 		p.problem(SeverityNote, at, p.value, "where texts are long, or come from strangers, write the pattern without it",
@@ -434,11 +439,12 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	})
 }
 
+const hintReached = "flags that reach the filter fail"
+
 // compileCohortFilters compiles the cohort filters of condition set n. All cohorts
 // that can be reached are resolved before any of the filters is looked at
 // (evaluation.md §5.5).
 func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *Condition, n int) []uint32 {
-	const hint = "flags that reach the filter fail"
 	resolved := make(map[*Filter]*cohortBuild)
 	for j := range src.Properties {
 		fl := &src.Properties[j]
@@ -448,11 +454,11 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 		at := &path{up: c.filterPlace(n, j), name: "value"}
 		id, ok := fl.CohortID()
 		if !ok {
-			return append(checks, c.failCheck(failCohortData, at, fl.Value, hint, "a cohort's id must be an integer"))
+			return append(checks, c.failCheck(failCohortData, at, fl.Value, hintReached, "a cohort's id must be an integer"))
 		}
 		b, code := c.compileCohort(id, 0)
 		if code != 0 {
-			return append(checks, c.failCheck(code, at, fl.Value, hint, "cohort %d: %s", id, cohortFailure(code)))
+			return append(checks, c.failCheck(code, at, fl.Value, hintReached, "cohort %d: %s", id, cohortFailure(code)))
 		}
 		resolved[fl] = b
 	}
@@ -461,35 +467,50 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 		if fl.Type != "cohort" {
 			continue
 		}
-		at, b := c.filterPlace(n, j), resolved[fl]
-		if fl.fault != nil {
-			id, _ := c.propertyCheck(fl, ownerPerson, at)
-			checks = append(checks, id)
-			continue
-		}
-		if fl.Negation {
-			c.problem(SeverityWarning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
-		}
-		name := cmp.Or(fl.Operator, operator.In)
-		spec, known := operators.Named(name)
-		key := checkKey{op: operators.OpCohort, slot: b.ord, name: name, value: sharedString(fl.Value)}
-		switch {
-		case !known:
-			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter), "unknown operator"))
-			continue
-		case spec.For != operators.CohortFilter:
-			c.problem(SeverityError, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter),
-				"the filter can never match: the operator is not for cohorts")
-			key.op = operators.OpCohortNever
-		default:
-			key.negated = spec.Negated
-		}
-		if b.criteria {
-			c.problem(SeverityError, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", served.ErrBehavioral)
-		}
-		c.read = append(c.read, b.slots...)
-		f.readsCohorts = f.readsCohorts || b.readsStored
-		checks = append(checks, c.addCheck(key, func() check { return check{name: name, value: shorten(fl.Value)} }))
+		checks = append(checks, c.resolvedCohortCheck(f, fl, c.filterPlace(n, j), resolved[fl]))
 	}
 	return checks
+}
+
+// cohortCheck compiles a filter of a rule that is about a cohort.
+func (c *compiler) cohortCheck(f *compiledFlag, fl *Filter, at *path) uint32 {
+	id, ok := fl.CohortID()
+	if !ok {
+		return c.failCheck(failCohortData, &path{up: at, name: "value"}, fl.Value, hintReached, "a cohort's id must be an integer")
+	}
+	b, code := c.compileCohort(id, 0)
+	if code != 0 {
+		return c.failCheck(code, &path{up: at, name: "value"}, fl.Value, hintReached, "cohort %d: %s", id, cohortFailure(code))
+	}
+	return c.resolvedCohortCheck(f, fl, at, b)
+}
+
+// resolvedCohortCheck compiles a filter on a cohort that is known.
+func (c *compiler) resolvedCohortCheck(f *compiledFlag, fl *Filter, at *path, b *cohortBuild) uint32 {
+	if fl.fault != nil {
+		id, _ := c.propertyCheck(fl, ownerPerson, at)
+		return id
+	}
+	if fl.Negation && !c.ruled {
+		c.problem(SeverityWarning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
+	}
+	name := cmp.Or(fl.Operator, operator.In)
+	spec, known := operators.Named(name)
+	key := checkKey{op: operators.OpCohort, slot: b.ord, name: name, value: sharedString(fl.Value)}
+	switch {
+	case !known:
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter), "unknown operator")
+	case spec.For != operators.CohortFilter:
+		c.problem(SeverityError, &path{up: at, name: "operator"}, quote(name), operators.Hint(name, operators.CohortFilter),
+			"the filter can never match: the operator is not for cohorts")
+		key.op = operators.OpCohortNever
+	default:
+		key.negated = spec.Negated
+	}
+	if b.criteria {
+		c.problem(SeverityError, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", served.ErrBehavioral)
+	}
+	c.read = append(c.read, b.slots...)
+	f.readsCohorts = f.readsCohorts || b.readsStored
+	return c.addCheck(key, func() check { return check{name: name, value: shorten(fl.Value)} })
 }

@@ -31,16 +31,19 @@ func (c *compiler) compileFlag(i int32) {
 	f.fixed.value = valueHidden
 	f.offValue = c.addValue(f, value{}, nil)
 
-	if f.state == normal {
-		c.compileRules(f, m)
-	} else {
+	switch {
+	case f.state == normal && m.Filters.RuleSet != nil:
+		c.compileRuleSet(f, m)
+	case f.state == normal:
+		c.compileConditions(f, m)
+	default:
 		c.compileState(f)
 	}
 	f.valueCount = int32(len(c.s.values)) - f.offValue
 	switch {
 	case f.state != normal:
 		c.tryFlag(m)
-	case m.Filters.fault == nil: // what is found else may follow from it
+	case m.Filters.fault == nil && m.Filters.RuleSet == nil: // what is found else may follow from it
 		c.lintFlag(f, m)
 	}
 }
@@ -58,8 +61,8 @@ func (c *compiler) compileState(f *compiledFlag) {
 	}
 }
 
-// compileRules compiles what decides a flag.
-func (c *compiler) compileRules(f *compiledFlag, m *Flag) {
+// compileConditions compiles what decides a flag with condition sets.
+func (c *compiler) compileConditions(f *compiledFlag, m *Flag) {
 	c.addValue(f, value{enabled: true}, m.Filters.Payloads["true"])
 	pins := c.compileVariants(f, m)
 	c.compileEnrollment(f, m)
@@ -75,12 +78,17 @@ func (c *compiler) compileRules(f *compiledFlag, m *Flag) {
 	}
 	c.fixDecision(f)
 	if f.fixed.value == valueHidden {
-		slices.Sort(c.read)
-		read := slices.Compact(c.read)
-		f.needs = c.slots.list(len(read))
-		copy(f.needs, read)
-		f.quickKnows, f.quickParses = c.quickKnows(f)
+		c.keepNeeds(f)
 	}
+}
+
+// keepNeeds notes what the flag looks at.
+func (c *compiler) keepNeeds(f *compiledFlag) {
+	slices.Sort(c.read)
+	read := slices.Compact(c.read)
+	f.needs = c.slots.list(len(read))
+	copy(f.needs, read)
+	f.quickKnows, f.quickParses = c.quickKnows(f)
 }
 
 // canFail reports whether a request can make the flag fail.
@@ -275,10 +283,10 @@ func (f *Flag) unusable() *DefinitionError {
 	if fault := f.unreadable(); fault != nil {
 		return fault
 	}
-	if v := f.Filters.Version; v != 0 && v != 1 {
+	if v := f.Filters.Version; v != 0 && v != 1 && f.Filters.RuleSet == nil {
 		return &DefinitionError{
 			Path: "/filters/version", Value: strconv.Itoa(v), Err: errors.New("unknown configuration language"),
-			Hint: "only version 1, condition sets, is supported",
+			Hint: "use 1, condition sets, or 2, a rule set",
 		}
 	}
 	if _, ok := runtime.ParseTagMatch(f.EvaluationContextsMatchMode); !ok {

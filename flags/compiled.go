@@ -28,8 +28,9 @@ type Snapshot struct {
 	places []int32 // places in flags by the number of a Ref, or -1
 
 	values   []value
-	payloads []payload // the first one is none
-	edges    []edges   // of values: what AppendFlags copies before and after the reason
+	typed    []typedValue // values of rule sets; the first one is none
+	payloads []payload    // the first one is none
+	edges    []edges      // of values: what AppendFlags copies before and after the reason
 	reasons  []Reason
 	rendered []span // of reasons
 	arena    []byte // all rendered bytes
@@ -116,6 +117,7 @@ type compiledFlag struct {
 	continuity   int32 // number among the continuity flags, or -1
 	state        state
 	hash         hashKind
+	ruled        bool // a rule set decides
 	byDevice     bool // the device ID is the subject
 	earlyExit    bool
 	quickKnows   bool   // decideQuickly may know it
@@ -155,6 +157,7 @@ type rareParts struct {
 	direct    []int32  // flags that it depends on, all earlier unless it is cyclic
 	holdoutAt float64  // share of a holdout
 	holdout   bucket   // where it ends
+	rules     *compiledRules
 }
 
 func (f *compiledFlag) makeRare() *rareParts {
@@ -214,7 +217,8 @@ type check struct {
 	aspect  operators.Aspect // of op
 	negated bool
 	missing bool     // the result when the property is not set
-	fail    failCode // of operators.OpFail
+	invert  bool     // the result is turned around at the end (rules.md §3.2)
+	fail    failCode // of operators.OpFail; of operators.OpUseless in a rule set: a set property fails the flag
 	slot    int32    // of the property; for operators.OpCohort a cohort, for operators.OpFlag a flag
 	truthy  bool
 	num     float64
@@ -285,6 +289,7 @@ const (
 type value struct {
 	variant    string
 	payload    int32 // number in Snapshot.payloads
+	typed      int32 // number in Snapshot.typed
 	hasVariant bool
 	enabled    bool
 	failed     bool

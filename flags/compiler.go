@@ -51,6 +51,9 @@ type compiler struct {
 	plainHead span    // what the heads of all its values begin with
 	payload   []byte  // memory for addValue
 	steps     [5]path // see filterPlace
+
+	ruled    bool // a rule of a rule set is being compiled
+	inverted bool // and a filter of it that is negated
 }
 
 // problem records a finding about the current flag, or the document.
@@ -112,6 +115,8 @@ type checkKey struct {
 	slot    int32
 	name    string // the operator, for ops that several share
 	value   string
+
+	ruled, inverted bool
 }
 
 // A knownFilter is a filter on a property that was compiled, and in which there was

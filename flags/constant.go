@@ -31,7 +31,7 @@ func (s *Snapshot) Constant(key string) (r Result, ok bool) {
 // constant finds the first condition set that every request meets, if all condition
 // sets before it that any request meets give the same value.
 func (s *Snapshot) constant(f *compiledFlag) (d decision, ok bool) {
-	if f.state != normal || f.enrollment >= 0 || f.holdoutValue >= 0 && (f.holdoutAll || f.rare.holdoutAt > 0) {
+	if f.state != normal || f.ruled || f.enrollment >= 0 || f.holdoutValue >= 0 && (f.holdoutAll || f.rare.holdoutAt > 0) {
 		return decision{}, false
 	}
 	for i := range f.conditions {

@@ -17,6 +17,9 @@ func (in *Input) decide(f *compiledFlag) decision {
 	if f.state != normal || f.fixed.value != valueHidden && in.trace == nil {
 		return f.fixed
 	}
+	if f.ruled {
+		return in.decideByRules(f)
+	}
 	if f.enrollment >= 0 {
 		if d, ok := in.decideByEnrollment(f); ok {
 			return d
@@ -399,6 +402,11 @@ func (in *Input) idProperty(id string, slot int32) string {
 // followed by the only salt there is, stays in the buffer from flag to flag;
 // each flag writes its prefix in front.
 func (in *Input) bucket(f *compiledFlag, subject, salt string) bucket {
+	return in.bucketFor(f.prefix, f.hash, subject, salt)
+}
+
+// bucketFor is bucket with another prefix than the flag's.
+func (in *Input) bucketFor(prefix string, hash hashKind, subject, salt string) bucket {
 	if subject == "" {
 		return 0
 	}
@@ -410,7 +418,7 @@ func (in *Input) bucket(f *compiledFlag, subject, salt string) bucket {
 		in.hash = append(in.hash, saltVariant...)
 		in.hashed, in.subjectInHash = true, subject
 	}
-	start := front - len(f.prefix)
-	copy(in.hash[start:front], f.prefix)
-	return f.hash.bucket(in.hash[start : front+len(subject)+len(salt)])
+	start := front - len(prefix)
+	copy(in.hash[start:front], prefix)
+	return hash.bucket(in.hash[start : front+len(subject)+len(salt)])
 }

@@ -794,6 +794,10 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	}
 	o.odd = o.odd && (f.Version == 0 || f.Version == 1) // other versions may know more
 	d.check(&o, at)
+	if f.Version == ruleVersion && f.fault == nil {
+		d.ruleSet(f, key, at, v)
+		return nil
+	}
 	if err := d.conditions(f, &path{up: at, name: "groups"}, groups); err != nil {
 		return err
 	}

@@ -70,9 +70,11 @@ type Filters struct {
 
 	Holdout *Holdout `json:"holdout,omitempty"`
 
-	// Version of the configuration language: 0 and 1 are the classic one, the
-	// only one understood.
+	// Version of the configuration language: 0 and 1 are condition sets, 2 is a RuleSet.
 	Version int `json:"version,omitempty"`
+
+	// RuleSet decides, in place of all the fields above, if the Version is 2.
+	RuleSet *RuleSet `json:"-"`
 
 	// Extra has what JSON has beside the fields, as an object: members that evaluation
 	// does not know, and members of the fields that say nothing, such as null, so that
@@ -102,6 +104,7 @@ func (f *Filters) Clone() Filters {
 		c.Groups[i].Properties = slices.Clone(c.Groups[i].Properties)
 	}
 	c.Payloads = maps.Clone(f.Payloads)
+	c.RuleSet = f.RuleSet.clone()
 	return c
 }
 

@@ -263,6 +263,10 @@ func (e *encoder) textMember(name, s string) {
 }
 
 func (e *encoder) filters(f *Filters) {
+	if f.RuleSet != nil {
+		e.ruleSet(f.RuleSet)
+		return
+	}
 	e.raw(`{`)
 	encodeList(e, "groups", f.Groups, e.condition)
 	if f.Multivariate != nil {

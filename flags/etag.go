@@ -115,6 +115,11 @@ func (b contentHash) definition(f *Flag) (_ contentHash, faulty, depends bool) {
 
 // filters hashes the filters of a flag.
 func (b contentHash) filters(c *Filters) contentHash {
+	if c.RuleSet != nil {
+		e := encoder{full: true}
+		e.ruleSet(c.RuleSet)
+		return b.text(string(e.dst))
+	}
 	b = b.number(int64(c.Version))
 	b = b.number(int64(c.AggregationGroupTypeIndex))
 	b = b.flag(isTrue(c.EarlyExit))

@@ -75,6 +75,9 @@ type ConditionTrace struct {
 	// Filters are in the order in which they are evaluated.
 	Filters []FilterTrace `json:"properties"`
 
+	// Holdout is the draw of the holdout of a rule; nil if it has none.
+	Holdout *BucketTrace `json:"holdout,omitempty"`
+
 	// Rollout is the draw of the rollout; nil if the filters did not match.
 	Rollout *BucketTrace `json:"rollout"`
 
@@ -268,6 +271,10 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *slotValue, enrolled bool) {
 
 func (in *Input) traceHoldout(f *compiledFlag, subject string, drawn bucket, out bool) {
 	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: drawn.share(), Hashed: true, Threshold: f.rare.holdoutAt, In: out}
+}
+
+func (in *Input) traceRuleHoldout(rule *compiledRule, subject string, drawn bucket, out bool, i int32) {
+	in.trace.Conditions[i].Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: drawn.share(), Hashed: true, Threshold: rule.holdoutAt, In: out}
 }
 
 // traceSkip records a condition set without a usable subject.

@@ -30,7 +30,7 @@ const quickSlots = 4
 // decide alone, it is bucketed by distinct ID, and it looks at a few properties of the
 // person only. parses says that it reads texts as dates or versions.
 func (c *compiler) quickKnows(f *compiledFlag) (known, parses bool) {
-	if f.state != normal || f.enrollment >= 0 || f.holdoutValue >= 0 || f.otherSubject || len(f.needs) > quickSlots {
+	if f.state != normal || f.ruled && f.aggregation != ownerPerson || f.enrollment >= 0 || f.holdoutValue >= 0 || f.otherSubject || len(f.needs) > quickSlots {
 		return false, false
 	}
 	for i := range f.conditions {
@@ -135,10 +135,17 @@ conditions:
 					return decision{}, false
 				}
 			}
-			if !match {
+			if match == k.invert {
 				reason = reason.better(rankNo, int32(i))
 				continue conditions
 			}
+		}
+		if f.ruled {
+			d, ended, ok := f.quickRule(c, int32(i), r.DistinctID)
+			if !ok || ended {
+				return d, ok
+			}
+			continue
 		}
 		if !c.everyone && drawn == notDrawn {
 			if drawn, ok = f.quickBucket(r.DistinctID, saltRollout); !ok {
@@ -159,7 +166,45 @@ conditions:
 		}
 		reason = reason.better(rankOut, int32(i))
 	}
+	if f.ruled {
+		return decision{f.rare.rules.defaultValue, reasonNoRule}, true
+	}
 	return decision{f.offValue, reason.number()}, true
+}
+
+// quickRule is Input.decideByRule for a distinct ID.
+func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID string) (d decision, ended, ok bool) {
+	set := f.rare.rules
+	rule := &set.rules[i]
+	if rule.paused {
+		return decision{set.defaultValue, reasonAt(reasonRulePaused, i)}, true, true
+	}
+	drawn := bucket(notDrawn)
+	if rule.holdsOut && distinctID != "" {
+		if drawn, ok = f.quickBucketFor(rule.holdout, distinctID, saltRollout); !ok {
+			return d, false, false
+		}
+		if rule.holdoutAll || drawn < rule.holdoutEnd {
+			return decision{set.defaultValue, reasonAt(reasonRuleHeldOut, i)}, true, true
+		}
+	}
+	in := c.everyone
+	if !in && distinctID != "" {
+		if drawn, ok = f.quickBucketFor(rule.prefix, distinctID, saltRollout); !ok {
+			return d, false, false
+		}
+		in = drawn < c.end
+	}
+	switch {
+	case !in:
+		return decision{set.defaultValue, reasonAt(reasonRuleMiss, i)}, rule.returnDefault, true
+	case !rule.experiment:
+		return decision{rule.value, reasonAt(reasonRuleMatch, i)}, true, true
+	}
+	if drawn, ok = f.quickBucketFor(rule.prefix, distinctID, saltVariant); !ok {
+		return d, false, false
+	}
+	return decision{rule.variantAt(drawn), rule.matchReason(i)}, true, true
 }
 
 // quickPick is Input.pickValue for a distinct ID.
@@ -174,17 +219,21 @@ func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) (value
 // quickBucket is Input.bucket with the hashed text on the stack. It is not ok if the distinct ID
 // would have to be cut, is not UTF-8, or belongs to a very long key.
 func (f *compiledFlag) quickBucket(subject, salt string) (drawn bucket, ok bool) {
+	return f.quickBucketFor(f.prefix, subject, salt)
+}
+
+func (f *compiledFlag) quickBucketFor(prefix, subject, salt string) (drawn bucket, ok bool) {
 	var buf [96]byte // to clear more takes time
-	size := len(f.prefix) + len(subject) + len(salt)
+	size := len(prefix) + len(subject) + len(salt)
 	switch {
 	case subject == "":
 		return 0, true
 	case len(subject) > 200 || !utf8.ValidString(subject):
 		return 0, false
 	case size > len(buf):
-		return f.longBucket(subject, salt)
+		return f.longBucket(prefix, subject, salt)
 	}
-	n := copy(buf[:], f.prefix)
+	n := copy(buf[:], prefix)
 	n += copy(buf[n:], subject)
 	copy(buf[n:], salt)
 	return f.hash.bucket(buf[:size]), true
@@ -193,12 +242,12 @@ func (f *compiledFlag) quickBucket(subject, salt string) (drawn bucket, ok bool)
 // longBucket is quickBucket for long texts.
 //
 //go:noinline
-func (f *compiledFlag) longBucket(subject, salt string) (drawn bucket, ok bool) {
+func (f *compiledFlag) longBucket(prefix, subject, salt string) (drawn bucket, ok bool) {
 	var buf [400]byte
-	if len(f.prefix)+len(subject)+len(salt) > len(buf) {
+	if len(prefix)+len(subject)+len(salt) > len(buf) {
 		return 0, false
 	}
-	return f.hash.bucket(append(append(append(buf[:0], f.prefix...), subject...), salt...)), true
+	return f.hash.bucket(append(append(append(buf[:0], prefix...), subject...), salt...)), true
 }
 
 // quickFallback finds what stands in for a property that is absent. It is not ok if the
@@ -327,7 +376,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 	case operators.AspectSet:
 		match = true
 	case operators.AspectUseless:
-		return false, true
+		return false, k.fail == 0
 	case operators.AspectText, operators.AspectASCII:
 		return k.quickText(v)
 	case operators.AspectTruth:

@@ -30,6 +30,10 @@ const (
 	reasonHeldOut
 	reasonDisabled
 	reasonMissing
+	reasonNoRule
+	reasonNoGroupKey
+	reasonRuleError
+	reasonRuleDependency
 	reasonFailed0 // of failCode 1; the other codes follow
 	reasonIndexed = reasonFailed0 + failCodes
 )
@@ -44,6 +48,11 @@ const (
 	reasonNoBehavioral // reasonNo with another text
 	reasonNoGroupGiven // reasonNo with another text
 	reasonNoGroup
+	reasonRuleMatch
+	reasonRuleSplit
+	reasonRuleMiss
+	reasonRulePaused
+	reasonRuleHeldOut
 	reasonKinds
 )
 
@@ -70,7 +79,11 @@ func allReasons(n int) []Reason {
 		Reason{ReasonSuperCondition, 0, "Super condition value"},
 		Reason{ReasonHoldout, -1, "Holdout condition value"},
 		Reason{ReasonFlagDisabled, -1, "Feature flag is disabled"},
-		Reason{ReasonMissingFlag, -1, "Flag cannot be evaluated due to missing dependency"})
+		Reason{ReasonMissingFlag, -1, "Flag cannot be evaluated due to missing dependency"},
+		Reason{ReasonNoRule, -1, "No rule matched"},
+		Reason{ReasonNoGroupKey, -1, "The request does not name the group"},
+		Reason{ReasonError, -1, "A rule could not be evaluated"},
+		Reason{ReasonDependencyError, -1, "A flag that a rule depends on could not be evaluated"})
 	all = append(all, failures[1:]...)
 	for i := range n {
 		all = append(all,
@@ -79,7 +92,12 @@ func allReasons(n int) []Reason {
 			Reason{ReasonNoConditionMatch, i, textNo},
 			Reason{ReasonNoConditionMatch, i, textNoBehavioral},
 			Reason{ReasonNoConditionMatch, i, textNoGroupGiven},
-			Reason{ReasonNoGroupType, i, textNoGroup})
+			Reason{ReasonNoGroupType, i, textNoGroup},
+			Reason{ReasonTargeting, i, "Matched rule " + strconv.Itoa(i+1)},
+			Reason{ReasonSplit, i, "Matched rule " + strconv.Itoa(i+1)},
+			Reason{ReasonRolloutMiss, i, "Rule " + strconv.Itoa(i+1) + " rollout miss"},
+			Reason{ReasonPaused, i, "Rule " + strconv.Itoa(i+1) + " is paused"},
+			Reason{ReasonRuleHoldout, i, "Rule " + strconv.Itoa(i+1) + " holdout"})
 	}
 	return all
 }

@@ -63,15 +63,26 @@ func (f *Filter) CohortID() (id int64, ok bool) {
 
 // A Place is where a filter stands in Filters.
 type Place struct {
-	Group    int // number of the condition set
+	Group    int // number of the condition set, or of the rule
 	Property int // number of the filter within it
 }
 
-// All iterates over the filters of all condition sets, in their order. The filters
+// All iterates over the filters of all condition sets or rules, in their order. The filters
 // are the filters of f and not copies. Nil has none.
 func (f *Filters) All() iter.Seq2[Place, *Filter] {
 	return func(yield func(Place, *Filter) bool) {
 		if f == nil {
+			return
+		}
+		if f.RuleSet != nil {
+			for i := range f.RuleSet.Rules {
+				list := f.RuleSet.Rules[i].Targeting
+				for j := range list {
+					if !yield(Place{i, j}, &list[j]) {
+						return
+					}
+				}
+			}
 			return
 		}
 		for i := range f.Groups {

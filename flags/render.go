@@ -28,6 +28,22 @@ func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 	r.Metadata.HasExperiment, r.Metadata.MinimalEvents = f.hasExperiment, s.minimal && !f.hasExperiment
 	r.hasVariant, r.basis, r.form = v.hasVariant, s.basis(f, out.reason), f.form
 	r.payload = s.rendering(p.json)
+	if f.ruled {
+		s.setRule(r, f, v, out.reason)
+	}
+}
+
+// setRule sets what a rule set adds to a Result.
+func (s *Snapshot) setRule(r *Result, f *compiledFlag, v *value, reason int32) {
+	t := &s.typed[v.typed]
+	r.typed, r.Rule = t.json, t.about
+	if i := r.Reason.ConditionIndex; i >= 0 && r.Rule == nil {
+		rule := &f.rare.rules.rules[i]
+		r.Rule = rule.about
+		if r.Reason.Code == ReasonRuleHoldout && rule.heldOut != nil {
+			r.Rule = rule.heldOut
+		}
+	}
 }
 
 // spanFrom returns the piece of the arena that begins somewhere and ends where b ends.

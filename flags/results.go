@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"strconv"
@@ -18,6 +19,17 @@ const (
 	ReasonHoldout          = "holdout_condition_value"
 	ReasonFlagDisabled     = "flag_disabled"
 	ReasonMissingFlag      = "missing_dependency"
+
+	// The codes of flags with a rule set (rules.md §4.3).
+	ReasonTargeting       = "targeting_match"
+	ReasonSplit           = "experiment_split"
+	ReasonRolloutMiss     = "rollout_miss"
+	ReasonPaused          = "experiment_paused"
+	ReasonRuleHoldout     = "holdout"
+	ReasonNoRule          = "no_rule_match"
+	ReasonNoGroupKey      = "missing_group_key"
+	ReasonError           = "error"
+	ReasonDependencyError = "dependency_error"
 
 	// Codes of failed results.
 	ErrorFlagData   = "flag_data_parsing_error"
@@ -54,7 +66,11 @@ type Result struct {
 	Reason   Reason
 	Metadata Metadata
 
-	hasVariant bool // Variant may be a variant with an empty key
+	// Rule says which rule of a rule set decided. Nil: none, or the flag has none.
+	Rule *RuleResult
+
+	typed      string // JSON of the value of a rule set; "": it has none
+	hasVariant bool   // Variant may be a variant with an empty key
 	basis      basis
 	form       form
 	payload    json.RawMessage
@@ -107,6 +123,15 @@ func (r *Result) Text() string {
 	return strconv.FormatBool(r.Enabled)
 }
 
+// JSON returns the value of a flag with a rule set: JSON of the flag's type, or null for what the
+// caller falls back on. It is nil for a flag with condition sets.
+func (r *Result) JSON() json.RawMessage {
+	if r.typed == "" {
+		return nil
+	}
+	return json.RawMessage(r.typed)
+}
+
 // PayloadJSON returns the payload as a JSON string, as POST /flags writes it, or nil
 // if there is none. Do not change it: it belongs to the Snapshot.
 func (r *Result) PayloadJSON() json.RawMessage {
@@ -146,7 +171,7 @@ func (v *value) append(dst []byte) []byte {
 
 // append appends the reason.
 func (r *Reason) append(dst []byte) []byte {
-	dst = text.AppendQuoted(append(dst, `"reason":{"code":`...), r.Code)
+	dst = text.AppendQuoted(append(dst, `"reason":{"code":`...), cmp.Or(olderCodes[r.Code], r.Code))
 	dst = append(dst, `,"condition_index":`...)
 	if r.ConditionIndex < 0 {
 		dst = append(dst, "null"...)
@@ -155,6 +180,13 @@ func (r *Reason) append(dst []byte) []byte {
 	}
 	dst = text.AppendQuoted(append(dst, `,"description":`...), r.Description)
 	return append(dst, '}')
+}
+
+// olderCodes are the codes that clients know for those of rule sets (rules.md §4.4).
+var olderCodes = map[string]string{
+	ReasonTargeting: ReasonConditionMatch, ReasonSplit: ReasonConditionMatch, ReasonRolloutMiss: ReasonOutOfRollout,
+	ReasonRuleHoldout: ReasonHoldout, ReasonPaused: ReasonNoConditionMatch, ReasonNoRule: ReasonNoConditionMatch,
+	ReasonNoGroupKey: ReasonNoConditionMatch, ReasonError: ReasonNoConditionMatch, ReasonDependencyError: ReasonNoConditionMatch,
 }
 
 // appendTail appends what stands behind the reason. payloadAt is where in dst the

@@ -1,0 +1,195 @@
+package flags
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/text"
+)
+
+// A rule set is compiled to the same conditions, checks and ends of shares as condition
+// sets are, and what rules have beside them.
+
+// compiledRules is what a RuleSet is compiled to, beside the conditions of its flag.
+type compiledRules struct {
+	rules        []compiledRule // one for each condition
+	defaultValue int32
+	nullValue    int32 // of an evaluation without a group
+}
+
+// A compiledRule is a rule. Its condition has the filters and the rollout.
+type compiledRule struct {
+	prefix   string // seed and dot, with which hashed texts begin
+	value    int32  // what it gives without variants
+	variants []variantBound
+	last     int32 // the variant that gets what lies beyond all ends
+
+	experiment    bool
+	linked        bool // to an experiment with an ID
+	paused        bool
+	returnDefault bool // on a rollout miss
+
+	holdsOut   bool
+	holdoutAll bool
+	holdout    string // seed
+	holdoutEnd bucket
+	holdoutAt  float64 // percent / 100, for Explain
+
+	about   *RuleResult // what results say of it
+	heldOut *RuleResult // what those of a holdout say
+}
+
+// A RuleResult says which rule decided (rules.md §4.3).
+type RuleResult struct {
+	ID           string
+	Type         string // of the rule
+	ExperimentID *int64
+	VariantKey   string // "" for none
+	HoldoutID    *int64
+}
+
+// A typedValue is a value of a flag with a rule set.
+type typedValue struct {
+	json  string      // "null": what the caller falls back on
+	about *RuleResult // of a variant; nil: what the rule says
+}
+
+// compileRuleSet compiles what decides a flag with a rule set (rules.md §3).
+func (c *compiler) compileRuleSet(f *compiledFlag, m *Flag) {
+	set := m.Filters.RuleSet
+	f.ruled, f.hash = true, kindSHA1
+	f.aggregation = c.aggregation(set.Aggregation)
+	f.quickKnows = true
+	r := &compiledRules{rules: make([]compiledRule, len(set.Rules))}
+	f.makeRare().rules = r
+	r.nullValue = c.addTyped(f, nil, nil)
+	r.defaultValue = r.nullValue
+	if set.Default != nil {
+		r.defaultValue = c.addTyped(f, set.Default, nil)
+	}
+	f.conditions = c.conditions.list(len(set.Rules))
+	for n := range set.Rules {
+		c.compileRule(f, &set.Rules[n], &r.rules[n], n)
+	}
+	f.failedValue = c.addValue(f, value{failed: true, typed: c.addText("null", nil)}, nil)
+	f.matchBasis = basisVaries
+	c.keepNeeds(f)
+}
+
+func (c *compiler) compileRule(f *compiledFlag, src *Rule, dst *compiledRule, n int) {
+	cond := &f.conditions[n]
+	cond.pinned, cond.aggregation = -1, f.aggregation
+	cond.checks = c.compileTargeting(f, src, n)
+	dst.about = &RuleResult{ID: src.ID, Type: src.Type, ExperimentID: src.ExperimentID}
+	if src.Type == ruleTargeted {
+		cond.everyone = true
+		dst.value = c.addTyped(f, src.Value, nil)
+		return
+	}
+	share := src.RolloutPercentage / 100
+	cond.threshold, cond.end = share, endAtMost(share)
+	if src.RolloutPercentage == 100 {
+		cond.end = buckets // 1 is possible, and at most 1
+	}
+	cond.hashMatters = true
+	dst.prefix = src.Seed + "."
+	c.s.maxPrefix = max(c.s.maxPrefix, len(dst.prefix))
+	dst.returnDefault = src.OnMiss == onMissDefault
+	if src.Type == ruleRollout {
+		dst.value = c.addTyped(f, src.Value, nil)
+		return
+	}
+	dst.experiment, dst.linked, dst.paused = true, src.ExperimentID != nil, src.Paused
+	dst.variants = c.variants.list(len(src.Variants))
+	sum := 0.0
+	for i, v := range src.Variants {
+		about := *dst.about
+		if dst.linked {
+			about.VariantKey = v.Key
+		}
+		sum += v.Weight / 100
+		dst.last = c.addTyped(f, v.Value, &about)
+		dst.variants[i] = variantBound{endBelow(sum), dst.last, sum}
+	}
+	if h := src.Holdout; h != nil {
+		dst.holdsOut, dst.holdoutAll, dst.holdout = true, h.ExclusionPercentage == 100, h.Seed
+		dst.holdoutAt, dst.holdoutEnd = h.ExclusionPercentage/100, endAtMost(h.ExclusionPercentage/100)
+		about := *dst.about
+		about.HoldoutID = h.ID
+		dst.heldOut = &about
+	}
+}
+
+// addTyped adds a value, which older clients see as true, false or a variant with a payload
+// (rules.md §4.4).
+func (c *compiler) addTyped(f *compiledFlag, raw json.RawMessage, about *RuleResult) int32 {
+	v := jsonscan.Value(raw)
+	out := value{typed: c.addText("null", about)}
+	if raw != nil {
+		out.typed = c.addText(string(raw), about)
+	}
+	var payload json.RawMessage
+	switch v.Kind() {
+	case jsonscan.True:
+		out.enabled = true
+	case jsonscan.String:
+		s, _ := text.Str(v)
+		out.enabled, out.hasVariant, out.variant = true, true, s
+	case jsonscan.Number, jsonscan.Object:
+		out.enabled, payload = true, raw
+	}
+	return c.addValue(f, out, payload)
+}
+
+// addText returns the number of a typed value.
+func (c *compiler) addText(json string, about *RuleResult) int32 {
+	if len(c.s.typed) == 0 {
+		c.s.typed = append(c.s.typed, typedValue{}) // of flags without rule sets
+	}
+	c.s.typed = append(c.s.typed, typedValue{json, about})
+	return int32(len(c.s.typed) - 1)
+}
+
+// compileTargeting compiles the filters of rule n, in stored order: an error before a miss is
+// an error (rules.md §3.2).
+func (c *compiler) compileTargeting(f *compiledFlag, src *Rule, n int) []uint32 {
+	checks := c.checks.list(len(src.Targeting))[:0]
+	c.ruled = true
+	defer func() { c.ruled, c.inverted = false, false }()
+	for j := range src.Targeting {
+		fl := &src.Targeting[j]
+		at := &path{up: &path{up: &path{up: rulePath(n), name: "targeting"}, name: "properties"}, n: j}
+		c.inverted = fl.Negation
+		switch operators.KindOf(fl.Type) {
+		case operators.FlagFilter:
+			checks = append(checks, c.flagCheck(fl, at))
+		case operators.CohortFilter:
+			checks = append(checks, c.cohortCheck(f, fl, at))
+		default:
+			owner := ownerPerson
+			if fl.Type == "group" {
+				owner = int(f.aggregation)
+				if fl.GroupTypeIndex != nil {
+					owner = int(c.aggregation(ByGroup(*fl.GroupTypeIndex)))
+				}
+				if owner < 0 {
+					c.problem(SeverityError, at, nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
+					owner = ownerNobody
+				}
+			}
+			id, _ := c.newPropertyCheck(fl, owner, at)
+			checks = append(checks, id)
+		}
+	}
+	return checks
+}
+
+// rulePath returns the path of rule i.
+func rulePath(i int) *path {
+	return &path{up: &path{up: &path{name: "filters"}, name: "rules"}, n: i}
+}
+
+// place returns where a rule is, for people.
+func (r *compiledRule) place(n int) string { return "rule " + strconv.Itoa(n+1) }

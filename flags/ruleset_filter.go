@@ -1,0 +1,189 @@
+package flags
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+	"github.com/flagstaff-go/flagstaff/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/text"
+)
+
+// valueFaults says of each operator what is wrong with a value, or "" (rules.md §2.5).
+// There are no other operators, and no other names for these.
+var valueFaults = map[string]func(v jsonscan.Value) string{
+	operator.Exact: anything, operator.IsNot: anything, operator.IsSet: anything, operator.IsNotSet: anything,
+	operator.IContains: aText, operator.NotIContains: aText, operator.StartsWith: aText, operator.NotStartsWith: aText,
+	operator.EndsWith: aText, operator.NotEndsWith: aText, operator.Regex: aText, operator.NotRegex: aText,
+	operator.IContainsMulti: aList, operator.NotIContainsMulti: aList,
+	operator.GT: aNumber, operator.GTE: aNumber, operator.LT: aNumber, operator.LTE: aNumber,
+	operator.SemverGT: aVersion, operator.SemverGTE: aVersion, operator.SemverLT: aVersion, operator.SemverLTE: aVersion,
+	operator.SemverEQ: aVersion, operator.SemverNEQ: aVersion, operator.SemverTilde: aVersion, operator.SemverCaret: aVersion,
+	operator.SemverWildcard: aWildcard,
+	operator.IsDateExact:    aDate, operator.IsDateAfter: aDate, operator.IsDateBefore: aDate,
+	operator.In: anything, operator.NotIn: anything, operator.FlagEvaluatesTo: anything,
+}
+
+func anything(jsonscan.Value) string { return "" }
+
+func aText(v jsonscan.Value) string {
+	if v.Kind() != jsonscan.String {
+		return "want a text"
+	}
+	return ""
+}
+
+func aList(v jsonscan.Value) string {
+	if v.Kind() != jsonscan.Array {
+		return "want an array"
+	}
+	return ""
+}
+
+func aNumber(v jsonscan.Value) string {
+	if kind := v.Kind(); kind != jsonscan.String && kind != jsonscan.Number {
+		return "want a number, or a text"
+	}
+	return ""
+}
+
+// aVersion wants three unsigned integers in front of what may follow.
+func aVersion(v jsonscan.Value) string {
+	const fault = "want a version such as 1.2.3"
+	s, _ := text.Str(v)
+	if v.Kind() != jsonscan.String {
+		return fault
+	}
+	core, _, _ := strings.Cut(s, "-")
+	parts := strings.Split(core, ".")
+	for _, part := range parts[:min(len(parts), 3)] {
+		if part == "" || strings.Trim(part, "0123456789") != "" {
+			return fault
+		}
+	}
+	if _, ok := semver.Parse(s); !ok {
+		return fault
+	}
+	return ""
+}
+
+func aWildcard(v jsonscan.Value) string {
+	s, _ := text.Str(v)
+	if _, ok := semver.Wildcard(s); v.Kind() != jsonscan.String || !ok {
+		return "want a version such as 1.2.*"
+	}
+	return ""
+}
+
+var spanForm = regexp.MustCompile(`^-?[0-9]{1,4}[hdwmy]$`)
+
+func aDate(v jsonscan.Value) string {
+	s, _ := text.Str(v)
+	if v.Kind() == jsonscan.String && !spanForm.MatchString(s) {
+		if d, ok := reldate.Parse(s, time.UTC); ok && !d.Relative() {
+			return ""
+		}
+	} else if v.Kind() == jsonscan.String {
+		return ""
+	}
+	return "want a date, or a span before now such as -7d"
+}
+
+// filter reads a filter of a rule (rules.md §2.5).
+func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
+	shown := []string{"cohort_name", "label", "group_key_names"}
+	m := r.record(at, v, append([]string{"type", "key", "operator", "value", "negation", "group_type_index"}, shown...)...)
+	f.Type = "person"
+	if m.has("type") || !m.byHand {
+		f.Type = m.one("type", "person", "cohort", "group", "flag")
+	}
+	f.Key = m.str("key")
+	if m.given("operator") {
+		f.Operator = m.str("operator")
+	}
+	if m.given("value") {
+		f.Value = compact(m.members["value"])
+	}
+	if m.given("negation") {
+		f.Negation = m.bool("negation")
+	}
+	if m.given("group_type_index") {
+		n, ok := integer(m.members["group_type_index"])
+		if !ok || n < 0 || n > maxGroupIndex || f.Type == "person" {
+			m.fail(codeInvalid, m.path("group_type_index"), "want the index of a group type, in a filter of type group")
+		}
+		f.GroupTypeIndex = new(int(n))
+	}
+	if name := m.optionalText("cohort_name"); name != nil {
+		f.CohortName = *name
+	}
+	m.optionalText("label")
+	m.names("group_key_names")
+	if r.fault != nil {
+		return f
+	}
+	f.Extra = extraMembers(v, func(name string) bool { return !slices.Contains(shown[1:], name) })
+	name := cmp.Or(f.Operator, operator.Exact)
+	check, ok := valueFaults[name]
+	if !ok {
+		r.fail(codeInvalid, m.path("operator"), "there is no such operator")
+		return f
+	}
+	property := f.Type == "person" || f.Type == "group"
+	if spec, _ := operators.Named(name); property && spec.For != operators.PropertyFilter {
+		r.fail(codeInvalid, m.path("operator"), "the operator is for filters of type cohort or flag")
+		return f
+	}
+	if fault := check(jsonscan.Value(f.Value)); property && fault != "" {
+		code := codeInvalid
+		if f.Value == nil {
+			code = codeRequired
+		}
+		r.fail(code, m.path("value"), "%s", fault)
+	}
+	return f
+}
+
+// names checks an object of texts, which may be null.
+func (m *record) names(name string) {
+	v := m.members[name]
+	if v == nil || v.Kind() == jsonscan.Null {
+		return
+	}
+	if v.Kind() != jsonscan.Object {
+		m.fail(codeInvalid, m.path(name), "want an object of texts")
+	}
+	for o := v.Object(); o.Next(); {
+		if o.Value().Kind() != jsonscan.String {
+			m.fail(codeInvalid, m.path(name)+"/"+pointer(string(o.Name())), "want a text")
+		}
+	}
+}
+
+// Unsupported returns where the set has what the public reference of the language does not
+// evaluate, as JSON pointers: group flags, experiments with an ID, and predicates about
+// cohorts, groups and flags (rules.md §2.6).
+func (s *RuleSet) Unsupported() (places []string) {
+	if s.Aggregation != ByPerson {
+		places = append(places, "/aggregation_group_type_index")
+	}
+	for i := range s.Rules {
+		at := "/rules/" + strconv.Itoa(i)
+		if s.Rules[i].ExperimentID != nil {
+			places = append(places, at+"/experiment_id")
+		}
+		for j := range s.Rules[i].Targeting {
+			if s.Rules[i].Targeting[j].Type != "person" {
+				places = append(places, at+"/targeting/properties/"+strconv.Itoa(j)+"/type")
+			}
+		}
+	}
+	return slices.Clip(places)
+}

@@ -1,0 +1,95 @@
+package flags_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// paywall is the example of rules.md §8.
+const paywall = `{"version": 2, "return_type": "string", "default_value": "classic", "rules": [
+  {"id": "11111111-1111-4111-8111-111111111111", "rule_type": "targeted_release",
+   "targeting": {"properties": [{"key": "plan", "type": "person", "value": "staff"}]}, "value": "lab"},
+  {"id": "22222222-2222-4222-8222-222222222222", "rule_type": "experiment", "experiment_id": null, "paused": false,
+   "targeting": {"properties": []}, "rollout_percentage": 80, "on_rollout_miss": "return_default",
+   "assignment_algorithm": "sha1_60_v1", "seed": "s-rollout",
+   "variants": [{"key": "a", "weight": 50, "value": "short"}, {"key": "b", "weight": 50, "value": "long"}],
+   "holdout": {"id": null, "seed": "h-1", "exclusion_percentage": 25}}]}`
+
+// ruled compiles a flag with filters.
+func ruled(t testing.TB, key, filters string) *flags.Snapshot {
+	t.Helper()
+	d, err := flags.Decode(strings.NewReader(fmt.Sprintf(`{"flags":[{"id":7,"key":%q,"active":true,"version":3,"filters":%s}]}`, key, filters)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range s.Problems() {
+		t.Fatal(p)
+	}
+	return s
+}
+
+// fully evaluates without the short cut.
+func fully(t testing.TB, s *flags.Snapshot, key, id string, person map[string]any) flags.Result {
+	t.Helper()
+	var in flags.Input
+	in.Reset(s, id, runtime.Filter{}, time.Now())
+	if properties, err := json.Marshal(person); err != nil {
+		t.Fatal(err)
+	} else if person != nil {
+		if err := in.PersonJSON(properties); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := in.Flag(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRuleSetExample(t *testing.T) {
+	change := func(old, with string) string { return strings.Replace(paywall, old, with, 1) }
+	staff := map[string]any{"plan": "staff"}
+	for _, test := range []struct {
+		name, filters, id string
+		person            map[string]any
+		want              string // value, code, index, rule type
+	}{
+		{"first rule", paywall, "ada", staff, `"lab" targeting_match 0 targeted_release`},
+		{"second variant", paywall, "ada", nil, `"long" targeting_match 1 experiment`},
+		{"first variant", paywall, "bob", nil, `"short" targeting_match 1 experiment`},
+		{"holdout", paywall, "mia", nil, `"classic" holdout 1 experiment`},
+		{"rollout miss", paywall, "lea", nil, `"classic" rollout_miss 1 experiment`},
+		{"miss and on", change("return_default", "continue"), "lea", nil, `"classic" no_rule_match -1 `},
+		{"empty identifier", paywall, "", nil, `"classic" rollout_miss 1 experiment`},
+		{"paused", change(`"paused": false`, `"paused": true`), "mia", nil, `"classic" experiment_paused 1 experiment`},
+		{"no rules", `{"version":2,"return_type":"string","default_value":null,"rules":[]}`, "ada", nil, `null no_rule_match -1 `},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := ruled(t, "paywall", test.filters)
+			quick, err := s.Flag("paywall", &flags.Request{DistinctID: test.id, PersonProperties: test.person})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for way, r := range map[string]flags.Result{"quick": quick, "full": fully(t, s, "paywall", test.id, test.person)} {
+				kind := ""
+				if r.Rule != nil {
+					kind = r.Rule.Type
+				}
+				if got := fmt.Sprintf("%s %s %d %s", r.JSON(), r.Reason.Code, r.Reason.ConditionIndex, kind); got != test.want {
+					t.Errorf("%s: %s, want %s", way, got, test.want)
+				}
+			}
+		})
+	}
+}
