@@ -100,7 +100,7 @@ func TestUnknownMembers(t *testing.T) {
 		{"contexts", flag(`"environments":["docs"],"filters":{"groups":[{}]}`), flags.SeverityError, "/environments", "write evaluation_contexts", false},
 		{"of the public system", flag(`"team_id":1,"is_simple_flag":true,"filters":{"groups":[{"users_affected":3,"sort_key":"a"}]}`), 0, "", "", true},
 		{"an operator", condition(`"properties":[{"key":"distinct_id","type":"person","value":"u","op":"is_not"}]`), flags.SeverityError, "/filters/groups/0/properties/0/op", "write operator", false},
-		{"another language", flag(`"filters":{"version":2,"rules":[]}`), flags.SeverityError, "/filters/version", "unknown configuration language", false},
+		{"another language", flag(`"filters":{"version":3,"rules":[]}`), flags.SeverityError, "/filters/version", "unknown configuration language", false},
 		{"the document", `{"group_types":{"0":"a"},"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{}]}}]}`, flags.SeverityError, "/group_types", "write group_type_mapping", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestUnusable(t *testing.T) {
 	}{
 		{"no version", flags.Filters{}, ""},
 		{"version 1", flags.Filters{Version: 1}, ""},
-		{"version 2", flags.Filters{Version: 2}, "definitions at /filters/version: unknown configuration language: 2; only version 1, condition sets, is supported"},
+		{"version 3", flags.Filters{Version: 3}, "definitions at /filters/version: unknown configuration language: 3; use 1, condition sets, or 2, a rule set"},
 		{"filters that were not understood", bad, fault.Error()},
 	} {
 		err := (&flags.Flag{Key: "f", Filters: tt.filters}).Unusable()

@@ -73,7 +73,7 @@ func TestProblems(t *testing.T) {
 		{"groups of the wrong type", withFilters(`{"groups":"all"}`), flags.SeverityError, "f", "/filters/groups", `must be an array, not a string: "all"`, flags.ErrorFlagData},
 		{"filters of the wrong type", withFilters(`[]`), flags.SeverityError, "f", "/filters", "must be an object, not an array", flags.ErrorFlagData},
 		{"rollout of the wrong type", withFilters(`{"groups":[{"rollout_percentage":"50"}]}`), flags.SeverityError, "f", "/filters/groups/0/rollout_percentage", `must be a number, not a string: "50"`, flags.ErrorFlagData},
-		{"unknown language", withFilters(`{"version":2,"rules":[]}`), flags.SeverityError, "f", "/filters/version", "unknown configuration language: 2", flags.ErrorFlagData},
+		{"unknown language", withFilters(`{"version":3,"rules":[]}`), flags.SeverityError, "f", "/filters/version", "unknown configuration language: 3", flags.ErrorFlagData},
 		{"too many condition sets", withFilters(`{"groups":[` + strings.Repeat("{},", 10_000) + `{}]}`), flags.SeverityError, "f", "/filters/groups", "more than 10000 condition sets", flags.ErrorFlagData},
 		{"variant without a key", withFilters(`{"multivariate":{"variants":[{"rollout_percentage":100}]}}`), flags.SeverityError, "f", "/filters/multivariate/variants/0/key", "must be a string", flags.ErrorFlagData},
 		{"unknown hash", `{"flags":[{"id":1,"key":"f","active":true,"bucketing_hash":"md5"}]}`, flags.SeverityError, "f", "/bucketing_hash", `unknown bucketing hash, sha1 is used: "md5"`, flags.ReasonNoGroupType},
