@@ -115,6 +115,7 @@ func (c *compiler) compileRule(f *compiledFlag, src *Rule, dst *compiledRule, n 
 	}
 	if h := src.Holdout; h != nil {
 		dst.holdsOut, dst.holdoutAll, dst.holdout = true, h.ExclusionPercentage == 100, h.Seed
+		c.s.maxPrefix = max(c.s.maxPrefix, len(h.Seed))
 		dst.holdoutAt, dst.holdoutEnd = h.ExclusionPercentage/100, endAtMost(h.ExclusionPercentage/100)
 		about := *dst.about
 		about.HoldoutID = h.ID
