@@ -12,4 +12,7 @@ require (
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0
 )
 
-require golang.org/x/sys v0.49.0 // indirect
+require (
+	github.com/twmb/murmur3 v1.2.2 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)

@@ -1,8 +1,6 @@
 package flags
 
 import (
-	"crypto/sha1"
-	"encoding/binary"
 	"sort"
 
 	"github.com/cespare/xxhash/v2"
@@ -80,10 +78,7 @@ func (k hashKind) bucket(text []byte) bucket {
 	if k == kindXX64 {
 		return bucket(xxhash.Sum64(text) >> 4)
 	}
-	sum := sha1.Sum(text)
-	// The sum was just written in words of 32 bits. To load 64 at once would have to
-	// wait until both are in the cache.
-	return bucket((uint64(binary.BigEndian.Uint32(sum[0:4]))<<32 | uint64(binary.BigEndian.Uint32(sum[4:8]))) >> 4)
+	return bucket(sha1Top(text) >> 4)
 }
 
 // Bucket returns where a subject falls in a flag's rollout, in [0, 1], with the

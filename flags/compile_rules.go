@@ -37,6 +37,8 @@ type compiledRule struct {
 	holdoutEnd bucket
 	holdoutAt  float64 // percent / 100, for Explain
 
+	split *compiledSplit // in place of all above, or nil
+
 	about   *RuleResult // what results say of it
 	heldOut *RuleResult // what those of a holdout say
 }
@@ -83,9 +85,13 @@ func (c *compiler) compileRule(f *compiledFlag, src *Rule, dst *compiledRule, n 
 	cond.pinned, cond.aggregation = -1, f.aggregation
 	cond.checks = c.compileTargeting(f, src, n)
 	dst.about = &RuleResult{ID: src.ID, Type: src.Type, ExperimentID: src.ExperimentID}
-	if src.Type == ruleTargeted {
+	switch src.Type {
+	case ruleTargeted:
 		cond.everyone = true
 		dst.value = c.addTyped(f, src.Value, nil)
+		return
+	case ruleSplit:
+		dst.split = c.compileSplit(f, src.Split)
 		return
 	}
 	share := src.RolloutPercentage / 100

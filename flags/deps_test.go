@@ -13,6 +13,7 @@ func TestDependencies(t *testing.T) {
 	const ours = "github.com/flagstaff-go/flagstaff/"
 	allowed := map[string]string{
 		"github.com/cespare/xxhash/v2":          "bucketing",
+		"github.com/twmb/murmur3":               "splits of other products (rules.md §9); it requires nothing",
 		"github.com/dlclark/regexp2/v2":         "look-around, which package regexp does not have, with a limit of time; it requires nothing",
 		"github.com/dlclark/regexp2/v2/syntax":  "a part of it",
 		"github.com/dlclark/regexp2/v2/helpers": "a part of it",

@@ -176,6 +176,9 @@ conditions:
 func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID string) (d decision, ended, ok bool) {
 	set := f.rare.rules
 	rule := &set.rules[i]
+	if rule.split != nil {
+		return f.quickSplit(rule.split, i, distinctID)
+	}
 	if rule.paused {
 		return decision{set.defaultValue, reasonAt(reasonRulePaused, i)}, true, true
 	}
@@ -205,6 +208,18 @@ func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID strin
 		return d, false, false
 	}
 	return decision{rule.variantAt(drawn), rule.matchReason(i)}, true, true
+}
+
+// quickSplit is compiledSplit.decide for a distinct ID.
+//
+//go:noinline
+func (f *compiledFlag) quickSplit(s *compiledSplit, i int32, distinctID string) (d decision, ended, ok bool) {
+	var buf [256]byte
+	if s.slot >= 0 || len(distinctID) > 200 || len(s.prefix)+len(distinctID)+len(s.suffix) > len(buf) || !utf8.ValidString(distinctID) {
+		return decision{}, false, false
+	}
+	d, ended = s.decide(distinctID, buf[:0]).decision(f.rare.rules, i)
+	return d, ended, true
 }
 
 // quickPick is Input.pickValue for a distinct ID.

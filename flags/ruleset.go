@@ -66,6 +66,10 @@ type Rule struct {
 
 	Variants []RuleVariant
 	Holdout  *RuleHoldout
+
+	// Split is how a rule of the type "split" decides, which other products' flags are
+	// imported as.
+	Split *RuleSplit
 }
 
 // A RuleVariant is one of the values between which an experiment splits.

@@ -438,6 +438,7 @@ var ruleMembers = []string{
 	"id", "rule_type", "targeting", "description", "metadata",
 	"value", "rollout_percentage", "on_rollout_miss", "assignment_algorithm", "seed", "assign_by",
 	"experiment_id", "paused", "variants", "holdout",
+	"split",
 }
 
 const commonMembers = 5
@@ -447,7 +448,7 @@ func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 	if m.has("id") || !r.byHand {
 		rule.ID = m.uuid("id")
 	}
-	rule.Type = m.one("rule_type", ruleTargeted, ruleRollout, ruleExperiment)
+	rule.Type = m.one("rule_type", ruleTargeted, ruleRollout, ruleExperiment, ruleSplit)
 	if r.fault != nil {
 		return rule
 	}
@@ -459,6 +460,11 @@ func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 		m.forbid("a percentage rollout", ruleMembers[commonMembers+6:]...)
 	case ruleExperiment:
 		m.forbid("an experiment", "value")
+	case ruleSplit:
+		m.forbid("a split", ruleMembers[commonMembers:len(ruleMembers)-1]...)
+	}
+	if rule.Type != ruleSplit {
+		m.forbid("the rule", "split")
 	}
 	rule.Targeting = m.targeting()
 	if rule.Description = m.optionalText("description"); m.has("description") && rule.Description == nil {
@@ -470,7 +476,11 @@ func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 		}
 		rule.Metadata = compact(v)
 	}
-	if rule.Type != ruleExperiment {
+	switch rule.Type {
+	case ruleSplit:
+		rule.Split = m.splitOf("split")
+		return rule
+	case ruleTargeted, ruleRollout:
 		rule.Value = m.value("value")
 	}
 	if rule.Type != ruleTargeted {

@@ -32,6 +32,11 @@ func (e *encoder) rule(r *Rule) {
 	if r.Metadata != nil {
 		e.member("metadata").json(r.Metadata)
 	}
+	if r.Type == ruleSplit {
+		e.member("split").split(r.Split)
+		e.raw(`}`)
+		return
+	}
 	if r.Type != ruleExperiment {
 		e.member("value").json(r.Value)
 	}
@@ -97,7 +102,7 @@ func (s *RuleSet) Complete(key string) {
 			h := hex.EncodeToString(b)
 			r.ID = h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 		}
-		if r.Seed == "" && r.Type != ruleTargeted {
+		if r.Seed == "" && (r.Type == ruleRollout || r.Type == ruleExperiment) {
 			r.Seed = hex.EncodeToString(derive(i, "seed"))
 		}
 		if r.Holdout != nil && r.Holdout.Seed == "" {
