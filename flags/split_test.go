@@ -69,11 +69,11 @@ func TestSplit(t *testing.T) {
 		{`"rest":"return_default","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": 1.5}, "1 targeting_match"},
 		{`"rest":"return_default","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": true}, "1 targeting_match"},
 		{`"rest":"return_default","no_subject":"first","subject":"seat"`, "ada", nil, "1 targeting_match"},
-		{`"rest":"return_default","no_subject":"first"`, "u3", nil, outcome("fu3z", "return_default")},
-		{`"rest":"continue","no_subject":"first"`, "u4", nil, outcome("fu4z", "continue")},
-		{`"rest":"last","no_subject":"first"`, "u5", nil, outcome("fu5z", "last")},
-		{`"rest":"last","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": "u6"}, outcome("fu6z", "last")},
-		{`"rest":"last","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": 12}, outcome("f12z", "last")},
+		{`"rest":"return_default","no_subject":"first"`, "u3", nil, crcOutcome("fu3z", "return_default")},
+		{`"rest":"continue","no_subject":"first"`, "u4", nil, crcOutcome("fu4z", "continue")},
+		{`"rest":"last","no_subject":"first"`, "u5", nil, crcOutcome("fu5z", "last")},
+		{`"rest":"last","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": "u6"}, crcOutcome("fu6z", "last")},
+		{`"rest":"last","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": 12}, crcOutcome("f12z", "last")},
 	} {
 		s := ruled(t, "f", splitFlag(base+","+test.split))
 		checkBoth(t, s, test.id, test.person, test.want)
@@ -81,15 +81,15 @@ func TestSplit(t *testing.T) {
 	s := ruled(t, "f", splitFlag(base+`,"rest":"continue","no_subject":"first"`))
 	for i := range 1000 {
 		id := "u" + strconv.Itoa(i)
-		checkBoth(t, s, id, nil, outcome("f"+id+"z", "continue"))
+		checkBoth(t, s, id, nil, crcOutcome("f"+id+"z", "continue"))
 	}
 	if n := testing.AllocsPerRun(100, func() { s.Bool("f", &flags.Request{DistinctID: "u1"}, false) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// outcome is what the split of TestSplit comes to, with a CRC-32 of its own.
-func outcome(text, rest string) string {
+// crcOutcome is what the split of TestSplit comes to, with a CRC-32 of its own.
+func crcOutcome(text, rest string) string {
 	crc := ^uint32(0)
 	for _, c := range []byte(text) {
 		crc ^= uint32(c)
