@@ -80,7 +80,7 @@ func (h splitHash) sum(seed uint32, b []byte) uint64 {
 	case hashMurmur3:
 		return uint64(murmur3.SeedSum32(seed, b))
 	case hashCRC32:
-		return uint64(crc32.ChecksumIEEE(b))
+		return uint64(crc32IEEE(b))
 	case hashFNV1a:
 		return uint64(fnv1a(b))
 	case hashFNV1aUTF16:
@@ -110,6 +110,15 @@ func fnv1a(b []byte) uint32 {
 		h = (h ^ uint32(c)) * fnvPrime
 	}
 	return h
+}
+
+// crc32IEEE is ChecksumIEEE of hash/crc32, which would take what is hashed from the stack.
+func crc32IEEE(b []byte) uint32 {
+	crc := ^uint32(0)
+	for _, c := range b {
+		crc = crc32.IEEETable[byte(crc)^c] ^ crc>>8
+	}
+	return ^crc
 }
 
 // fnv1aUTF16 takes in the units of UTF-16 in place of bytes, as JavaScript has them.
