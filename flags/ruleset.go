@@ -106,6 +106,19 @@ const (
 	typeObject  = "object"
 )
 
+// hasExperiment is what results say: that a rule has an experiment, and else what the flag
+// says. A flag with condition sets that says nothing has one.
+func (f *Flag) hasExperiment() bool {
+	set := f.Filters.RuleSet
+	if set != nil && slices.ContainsFunc(set.Rules, func(r Rule) bool { return r.ExperimentID != nil }) {
+		return true
+	}
+	if f.HasExperiment != nil {
+		return *f.HasExperiment
+	}
+	return set == nil
+}
+
 // clone returns a copy whose rules and filters can be replaced.
 func (s *RuleSet) clone() *RuleSet {
 	if s == nil {

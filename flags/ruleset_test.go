@@ -93,3 +93,35 @@ func TestRuleSetExample(t *testing.T) {
 		})
 	}
 }
+
+// TestRecords: rules.md §4.3.
+func TestRecords(t *testing.T) {
+	s := ruled(t, "paywall", paywall)
+	linked := strings.NewReplacer(`"experiment_id": null`, `"experiment_id": 9`, `"id": null`, `"id": 4`).Replace(paywall)
+	for _, test := range []struct {
+		s        *flags.Snapshot
+		id, want string
+	}{
+		{s, "ada", `{"key":"paywall","value":"long","reason":{"code":"targeting_match","condition_index":1,"description":"Matched rule 2"},` +
+			`"metadata":{"id":7,"version":3,"config_version":2,"description":null,"payload":null,"has_experiment":false,"rule_type":"experiment","rule_id":"22222222-2222-4222-8222-222222222222"}}`},
+		{s, "lea", `{"key":"paywall","value":"classic","reason":{"code":"rollout_miss","condition_index":1,"description":"Rule 2 rollout miss"},` +
+			`"metadata":{"id":7,"version":3,"config_version":2,"description":null,"payload":null,"has_experiment":false,"rule_type":"experiment","rule_id":"22222222-2222-4222-8222-222222222222"}}`},
+		{ruled(t, "paywall", linked), "ada", `{"key":"paywall","value":"long","reason":{"code":"experiment_split","condition_index":1,"description":"Matched rule 2"},` +
+			`"metadata":{"id":7,"version":3,"config_version":2,"description":null,"payload":null,"has_experiment":true,"rule_type":"experiment","rule_id":"22222222-2222-4222-8222-222222222222","experiment_id":9,"variant_key":"b"}}`},
+		{ruled(t, "paywall", linked), "mia", `{"key":"paywall","value":"classic","reason":{"code":"holdout","condition_index":1,"description":"Rule 2 holdout"},` +
+			`"metadata":{"id":7,"version":3,"config_version":2,"description":null,"payload":null,"has_experiment":true,"rule_type":"experiment","rule_id":"22222222-2222-4222-8222-222222222222","experiment_id":9,"holdout_id":4}}`},
+		{
+			ruled(t, "paywall", `{"groups":[{"variant":"b"}],"multivariate":{"variants":[{"key":"b","rollout_percentage":100}]},"payloads":{"b":"[1]"}}`), "ada",
+			`{"key":"paywall","value":"b","reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},` +
+				`"metadata":{"id":7,"version":3,"config_version":1,"description":null,"payload":"[1]","variant_key":"b","has_experiment":true}}`,
+		},
+	} {
+		var in flags.Input
+		in.Reset(test.s, test.id, runtime.Filter{}, time.Now())
+		got, out := in.AppendRecords(nil)
+		want := `{"paywall":` + test.want + `}`
+		if string(got) != want || out.Flags != 1 || out.Partial {
+			t.Errorf("%s: %s\nwant %s", test.id, got, want)
+		}
+	}
+}

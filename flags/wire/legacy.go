@@ -26,13 +26,20 @@ const (
 	// EnabledKeys is the form of /decide?v=1: a list of the flags that are
 	// enabled.
 	EnabledKeys
+
+	// V3 is the form of /flags?v=3: a record per flag, whose value has a type
+	// (rules.md §4.3).
+	V3
 )
 
 // FlagsForm returns the form in which /flags answers a version of [Query]. No
-// version is version 2 (evaluation.md §8.2), and so are versions from 3 on.
+// version is version 2 (evaluation.md §8.2); versions above 3 are version 3.
 func FlagsForm(version int) Form {
-	if version == 1 {
+	switch {
+	case version == 1:
 		return Values
+	case version >= 3:
+		return V3
 	}
 	return V2
 }
@@ -55,8 +62,11 @@ func DecideForm(version int) Form {
 // compatibility, not for speed. A flag's value is its variant, or whether it is
 // enabled; the value of a failed flag is false.
 func AppendLegacy(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
-	if form == V2 {
+	switch form {
+	case V2:
 		return AppendResponse(dst, s, in, e)
+	case V3:
+		return appendRecords(dst, s, in, e)
 	}
 	out, results := flags.Outcome{Partial: true}, noResults
 	if s != nil {
@@ -73,7 +83,7 @@ var noResults iter.Seq2[string, flags.Result] = func(func(string, flags.Result) 
 // AppendEmpty appends a response without flags that is not a failure: the request
 // does not want them, or a quota is used up.
 func AppendEmpty(dst []byte, form Form, e Envelope) []byte {
-	if form == V2 {
+	if form == V2 || form == V3 {
 		dst = append(dst, `{"flags":{}`...)
 	} else {
 		dst = appendValues(dst, form, noResults)

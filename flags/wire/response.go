@@ -50,6 +50,19 @@ func AppendResponse(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 	return e.append(dst, out.Partial, s), out
 }
 
+// appendRecords is AppendResponse in the form V3.
+func appendRecords(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
+	out := flags.Outcome{Partial: true}
+	dst = append(dst, `{"flags":`...)
+	if s == nil {
+		dst = append(dst, `{}`...)
+	} else {
+		dst, out = in.AppendRecords(dst)
+	}
+	out.Partial = out.Partial || e.Partial
+	return e.append(dst, out.Partial, s), out
+}
+
 // append appends what follows the flags.
 func (e *Envelope) append(dst []byte, partial bool, s *flags.Snapshot) []byte {
 	dst = append(dst, `,"errorsWhileComputingFlags":`...)

@@ -315,7 +315,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestForms(t *testing.T) {
-	for v, want := range []wire.Form{wire.V2, wire.Values, wire.V2, wire.V2, wire.V2} {
+	for v, want := range []wire.Form{wire.V2, wire.Values, wire.V2, wire.V3, wire.V3} {
 		if got := wire.FlagsForm(v); got != want {
 			t.Errorf("FlagsForm(%d) = %d, want %d", v, got, want)
 		}
