@@ -45,22 +45,85 @@ func (f *ValueFlag[T]) In(s *flags.Snapshot, r *flags.Request) T {
 	return f.value(f.flag.Detail(s, r))
 }
 
-func (f *ValueFlag[T]) value(d flags.Detail, ok bool) T {
+func (f *ValueFlag[T]) value(d flags.Detail, ok bool) T { return valueOf(d, ok, f.fallback) }
+
+// valueOf returns the value of a flag, and the fallback if that is not a T.
+func valueOf[T string | int64 | float64](d flags.Detail, ok bool, fallback T) T {
 	var v T
 	var err error
+	if ok && d.Ruled() {
+		return typed(d, fallback)
+	}
 	r := d.Result()
 	switch {
 	case !ok, !r.Enabled:
-		return f.fallback
+		return fallback
 	case r.RemoteConfiguration() && r.Reason.Code != flags.ReasonHoldout:
 		v, err = valueOfPayload[T](r.Metadata.Payload)
 	default:
 		v, err = valueOfVariant[T](r.Variant)
 	}
 	if err != nil {
-		return f.fallback
+		return fallback
 	}
 	return v
+}
+
+// typed returns the value of a flag with a rule set, and the fallback if that is not a T.
+func typed[T string | int64 | float64](d flags.Detail, fallback T) T {
+	value, ok := d.Typed()
+	switch to := any(&fallback).(type) {
+	case *string:
+		if ok && value.Type == "string" {
+			*to = value.Text
+		}
+	case *int64:
+		if n := int64(value.Number); ok && value.Type == "number" && float64(n) == value.Number {
+			*to = n
+		}
+	case *float64:
+		if ok && value.Type == "number" {
+			*to = value.Number
+		}
+	}
+	return fallback
+}
+
+// String returns the value of a flag whose value is a text: of a rule set, or else the key of the
+// variant, and for remote configuration the payload. It reports the exposure. It returns the
+// fallback if the flag is unknown, failed or off, or if its value is of another type.
+func (p *Person) String(key, fallback string) string { return personal(p, key, fallback) }
+
+// Int is String for a flag whose value is a whole number.
+func (p *Person) Int(key string, fallback int64) int64 { return personal(p, key, fallback) }
+
+// Float is String for a flag whose value is a number.
+func (p *Person) Float(key string, fallback float64) float64 { return personal(p, key, fallback) }
+
+// JSON is String for a flag whose value is an object, or has a payload.
+func (p *Person) JSON(key string, fallback json.RawMessage) json.RawMessage {
+	if p == nil {
+		return fallback
+	}
+	d, ok := p.decide(flags.ByKey(key), true)
+	if !ok {
+		return fallback
+	}
+	if v, ok := d.Typed(); ok {
+		return json.RawMessage(v.JSON)
+	}
+	if payload := d.Payload(); payload != "" && !d.Ruled() {
+		return json.RawMessage(payload)
+	}
+	return fallback
+}
+
+func personal[T string | int64 | float64](p *Person, key string, fallback T) T {
+	if p == nil {
+		return fallback
+	}
+	d, ok := p.decide(flags.ByKey(key), true)
+	return valueOf(d, ok, fallback)
 }
 
 func (f *ValueFlag[T]) check(k kind) error {

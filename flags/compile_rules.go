@@ -54,8 +54,35 @@ type RuleResult struct {
 
 // A typedValue is a value of a flag with a rule set.
 type typedValue struct {
-	json  string      // "null": what the caller falls back on
+	TypedValue
 	about *RuleResult // of a variant; nil: what the rule says
+}
+
+// A TypedValue is a value of a flag with a rule set.
+type TypedValue struct {
+	JSON   string  // "null": what the caller falls back on
+	Text   string  // of a string
+	Number float64 // of a number
+
+	// Type is what its JSON is: "boolean", "string", "number", "object", or "" for null.
+	Type string
+}
+
+func newTypedValue(raw string) TypedValue {
+	t, v := TypedValue{JSON: raw}, jsonscan.Value(raw)
+	switch v.Kind() {
+	case jsonscan.True, jsonscan.False:
+		t.Type = typeBoolean
+	case jsonscan.String:
+		t.Type = typeString
+		t.Text, _ = text.Str(v)
+	case jsonscan.Number:
+		t.Type = typeNumber
+		t.Number, _ = v.Float()
+	case jsonscan.Object:
+		t.Type = typeObject
+	}
+	return t
 }
 
 // compileRuleSet compiles what decides a flag with a rule set (rules.md §3).
@@ -155,7 +182,7 @@ func (c *compiler) addText(json string, about *RuleResult) int32 {
 	if len(c.s.typed) == 0 {
 		c.s.typed = append(c.s.typed, typedValue{}) // of flags without rule sets
 	}
-	c.s.typed = append(c.s.typed, typedValue{json, about})
+	c.s.typed = append(c.s.typed, typedValue{newTypedValue(json), about})
 	return int32(len(c.s.typed) - 1)
 }
 

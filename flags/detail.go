@@ -132,6 +132,27 @@ func (d Detail) Payload() string {
 	return ""
 }
 
+// Typed returns the value of a flag with a rule set: a text, or the number that it is; of
+// another type its JSON. It is not ok for a flag with condition sets, for a failed one, and where
+// the caller's fallback counts.
+func (d Detail) Typed() (v TypedValue, ok bool) {
+	switch {
+	case d.written != nil:
+		v = newTypedValue(d.written.typed)
+	case d.snap != nil && d.snap.flags[d.flag].ruled:
+		v = d.snap.typed[d.snap.values[d.decided.value].typed].TypedValue
+	}
+	return v, v.JSON != "" && v.JSON != "null"
+}
+
+// Ruled reports whether a rule set decides the flag, so that its value has a type.
+func (d Detail) Ruled() bool {
+	if d.written != nil {
+		return d.written.typed != ""
+	}
+	return d.snap != nil && d.snap.flags[d.flag].ruled
+}
+
 // Multivariate is [Result.Multivariate].
 func (d Detail) Multivariate() bool {
 	if d.written != nil {

@@ -36,7 +36,7 @@ func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 // setRule sets what a rule set adds to a Result.
 func (s *Snapshot) setRule(r *Result, f *compiledFlag, v *value, reason int32) {
 	t := &s.typed[v.typed]
-	r.typed, r.Rule = t.json, t.about
+	r.typed, r.Rule = t.JSON, t.about
 	if i := r.Reason.ConditionIndex; i >= 0 && r.Rule == nil {
 		rule := &f.rare.rules.rules[i]
 		r.Rule = rule.about
