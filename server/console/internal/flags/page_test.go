@@ -149,9 +149,12 @@ func TestFlagsOfFile(t *testing.T) {
 	if strings.Contains(main, "<form") || strings.Contains(main, "/edit") {
 		t.Errorf("the page offers to change the flag: %s", main)
 	}
-	all := s.Get(fmt.Sprintf("/projects/%d/flags", project.ID)).Want(200, "new-dashboard")
-	if all.CheckPage(); strings.Contains(all.Body, `"bulk"`) {
-		t.Error("the all offers to change several flags")
+	all := s.Get(fmt.Sprintf("/projects/%d/flags", project.ID)).Want(200, "on new-dashboard", "off retired")
+	all.CheckPage()
+	for _, button := range []string{`"bulk"`, "/switch"} {
+		if strings.Contains(all.Body, button) {
+			t.Errorf("the list offers to change flags: it has %s", button)
+		}
 	}
 	s.Get(s.FlagPath("broken")).Want(200, "Targeting no one: the filters cannot be read").CheckPage()
 	s.Get(path+"/edit").Want(409, why).CheckPage()
