@@ -76,6 +76,7 @@ type flagView struct {
 	Parts    []partView // the variants
 	Payload  payloadView
 	Settings []setting
+	Snippets []snippet
 
 	Usage    *flagUsageView
 	Versions []versionView
@@ -126,7 +127,7 @@ func showFlag(q *shell.Request, status int, f *management.FlagView, notice strin
 	q.Layout.Title = f.Key
 	v := &flagView{
 		FlagView: f, flagState: stateOf(q, f), Action: flagPath(q, f.ID), List: q.ProjectPath("/flags"), Notice: notice,
-		Problems: problems(q)[f.Key], Shares: variantBar(&f.Filters),
+		Problems: problems(q)[f.Key], Shares: variantBar(&f.Filters), Snippets: snippets(q, f),
 		Enrolled: f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment,
 	}
 	names, err := vocabulary(q, []*management.FlagView{f})
