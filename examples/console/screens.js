@@ -115,6 +115,7 @@ export const member = [
 	['problems', (t) => t.open('/problems')],
 	['cohorts', (t) => t.open('/cohorts')],
 	['cohort', (t) => t.open('/cohorts/1')],
+	['cohort-compare', (t) => t.open('/cohorts/compare?one=1&other=2')],
 	['cohort-new', (t) => t.open('/cohorts/new')],
 	['cohort-review', async (t) => {
 		await t.open('/cohorts/1')

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"io/fs"
 
+	"github.com/flagstaff-go/flagstaff/server/console/internal/sides"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
 )
@@ -17,6 +18,6 @@ func Screens() shell.Group {
 		Screens: []shell.Screen{
 			listScreen, bulkScreen, flagScreen, editScreen, compareScreen, historyScreen, switchScreen, connectScreen,
 		},
-		Templates: []fs.FS{templates, targeting.Templates},
+		Templates: []fs.FS{templates, sides.Templates, targeting.Templates},
 	}
 }
