@@ -121,6 +121,51 @@ async function signIn(t) {
 	t.checks.ok('S09', 'the right one opens the flags', /\/projects\/\d+\/flags$/.test(page.url()), page.url())
 }
 
+async function tour(t) {
+	const { hand } = t
+	const key = t.key('toured')
+	const panel = t.main.getByRole('region', { name: 'Tour' })
+	const step = (id, text, n) => t.sees(id, text, panel.getByText(`step ${n} of 4`))
+	const height = async () => Math.round((await panel.boundingBox()).height)
+	await step('T01', 'who has made no flag has a tour', 1)
+	t.checks.ok('T02', 'which leaves room for the flags', (await height()) <= 120, await height())
+	await hand.press(panel.locator('summary'))
+	t.checks.ok('T03', 'and folds to one line', (await height()) <= 36, await height())
+	await hand.press(panel.locator('summary'))
+	await hand.press(t.link('Make a flag', panel))
+	await t.title('New flag')
+	await hand.write(t.main.locator('#key'), key)
+	await hand.press(t.button('Create flag'))
+	await step('T04', 'a flag that is made is a step', 2)
+	await hand.press(t.link('See who gets it', panel))
+	await t.title('Explain')
+	t.checks.equal('T05', 'the tour leads to the flag', await t.field('Flag').inputValue(), key)
+	await t.screen('Flags')
+	await step('T06', 'so is to see who gets it', 3)
+	await hand.press(t.link('Ask for it from code', panel))
+	await t.title(key)
+	await hand.press(t.button('Switch on'))
+	await t.sees('T07', 'a switch on asks first', /Of the \d+ persons/)
+	await hand.press(t.button('Switch on'))
+	await t.title(key)
+	const lines = await t.main.locator('#code pre').last().innerText()
+	const [, url, body] = /^curl '([^']+)'[^]* -d '([^']+)'$/.exec(lines) ?? []
+	const ask = async () => (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
+	t.checks.equal('T08', 'the lines for curl ask for the flag', Object.entries((await poll(ask, ({ flags }) => flags[key])).flags).map(([k, f]) => [k, f.enabled]), [[key, true]])
+	await poll(async () => { // the server knows of requests by the second
+		await ask()
+		await t.page.reload()
+		return panel.getByText('step 4 of 4').isVisible()
+	})
+	await step('T09', 'a request that has come is a step', 4)
+	await hand.press(t.button('Switch off'))
+	await t.sees('T10', 'a switch off asks first', /Of the \d+ persons/)
+	await hand.press(t.button('Switch off'))
+	await t.sees('T11', 'then all steps are done', panel.getByText('all steps are done'))
+	await t.screen('Flags')
+	t.checks.equal('T12', 'and the tour does not come again', await panel.count(), 0)
+}
+
 async function makeFlag(t) {
 	const { hand } = t
 	const key = t.key('made')
@@ -578,6 +623,11 @@ async function invite(t) {
 		await g.hand.write(g.field('Choose a password'), password)
 		await g.hand.press(g.button('Join'))
 		await g.title('Flags')
+		const panel = g.main.getByRole('region', { name: 'Tour' })
+		await g.sees('J09', 'the guest has a tour', panel)
+		await g.leaves(() => g.hand.press(g.button('Leave the tour', panel)))
+		await g.screen('Flags')
+		t.checks.equal('J10', 'and leaves it for ever', await panel.count(), 0)
 		await g.page.goto(link)
 		await g.sees('J06', 'the link is good once', 'The link is not valid any more')
 	})
@@ -733,6 +783,7 @@ async function effort(t) {
 // tasks are in the order in which a person does them.
 export const tasks = [
 	['S00', 'sign in', signIn],
+	['T00', 'take the tour', tour],
 	['F00', 'make a flag with two conditions and variants', makeFlag],
 	['P00', 'preview and save', preview],
 	['C00', 'resolve a conflict', conflict],
