@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"iter"
 	"slices"
 	"time"
 
@@ -217,26 +216,4 @@ func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 		}
 	}
 	return nil
-}
-
-// Events implements [sqlstore.Storage].
-func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error] {
-	return func(yield func(capture.Event, error) bool) {
-		rows, err := db.query(ctx, "SELECT "+eventColumns+" FROM event WHERE project_id = ? ORDER BY ts, id", project)
-		if err != nil {
-			yield(capture.Event{}, db.fail(err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			e := capture.Event{Project: project}
-			err := scanEvent(rows, &e)
-			if !yield(e, db.fail(err)) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(capture.Event{}, db.fail(err))
-		}
-	}
 }
