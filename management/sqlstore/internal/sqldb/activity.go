@@ -12,7 +12,7 @@ import (
 
 var activities = newTable(table[storage.Activity]{
 	name: "activity_log", noun: "activity", key: 1,
-	fields: func(d *Dialect, a *storage.Activity) []field {
+	fields: func(a *storage.Activity) []field {
 		return []field{
 			{"id", &a.ID},
 			{"project_id", &a.Project},
@@ -24,7 +24,7 @@ var activities = newTable(table[storage.Activity]{
 			{"scope", &a.Scope},
 			{"item_id", &a.ItemID},
 			{"detail", document{&a.Detail}},
-			{"created_at", stamp{d, &a.Created}},
+			{"created_at", moment{&a.Created}},
 		}
 	},
 })
@@ -77,10 +77,10 @@ func (a *accounts) Activities(ctx context.Context, f storage.ActivityFilter, lim
 		conditions, args = append(conditions, condition), append(args, pattern)
 	}
 	if f.From != nil {
-		conditions, args = append(conditions, "created_at >= ?"), append(args, a.db.d.time(*f.From))
+		conditions, args = append(conditions, "created_at >= ?"), append(args, *f.From)
 	}
 	if f.To != nil {
-		conditions, args = append(conditions, "created_at <= ?"), append(args, a.db.d.time(*f.To))
+		conditions, args = append(conditions, "created_at <= ?"), append(args, *f.To)
 	}
 	if f.Name != "" {
 		name := "detail ->> '$.name'"

@@ -47,7 +47,7 @@ func (db *DB) personsAfter(ctx context.Context, project int64, last uuid.UUID) (
 		(SELECT min(d.distinct_id) FROM person_distinct_id d WHERE d.person_id = p.id)
 		FROM person p WHERE p.project_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`
 	var list []storage.Person
-	err := db.read(ctx, query, []any{project, db.d.id(last), personsPerPart}, func(r *sql.Rows) error {
+	err := db.read(ctx, query, []any{project, last, personsPerPart}, func(r *sql.Rows) error {
 		var p storage.Person
 		var properties string
 		var first sql.NullString

@@ -6,7 +6,7 @@ var cohorts = newTable(table[storage.Cohort]{
 	name: "cohort", noun: "a cohort", key: 2, serial: true, given: true,
 	order: "project_id, id", touches: []string{"count", "last_calculation"},
 	project: func(c *storage.Cohort) int64 { return c.Project },
-	fields: func(d *Dialect, c *storage.Cohort) []field {
+	fields: func(c *storage.Cohort) []field {
 		return []field{
 			{"id", &c.ID},
 			{"project_id", &c.Project},
@@ -16,9 +16,9 @@ var cohorts = newTable(table[storage.Cohort]{
 			{"is_static", &c.Static},
 			{"deleted", &c.Deleted},
 			{"count", &c.Count},
-			{"last_calculation", maybeStamp{d, &c.Calculated}},
+			{"last_calculation", maybeMoment{&c.Calculated}},
 			{"created_by", &c.CreatedBy},
-			{"created_at", stamp{d, &c.Created}},
+			{"created_at", moment{&c.Created}},
 		}
 	},
 })

@@ -243,9 +243,9 @@ func (db *DB) Ready(ctx context.Context) error {
 }
 
 // query returns the rows of a query that changes nothing.
-func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (db *DB) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
 	if db.d.Postgres {
-		return db.reading.QueryContext(ctx, db.d.bind(query), args...)
+		return db.reading.QueryContext(ctx, query, args...)
 	}
 	s, err := db.prepare(ctx, query)
 	if err != nil {
@@ -284,7 +284,7 @@ func scanTo(dest ...any) func(*sql.Rows) error {
 }
 
 // appendTo returns a function that appends the only column of each row to a list.
-func appendTo[L ~[]T, T any](list *L) func(*sql.Rows) error {
+func appendTo[T any](list *[]T) func(*sql.Rows) error {
 	return eachValue(func(v T) { *list = append(*list, v) })
 }
 
@@ -343,17 +343,27 @@ func pairsTo[K comparable, V any](m map[K]V) func(*sql.Rows) error {
 
 // each calls scan for each row of a query that changes nothing.
 func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := db.query(ctx, query, args...)
-	if err != nil {
-		return err
+	query, args, empty := db.d.statement(query, args)
+	if empty {
+		return nil
 	}
+	rows, err := db.query(ctx, query, args)
+	if err == nil {
+		_, err = scanAll(rows, scan)
+	}
+	return err
+}
+
+// scanAll calls scan for each row, and returns how many there were.
+func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) (n int64, err error) {
 	defer rows.Close()
 	for rows.Next() {
+		n++
 		if err := scan(rows); err != nil {
-			return err
+			return n, err
 		}
 	}
-	return rows.Err()
+	return n, rows.Err()
 }
 
 func (db *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {

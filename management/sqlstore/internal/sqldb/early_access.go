@@ -13,7 +13,7 @@ var earlyAccess = newTable(table[storage.EarlyAccessFeature]{
 		_, err := a.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
 		return err
 	},
-	fields: func(d *Dialect, f *storage.EarlyAccessFeature) []field {
+	fields: func(f *storage.EarlyAccessFeature) []field {
 		return []field{
 			{"id", &f.ID},
 			{"project_id", &f.Project},
@@ -23,7 +23,7 @@ var earlyAccess = newTable(table[storage.EarlyAccessFeature]{
 			{"stage", &f.Stage},
 			{"documentation_url", &f.DocumentationURL},
 			{"payload", document{&f.Payload}},
-			{"created_at", stamp{d, &f.Created}},
+			{"created_at", moment{&f.Created}},
 		}
 	},
 })

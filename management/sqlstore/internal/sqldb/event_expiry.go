@@ -99,7 +99,7 @@ func (db *DB) keepLonger(ctx context.Context, rule *storage.EventExpiry) error {
 func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (deleted int, err error) {
 	day, param := db.d.days()
 	old := false
-	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" LIMIT 1", []any{project, db.d.time(kept)}, func(*sql.Rows) error {
+	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" LIMIT 1", []any{project, kept}, func(*sql.Rows) error {
 		old = true
 		return nil
 	})
@@ -127,7 +127,7 @@ func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (delete
 			query = "DELETE FROM event WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + ")) RETURNING distinct_id"
 		}
 		var distinctIDs []string
-		n, err := t.run(ctx, query, []any{project, db.d.time(kept), maxExpired}, appendTo(&distinctIDs))
+		n, err := t.run(ctx, query, []any{project, kept, maxExpired}, appendTo(&distinctIDs))
 		if err != nil {
 			return err
 		}
@@ -144,13 +144,14 @@ func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (delete
 // dropEmptyBlocks deletes blocks that have lost all of their events.
 func (db *DB) dropEmptyBlocks(ctx context.Context) (more bool, err error) {
 	const empty = "NOT EXISTS (SELECT 1 FROM event WHERE event.id >= event_block.first_id AND event.id <= event_block.last_id)"
-	var ids slice[int64]
+	var ids []int64
 	err = db.read(ctx, "SELECT first_id FROM event_block WHERE "+empty+" ORDER BY first_id LIMIT ?", []any{maxExpired}, appendTo(&ids))
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
 	err = db.atomic(ctx, func(t *tx) error {
-		return t.in(ctx, "DELETE FROM event_block WHERE "+empty+" AND first_id IN (?)", nil, ids, nil)
+		_, err := t.exec(ctx, "DELETE FROM event_block WHERE "+empty+" AND first_id IN (?)", ids)
+		return err
 	})
 	return len(ids) == maxExpired, err
 }

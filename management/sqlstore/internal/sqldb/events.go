@@ -157,21 +157,20 @@ var errSeen = errors.New("sqlstore: an event was stored before")
 // true, insertEvents assumes so, and returns errSeen if they are not. Otherwise
 // it returns which of them are new.
 func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh []bool, err error) {
-	d := &t.db.d
 	columns := []column{
-		integers("project_id", events, func(e *capture.Event) int64 { return e.Project }),
-		uuids(d, "uuid", events, func(e *capture.Event) uuid.UUID { return e.UUID }),
-		{"hash", "bigint", slice[int64](hashes)},
-		texts("name", events, func(e *capture.Event) string { return e.Name }),
-		texts("distinct_id", events, func(e *capture.Event) string { return e.DistinctID }),
-		times(d, "ts", events, func(e *capture.Event) time.Time { return e.Time }),
-		times(d, "received_at", events, func(e *capture.Event) time.Time { return e.Received }),
-		texts("properties", events, func(e *capture.Event) string { return string(e.Properties) }),
+		columnOf("project_id", events, func(e *capture.Event) int64 { return e.Project }),
+		columnOf("uuid", events, func(e *capture.Event) uuid.UUID { return e.UUID }),
+		columnOf("hash", hashes, func(h *int64) int64 { return *h }),
+		columnOf("name", events, func(e *capture.Event) string { return e.Name }),
+		columnOf("distinct_id", events, func(e *capture.Event) string { return e.DistinctID }),
+		columnOf("ts", events, func(e *capture.Event) time.Time { return e.Time }),
+		columnOf("received_at", events, func(e *capture.Event) time.Time { return e.Received }),
+		columnOf("properties", events, func(e *capture.Event) string { return string(e.Properties) }),
 	}
 	// The target is the index event_once, so that PostgreSQL looks for
 	// conflicts nowhere else.
 	tail := "ON CONFLICT (project_id, ts / 86400000000, uuid, hash) DO NOTHING"
-	if d.Postgres {
+	if t.pg != nil {
 		tail = "ON CONFLICT (project_id, ((ts AT TIME ZONE 'UTC')::date), uuid, hash) DO NOTHING"
 	}
 	if all {

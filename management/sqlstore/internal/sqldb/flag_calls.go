@@ -80,9 +80,8 @@ func (t *tx) noteCalls(ctx context.Context, calls []lastCall) error {
 	if t.pg != nil {
 		query = "UPDATE feature_flag SET last_called_at = ? WHERE id = ANY (ARRAY(SELECT id FROM feature_flag WHERE " + stale + " FOR NO KEY UPDATE SKIP LOCKED))"
 	}
-	d := &t.db.d
 	for _, call := range calls {
-		if _, err := t.exec(ctx, query, d.time(call.at), call.project, call.key, d.time(call.at.Add(-storage.LastCalledStep))); err != nil {
+		if _, err := t.exec(ctx, query, call.at, call.project, call.key, call.at.Add(-storage.LastCalledStep)); err != nil {
 			return err
 		}
 	}

@@ -20,35 +20,35 @@ var featureFlags = newTable(table[storage.Flag]{
 		return err
 	},
 	keeps:  "last_called_at", // set by Write, which does not wait for transactions that change flags
-	fields: func(d *Dialect, f *storage.Flag) []field { return flagFields(d, f, nil) },
+	fields: func(f *storage.Flag) []field { return flagFields(f, nil) },
 })
 
-func flagFields(d *Dialect, f *storage.Flag, version *int64) []field {
+func flagFields(f *storage.Flag, version *int64) []field {
 	return append([]field{
 		{"id", &f.ID},
 		{"project_id", &f.Project},
 		{"version", &f.Version},
-		{"last_called_at", maybeStamp{d, &f.LastCalled}},
+		{"last_called_at", maybeMoment{&f.LastCalled}},
 		{"created_by", &f.CreatedBy},
-		{"created_at", stamp{d, &f.Created}},
+		{"created_at", moment{&f.Created}},
 		{"mark", rowVersion{version}},
-	}, changeable(d, f)...)
+	}, changeable(f)...)
 }
 
 // flagVersions has flags as they were in each version.
 var flagVersions = newTable(table[storage.Flag]{
 	name: "feature_flag_version", noun: "a version of a flag", key: 3, order: "version DESC",
-	fields: func(d *Dialect, f *storage.Flag) []field {
+	fields: func(f *storage.Flag) []field {
 		return append([]field{
 			{"flag_id", &f.ID},
 			{"project_id", &f.Project},
 			{"version", &f.Version},
-		}, changeable(d, f)...)
+		}, changeable(f)...)
 	},
 })
 
 // changeable are the fields that versions of one flag differ in.
-func changeable(d *Dialect, f *storage.Flag) []field {
+func changeable(f *storage.Flag) []field {
 	return []field{
 		{"internal_kind", &f.Kind},
 		{"key", &f.Key},
@@ -70,7 +70,7 @@ func changeable(d *Dialect, f *storage.Flag) []field {
 		{"reverted_to", &f.RevertedTo},
 		{"comment", &f.Comment},
 		{"last_modified_by", &f.ModifiedBy},
-		{"updated_at", stamp{d, &f.Updated}},
+		{"updated_at", moment{&f.Updated}},
 	}
 }
 
@@ -129,7 +129,7 @@ func (p flagPort) Create(ctx context.Context, list ...*storage.Flag) error {
 			return nil, err
 		}
 		columns := "id" + strings.TrimPrefix(flagVersions.columns, "flag_id")
-		return ids, flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, slice[int64](ids))
+		return ids, flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, ids)
 	})
 	if err == nil {
 		for _, f := range list {

@@ -10,7 +10,7 @@ var keys = newTable(table[storage.PersonalKey]{
 	name: "personal_api_key", noun: "a personal API key", key: 1,
 	keeps: "last_used_at", touches: []string{"last_used_at"}, // Touch does not wait for transactions that change keys
 	order: "created_at DESC, number DESC",
-	fields: func(d *Dialect, k *storage.PersonalKey) []field {
+	fields: func(k *storage.PersonalKey) []field {
 		return []field{
 			{"id", &k.ID},
 			{"user_id", &k.User},
@@ -20,9 +20,9 @@ var keys = newTable(table[storage.PersonalKey]{
 			{"scopes", jsonList[string]{&k.Scopes}},
 			{"scoped_projects", jsonList[int64]{&k.Projects}},
 			{"scoped_organizations", jsonList[uuid.UUID]{&k.Organizations}},
-			{"created_at", stamp{d, &k.Created}},
-			{"last_used_at", maybeStamp{d, &k.LastUsed}},
-			{"last_rolled_at", maybeStamp{d, &k.LastRolled}},
+			{"created_at", moment{&k.Created}},
+			{"last_used_at", maybeMoment{&k.LastUsed}},
+			{"last_rolled_at", maybeMoment{&k.LastRolled}},
 		}
 	},
 })

@@ -10,14 +10,14 @@ import (
 
 var memberships = newTable(table[storage.Membership]{
 	name: "organization_membership", noun: "a membership", key: 2, order: "joined_at, number",
-	fields: func(d *Dialect, m *storage.Membership) []field {
+	fields: func(m *storage.Membership) []field {
 		return []field{
 			{"organization_id", &m.Organization},
 			{"user_id", &m.User},
 			{"id", &m.ID},
 			{"level", &m.Level},
-			{"joined_at", stamp{d, &m.Joined}},
-			{"updated_at", stamp{d, &m.Updated}},
+			{"joined_at", moment{&m.Joined}},
+			{"updated_at", moment{&m.Updated}},
 		}
 	},
 })
@@ -37,7 +37,7 @@ func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) 
 
 var invitations = newTable(table[storage.Invitation]{
 	name: "organization_invitation", noun: "an invitation", key: 1, order: "created_at DESC, id DESC",
-	fields: func(d *Dialect, v *storage.Invitation) []field {
+	fields: func(v *storage.Invitation) []field {
 		return []field{
 			{"id", &v.ID},
 			{"organization_id", &v.Organization},
@@ -46,8 +46,8 @@ var invitations = newTable(table[storage.Invitation]{
 			{"level", &v.Level},
 			{"token_hash", &v.Hash},
 			{"created_by_id", &v.CreatedBy},
-			{"created_at", stamp{d, &v.Created}},
-			{"expires_at", stamp{d, &v.Expires}},
+			{"created_at", moment{&v.Created}},
+			{"expires_at", moment{&v.Expires}},
 		}
 	},
 })

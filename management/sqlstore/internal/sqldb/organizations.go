@@ -12,7 +12,7 @@ var organizations = newTable(table[storage.Organization]{
 		_, err := a.Projects().DeleteAll(ctx, storage.ProjectOrganization.Is(o.ID))
 		return err
 	},
-	fields: func(d *Dialect, o *storage.Organization) []field {
+	fields: func(o *storage.Organization) []field {
 		return []field{
 			{"id", &o.ID},
 			{"name", &o.Name},
@@ -32,8 +32,8 @@ var organizations = newTable(table[storage.Organization]{
 			{"customer_id", &o.CustomerID},
 			{"is_active", &o.Active},
 			{"is_not_active_reason", &o.NotActiveReason},
-			{"created_at", stamp{d, &o.Created}},
-			{"updated_at", stamp{d, &o.Updated}},
+			{"created_at", moment{&o.Created}},
+			{"updated_at", moment{&o.Updated}},
 		}
 	},
 })

@@ -26,7 +26,7 @@ func (db *DB) DeletePerson(ctx context.Context, project int64, id uuid.UUID, eve
 
 // deletePerson deletes a person and returns its distinct IDs.
 func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) ([]string, error) {
-	key := t.db.d.id(id)
+	key := id
 	n, err := t.exec(ctx, "DELETE FROM person WHERE id = ? AND project_id = ?", key, project)
 	if err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (t *tx) eraseEvents(ctx context.Context, project int64, distinctIDs []strin
 		return err
 	}
 	_, err = t.insert(ctx, "deleted_distinct_id", []column{
-		integers("project_id", distinctIDs, func(*string) int64 { return project }),
-		texts("distinct_id", distinctIDs, func(id *string) string { return *id }),
-		integers("last_event", distinctIDs, func(*string) int64 { return last }),
+		columnOf("project_id", distinctIDs, func(*string) int64 { return project }),
+		columnOf("distinct_id", distinctIDs, func(id *string) string { return *id }),
+		columnOf("last_event", distinctIDs, func(*string) int64 { return last }),
 	}, "ON CONFLICT (project_id, distinct_id) DO UPDATE SET last_event = excluded.last_event, search = 0", nil)
 	return err
 }
@@ -145,7 +145,7 @@ func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 
 // search returns events that a search finds, and the ID up to which these are
 // all.
-func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end int64, err error) {
+func (db *DB) search(ctx context.Context, s *search) (found []int64, end int64, err error) {
 	looked := 0
 	err = db.read(ctx, "SELECT coalesce(max(id), 0), count(*) FROM (SELECT id FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?) AS part",
 		[]any{s.searched, s.last, maxSearched}, scanTo(&end, &looked))
@@ -165,7 +165,7 @@ func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end in
 
 // purgeFound deletes the events that a search has found, and stores its
 // progress.
-func (db *DB) purgeFound(ctx context.Context, s *search, found slice[int64], end int64) (more bool, err error) {
+func (db *DB) purgeFound(ctx context.Context, s *search, found []int64, end int64) (more bool, err error) {
 	err = db.atomic(ctx, func(t *tx) error {
 		if err := t.purgeEvents(ctx, s.number, found); err != nil {
 			return err
@@ -178,11 +178,11 @@ func (db *DB) purgeFound(ctx context.Context, s *search, found slice[int64], end
 
 // purgeEvents deletes events that a search has found, if it would still find
 // them: on SQLite an ID may belong to another event by now.
-func (t *tx) purgeEvents(ctx context.Context, search int64, found slice[int64]) error {
+func (t *tx) purgeEvents(ctx context.Context, search int64, found []int64) error {
 	if len(found) == 0 {
 		return nil
 	}
-	if err := t.in(ctx, "DELETE FROM event WHERE "+sought+" AND id IN (?)", []any{search}, found, nil); err != nil {
+	if _, err := t.exec(ctx, "DELETE FROM event WHERE "+sought+" AND id IN (?)", search, found); err != nil {
 		return err
 	}
 	return t.afterEvents(ctx)

@@ -34,7 +34,7 @@ func (db *DB) indexPersons(ctx context.Context) (more bool, err error) {
 		}
 		for i := range list {
 			p := &list[i]
-			_, err := t.exec(ctx, "UPDATE person SET names = ? WHERE id = ?", names.Index(json.RawMessage(p.properties)), db.d.id(p.id))
+			_, err := t.exec(ctx, "UPDATE person SET names = ? WHERE id = ?", names.Index(json.RawMessage(p.properties)), p.id)
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ func personInto(list *[]storage.Person) func(*sql.Rows) error {
 
 // Person implements [storage.Persons], as do the methods below.
 func (db *DB) Person(ctx context.Context, project int64, id uuid.UUID) (*storage.Person, error) {
-	return db.personWhere(ctx, "p.id = ? AND p.project_id = ?", db.d.id(id), project)
+	return db.personWhere(ctx, "p.id = ? AND p.project_id = ?", id, project)
 }
 
 func (db *DB) PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*storage.Person, error) {
@@ -98,12 +98,8 @@ func (d *Dialect) selected(project int64, f *storage.PersonFilter) (id, tail str
 		begins, prefix := d.begins("distinct_id", f.Search)
 		and(id+" IN (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND "+begins+")", append([]any{project}, prefix...)...)
 	}
-	switch {
-	case f.IDs == nil:
-	case d.Postgres:
-		and(id+" IN (?)", idsOf(f.IDs))
-	default:
-		and(id+" IN (SELECT unhex(value, '-') FROM json_each(?))", jsonList[uuid.UUID]{&f.IDs})
+	if f.IDs != nil {
+		and(id+" IN (?)", f.IDs)
 	}
 	return id, tail, args
 }
@@ -136,19 +132,14 @@ func (db *DB) PersonsBefore(ctx context.Context, project int64, f storage.Person
 	id, tail, args := db.d.selected(project, &f)
 	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
 	var list []storage.Person
-	err := db.read(ctx, db.d.personRows()+page, append(args, db.d.id(before), limit), personInto(&list))
+	err := db.read(ctx, db.d.personRows()+page, append(args, before, limit), personInto(&list))
 	return list, wrap("read persons", err)
-}
-
-// keys returns UUIDs of persons as a list.
-func (d *Dialect) keys(ids []uuid.UUID) list {
-	return uuids(d, "", ids, func(id *uuid.UUID) uuid.UUID { return *id }).values
 }
 
 // existing returns the given persons that the project has.
 func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uuid.UUID, error) {
 	var list []uuid.UUID
-	err := t.in(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project}, t.db.d.keys(ids), appendTo(&list))
+	_, err := t.run(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project, ids}, appendTo(&list))
 	return list, err
 }
 
@@ -181,7 +172,7 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 	var p storage.Person
 	err := db.about(ctx, project, func(t *tx) error {
 		var list []storage.Person
-		_, err := t.run(ctx, db.d.personRows()+"p.id = ? AND p.project_id = ?", []any{db.d.id(id), project}, personInto(&list))
+		_, err := t.run(ctx, db.d.personRows()+"p.id = ? AND p.project_id = ?", []any{id, project}, personInto(&list))
 		if err != nil {
 			return err
 		}
@@ -194,7 +185,7 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 			return storage.ErrTooLarge
 		}
 		p.Properties = properties
-		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), db.d.id(id))
+		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), id)
 		return err
 	}, func() { db.caches.people.drop(id) })
 	if err != nil {

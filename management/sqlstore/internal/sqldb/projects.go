@@ -13,7 +13,7 @@ var projects = newTable(table[storage.Project]{
 	project:  func(*storage.Project) int64 { return projectsThemselves },
 	deleting: projectGoes,
 	keeps:    "ingested_event", // set by Write, which does not wait for transactions that change projects
-	fields: func(d *Dialect, p *storage.Project) []field {
+	fields: func(p *storage.Project) []field {
 		return []field{
 			{"id", &p.ID},
 			{"uuid", &p.UUID},
@@ -43,8 +43,8 @@ var projects = newTable(table[storage.Project]{
 			{"bucketing_hash", &p.BucketingHash},
 			{"event_retention_days", &p.EventRetentionDays},
 			{"flags_file", jsonValue[storage.FlagsFile]{&p.FlagsFile}},
-			{"created_at", stamp{d, &p.Created}},
-			{"updated_at", stamp{d, &p.Updated}},
+			{"created_at", moment{&p.Created}},
+			{"updated_at", moment{&p.Updated}},
 		}
 	},
 })
@@ -68,6 +68,6 @@ func (p projectPort) Create(ctx context.Context, list ...*storage.Project) error
 
 // projectGoes records which data PurgeProjects must delete.
 func projectGoes(ctx context.Context, a *accounts, p *storage.Project) error {
-	_, err := a.exec(ctx, "INSERT INTO deleted_project (project_id, deleted_at) VALUES (?, ?)", p.ID, a.db.d.time(time.Now()))
+	_, err := a.exec(ctx, "INSERT INTO deleted_project (project_id, deleted_at) VALUES (?, ?)", p.ID, time.Now())
 	return wrap("delete a project", err)
 }

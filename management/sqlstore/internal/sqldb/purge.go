@@ -39,7 +39,7 @@ var leftovers = []leftover{
 // reused, whereas to drop them would evict entries that are needed.
 func (db *DB) PurgeProjects(ctx context.Context, before time.Time) (more bool, err error) {
 	var project, waiting int64
-	_, err = db.one(ctx, []any{&project, &waiting}, "SELECT coalesce(min(project_id), 0), count(*) FROM deleted_project WHERE deleted_at < ?", db.d.time(before))
+	_, err = db.one(ctx, []any{&project, &waiting}, "SELECT coalesce(min(project_id), 0), count(*) FROM deleted_project WHERE deleted_at < ?", before)
 	if err != nil {
 		return false, fmt.Errorf("read deleted projects: %w", err)
 	}
@@ -119,20 +119,11 @@ func (t *tx) purgePersons(ctx context.Context, project int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	people := uuids(&t.db.d, "", links, func(l *link) uuid.UUID { return l.person }).values
+	people := collect(links, func(l *link) uuid.UUID { return l.person })
 	ids := collect(links, func(l *link) string { return l.distinctID })
-	for _, s := range []struct {
-		query  string
-		before []any
-		values list
-	}{
-		{"DELETE FROM hash_key_override WHERE person_id IN (?)", nil, people},
-		{"DELETE FROM person WHERE id IN (?)", nil, people},
-		{"DELETE FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, ids},
-	} {
-		if err := t.in(ctx, s.query, s.before, s.values, nil); err != nil {
-			return 0, err
-		}
-	}
-	return n, nil
+	return n, t.all(ctx, []statement{
+		{"DELETE FROM hash_key_override WHERE person_id IN (?)", []any{people}},
+		{"DELETE FROM person WHERE id IN (?)", []any{people}},
+		{"DELETE FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project, ids}},
+	})
 }

@@ -36,7 +36,7 @@ func (d *Dialect) days() (day, param string) {
 func (db *DB) dayBefore(ctx context.Context, project int64, before time.Time) (at time.Time, found bool, err error) {
 	day, param := db.d.days()
 	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
-		[]any{project, db.d.time(before)}, func(r *sql.Rows) error {
+		[]any{project, before}, func(r *sql.Rows) error {
 			found = true
 			return r.Scan(moment{&at})
 		})
@@ -88,7 +88,7 @@ func (db *DB) newestDay(ctx context.Context, project int64, before time.Time) (s
 	}
 	day, param := db.d.days()
 	err = db.read(ctx, "SELECT distinct_id, ts FROM event WHERE project_id = ? AND "+day+" = "+param+" ORDER BY uuid DESC LIMIT ?",
-		[]any{project, db.d.time(at), recentEvents}, rowsTo(&sample, func(s *distinctIDTime) []any { return []any{&s.distinctID, moment{&s.at}} }))
+		[]any{project, at, recentEvents}, rowsTo(&sample, func(s *distinctIDTime) []any { return []any{&s.distinctID, moment{&s.at}} }))
 	slices.SortStableFunc(sample, func(a, b distinctIDTime) int { return b.at.Compare(a.at) })
 	return sample, at, err
 }

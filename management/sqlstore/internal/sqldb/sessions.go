@@ -5,7 +5,7 @@ import "github.com/flagstaff-go/flagstaff/management/storage"
 var sessions = newTable(table[storage.Session]{
 	name: "user_session", noun: "a session", key: 2, order: "last_seen_at DESC, id DESC",
 	touches: []string{"last_seen_at", "address", "browser"},
-	fields: func(d *Dialect, s *storage.Session) []field {
+	fields: func(s *storage.Session) []field {
 		return []field{
 			{"id", &s.ID},
 			{"user_id", &s.User},
@@ -13,8 +13,8 @@ var sessions = newTable(table[storage.Session]{
 			{"pending", &s.Pending},
 			{"address", &s.Address},
 			{"browser", &s.Browser},
-			{"created_at", stamp{d, &s.Created}},
-			{"last_seen_at", stamp{d, &s.Seen}},
+			{"created_at", moment{&s.Created}},
+			{"last_seen_at", moment{&s.Seen}},
 		}
 	},
 })
@@ -26,14 +26,14 @@ func (a *accounts) Sessions() storage.Table[storage.Session] {
 
 var links = newTable(table[storage.Link]{
 	name: "user_link", noun: "a link", key: 2, order: "created_at",
-	fields: func(d *Dialect, l *storage.Link) []field {
+	fields: func(l *storage.Link) []field {
 		return []field{
 			{"user_id", &l.User},
 			{"kind", &l.Kind},
 			{"token_hash", &l.Hash},
 			{"target_email", &l.Target},
-			{"created_at", stamp{d, &l.Created}},
-			{"expires_at", stamp{d, &l.Expires}},
+			{"created_at", moment{&l.Created}},
+			{"expires_at", moment{&l.Expires}},
 		}
 	},
 })

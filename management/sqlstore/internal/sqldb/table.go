@@ -27,7 +27,7 @@ type field struct {
 type table[T any] struct {
 	name    string
 	noun    string // for errors, with its article
-	fields  func(*Dialect, *T) []field
+	fields  func(*T) []field
 	key     int            // the number of fields, from the first, that are the key
 	serial  bool           // the database makes the key
 	given   bool           // unless a new row has one, see keepIDs
@@ -45,7 +45,7 @@ type table[T any] struct {
 
 // newTable completes a table.
 func newTable[T any](t table[T]) *table[T] {
-	columns := collect(t.fields(new(Dialect), new(T)), func(f *field) string { return f.column })
+	columns := collect(t.fields(new(T)), func(f *field) string { return f.column })
 	t.columns = strings.Join(columns, ", ")
 	t.read = "SELECT " + t.columns + " FROM " + t.name + " "
 	return &t
@@ -55,7 +55,7 @@ func newTable[T any](t table[T]) *table[T] {
 func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ...any) ([]T, error) {
 	var list []T
 	var row T
-	values := collect(tab.fields(&a.db.d, &row), func(f *field) any { return f.at }) // scanning replaces all values and does not change the data behind their pointers
+	values := collect(tab.fields(&row), func(f *field) any { return f.at }) // scanning replaces all values and does not change the data behind their pointers
 	err := a.read(ctx, tab.read+tail, args, func(r *sql.Rows) error {
 		err := r.Scan(values...)
 		list = append(list, row)
@@ -69,7 +69,7 @@ func (tab *table[T]) insert(ctx context.Context, a *accounts, v *T) error {
 	if !tab.serial {
 		return tab.insertAll(ctx, a, []*T{v}, "", nil)
 	}
-	key := tab.fields(&a.db.d, v)[0]
+	key := tab.fields(v)[0]
 	return tab.insertAll(ctx, a, []*T{v}, " RETURNING "+key.column, scanTo(key.at))
 }
 
@@ -87,10 +87,7 @@ func (tab *table[T]) set(ctx context.Context, a *accounts, list ...*T) error {
 // setFrom is set for the rows that a SELECT without its columns selects of another table.
 // columns are its columns for the ones of this table.
 func (tab *table[T]) setFrom(ctx context.Context, a *accounts, columns, tail string, args ...any) error {
-	query, args, err := a.db.d.among("INSERT INTO "+tab.name+" ("+tab.columns+") SELECT "+columns+" "+tail+tab.replacing(), args)
-	if err == nil {
-		_, err = a.exec(ctx, query, args...)
-	}
+	_, err := a.exec(ctx, "INSERT INTO "+tab.name+" ("+tab.columns+") SELECT "+columns+" "+tail+tab.replacing(), args...)
 	return wrap("store "+tab.noun, err)
 }
 
@@ -120,10 +117,7 @@ func (tab *table[T]) keepIDs(ctx context.Context, a *accounts, ids ...*int64) er
 		return nil
 	}
 	list := slices.Sorted(maps.Keys(kept))
-	err := a.change(ctx, func(t *tx) error {
-		query := "SELECT id FROM " + tab.name + " WHERE id IN (?)"
-		return t.in(ctx, query, nil, slice[int64](list), eachValue(func(id int64) { *kept[id] = 0 }))
-	})
+	err := a.read(ctx, "SELECT id FROM "+tab.name+" WHERE id IN (?)", []any{list}, eachValue(func(id int64) { *kept[id] = 0 }))
 	if err == nil && a.db.d.Postgres { // what SQLite does by itself
 		_, err = a.exec(ctx, "SELECT setval("+tab.sequence()+", greatest(?, nextval("+tab.sequence()+")))", list[len(list)-1])
 	}
@@ -151,7 +145,7 @@ func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*
 		for rows := range slices.Chunk(list, rowsPerStatement) {
 			values := make([]any, 0, len(rows)*(1+strings.Count(columns, ",")))
 			for _, v := range rows {
-				fields := tab.fields(&a.db.d, v)
+				fields := tab.fields(v)
 				if id, ok := fields[0].at.(*int64); ok && *id == 0 {
 					fields[0].at = nil
 				}
@@ -171,7 +165,7 @@ func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*
 
 // update changes the row with the key of v.
 func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
-	query, args := tab.setting(&a.db.d, v, func(column string) bool { return column != tab.keeps })
+	query, args := tab.setting(v, func(column string) bool { return column != tab.keeps })
 	n, err := a.exec(ctx, query, args...)
 	if err == nil && n == 0 {
 		err = storage.ErrNotFound
@@ -180,8 +174,8 @@ func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
 }
 
 // setting returns an UPDATE of some columns of the row with the key of v.
-func (tab *table[T]) setting(d *Dialect, v *T, some func(column string) bool) (string, []any) {
-	fields := tab.fields(d, v)
+func (tab *table[T]) setting(v *T, some func(column string) bool) (string, []any) {
+	fields := tab.fields(v)
 	var set, where []string
 	var args []any
 	for _, f := range fields[tab.key:] {
@@ -195,35 +189,16 @@ func (tab *table[T]) setting(d *Dialect, v *T, some func(column string) bool) (s
 	return "UPDATE " + tab.name + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND "), args
 }
 
-// A stamp is a time, and a maybeStamp a time that can be missing.
-type (
-	stamp struct {
-		d  *Dialect
-		at *time.Time
-	}
-	maybeStamp struct {
-		d  *Dialect
-		at **time.Time
-	}
-)
+// A maybeMoment is a time that can be missing.
+type maybeMoment struct{ at **time.Time }
 
-func (s stamp) Scan(v any) error             { return moment{s.at}.Scan(v) }
-func (s stamp) Value() (driver.Value, error) { return s.d.time(*s.at), nil }
-
-func (s maybeStamp) Scan(v any) error {
+func (s maybeMoment) Scan(v any) error {
 	*s.at = nil
 	if v == nil {
 		return nil
 	}
 	*s.at = new(time.Time)
 	return moment{*s.at}.Scan(v)
-}
-
-func (s maybeStamp) Value() (driver.Value, error) {
-	if *s.at == nil {
-		return nil, nil
-	}
-	return s.d.time(**s.at), nil
 }
 
 // A maybeID is a UUID, or NULL.

@@ -5,51 +5,51 @@ import "github.com/flagstaff-go/flagstaff/management/storage"
 var (
 	totps = newTable(table[storage.TOTP]{
 		name: "user_totp", noun: "an authenticator", key: 1, order: "user_id",
-		fields: func(d *Dialect, t *storage.TOTP) []field {
+		fields: func(t *storage.TOTP) []field {
 			return []field{
 				{"user_id", &t.User},
 				{"secret", &t.Secret},
 				{"drift", &t.Drift},
 				{"last_step", &t.LastStep},
 				{"failure_count", &t.Failures},
-				{"failure_at", maybeStamp{d, &t.FailedAt}},
-				{"created_at", stamp{d, &t.Created}},
+				{"failure_at", maybeMoment{&t.FailedAt}},
+				{"created_at", moment{&t.Created}},
 			}
 		},
 	})
 	pendingTOTPs = newTable(table[storage.PendingTOTP]{
 		name: "user_totp_pending", noun: "a pending authenticator", key: 1, order: "user_id",
-		fields: func(d *Dialect, p *storage.PendingTOTP) []field {
+		fields: func(p *storage.PendingTOTP) []field {
 			return []field{
 				{"user_id", &p.User},
 				{"secret", &p.Secret},
 				{"attempts", &p.Attempts},
-				{"expires_at", stamp{d, &p.Expires}},
+				{"expires_at", moment{&p.Expires}},
 			}
 		},
 	})
 	backupCodes = newTable(table[storage.BackupCode]{
 		name: "user_backup_code", noun: "a backup code", key: 2, order: "number",
-		fields: func(d *Dialect, c *storage.BackupCode) []field {
+		fields: func(c *storage.BackupCode) []field {
 			return []field{
 				{"user_id", &c.User},
 				{"code_hmac", &c.Hash},
 				{"code", &c.Sealed},
-				{"created_at", stamp{d, &c.Created}},
+				{"created_at", moment{&c.Created}},
 			}
 		},
 	})
 	emailTokens = newTable(table[storage.EmailToken]{
 		name: "email_token", noun: "an e-mail token", key: 1, order: "user_id",
-		fields: func(d *Dialect, t *storage.EmailToken) []field {
+		fields: func(t *storage.EmailToken) []field {
 			return []field{
 				{"user_id", &t.User},
 				{"token_hash", &t.Hash},
 				{"code_hmac", &t.CodeHash},
 				{"target_email", &t.Target},
 				{"attempts", &t.Attempts},
-				{"created_at", stamp{d, &t.Created}},
-				{"expires_at", stamp{d, &t.Expires}},
+				{"created_at", moment{&t.Created}},
+				{"expires_at", moment{&t.Expires}},
 			}
 		},
 	})

@@ -117,14 +117,18 @@ func (t *tx) savepoint(ctx context.Context, f func() error) error {
 // scan is not nil, run calls it for each row that the statement returns, and
 // counts these rows.
 func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) (int64, error) {
+	query, args, empty := t.db.d.statement(query, args)
+	if empty {
+		return 0, nil
+	}
 	var rows *sql.Rows
 	var result sql.Result
 	var err error
 	switch {
 	case t.pg != nil && scan != nil:
-		rows, err = t.pg.QueryContext(ctx, t.db.d.bind(query), args...)
+		rows, err = t.pg.QueryContext(ctx, query, args...)
 	case t.pg != nil:
-		result, err = t.pg.ExecContext(ctx, t.db.d.bind(query), args...)
+		result, err = t.pg.ExecContext(ctx, query, args...)
 	default:
 		var s *sql.Stmt
 		if s, err = t.db.writer.prepare(ctx, query); err != nil {
@@ -142,20 +146,28 @@ func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.R
 	if scan == nil {
 		return result.RowsAffected()
 	}
-	defer rows.Close()
-	var n int64
-	for rows.Next() {
-		n++
-		if err := scan(rows); err != nil {
-			return n, err
-		}
-	}
-	return n, rows.Err()
+	return scanAll(rows, scan)
 }
 
 // exec is run for statements that return no rows.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return t.run(ctx, query, args, nil)
+}
+
+// A statement is one that returns no rows, with its arguments.
+type statement struct {
+	query string
+	args  []any
+}
+
+// all executes statements until one fails.
+func (t *tx) all(ctx context.Context, statements []statement) error {
+	for _, s := range statements {
+		if _, err := t.exec(ctx, s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A writer is the only connection that writes to SQLite, with its prepared
