@@ -100,8 +100,8 @@ func (d *Dialect) statement(query string, given []any) (_ string, args []any, em
 	return d.bind(query), args, empty
 }
 
-// param returns a value as the database takes it. UUIDs are those of events and persons; others
-// are texts.
+// param returns a value as the database takes it. A UUID is that of an event or a person; others
+// are texts, and come by pointers.
 func (d *Dialect) param(v any) any {
 	switch v := v.(type) {
 	case moment:
@@ -111,6 +111,11 @@ func (d *Dialect) param(v any) any {
 			return nil
 		}
 		return d.param(**v.at)
+	case **uuid.UUID:
+		if *v == nil {
+			return nil
+		}
+		return (*v).String()
 	case time.Time:
 		if !d.Postgres {
 			return v.UnixMicro()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -47,12 +49,8 @@ func (db *DB) writePart(ctx context.Context, events []capture.Event, first int) 
 // write stores a part of the events and applies it, in one transaction.
 func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	u, used := persons.NewUnit(events), false // prepared outside of the transaction, for the first try
-	hashes := make([]int64, len(events))
-	for i := range events {
-		hashes[i] = hashOf(&events[i])
-	}
 	reported := storage.FlagCalls(events)
-	calls := db.flagCalls.news(reported)
+	calls := db.newCalls(reported)
 	projects := projectsOf(events)
 	release, err := db.mutexes.lock(ctx, projects...)
 	if err != nil {
@@ -75,7 +73,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 				return err
 			}
 		}
-		fresh, old, err := t.insertKept(ctx, events, hashes, all)
+		fresh, old, err := t.insertKept(ctx, events, all)
 		if err != nil {
 			return err
 		}
@@ -114,7 +112,9 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	if err != nil {
 		return err
 	}
-	db.flagCalls.stored(calls)
+	for _, c := range calls {
+		db.flagCalls.Add(c.flagName, c.at)
+	}
 	for u, row := range counted {
 		db.usage.Add(u, row)
 	}
@@ -156,11 +156,11 @@ var errSeen = errors.New("sqlstore: an event was stored before")
 // insertEvents stores events. Nearly always all of them are new. If all is
 // true, insertEvents assumes so, and returns errSeen if they are not. Otherwise
 // it returns which of them are new.
-func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh []bool, err error) {
+func (t *tx) insertEvents(ctx context.Context, events []capture.Event, all bool) (fresh []bool, err error) {
 	columns := []column{
 		columnOf("project_id", events, func(e *capture.Event) int64 { return e.Project }),
 		columnOf("uuid", events, func(e *capture.Event) uuid.UUID { return e.UUID }),
-		columnOf("hash", hashes, func(h *int64) int64 { return *h }),
+		columnOf("hash", events, hashOf),
 		columnOf("name", events, func(e *capture.Event) string { return e.Name }),
 		columnOf("distinct_id", events, func(e *capture.Event) string { return e.DistinctID }),
 		columnOf("ts", events, func(e *capture.Event) time.Time { return e.Time }),
@@ -197,7 +197,7 @@ func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []
 	}
 	fresh = make([]bool, len(events))
 	for i := range events {
-		k := key{events[i].Project, events[i].UUID, hashes[i]}
+		k := key{events[i].Project, events[i].UUID, hashOf(&events[i])}
 		fresh[i] = stored[k]
 		delete(stored, k) // of two equal events in one batch, the first counts
 	}
@@ -215,4 +215,21 @@ func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 		}
 	}
 	return nil
+}
+
+// CanWrite implements [sqlstore.Storage]. The event is larger than a page, and
+// belongs to no project.
+func (db *DB) CanWrite(ctx context.Context) error {
+	now := time.Now().UTC()
+	events := []capture.Event{{
+		UUID: capture.NewUUID(now), Name: "can write", Time: now, Received: now,
+		Properties: json.RawMessage(`{"text":"` + strings.Repeat("x", 8<<10) + `"}`),
+	}}
+	return db.fail(db.atomic(ctx, func(t *tx) error {
+		if _, err := t.insertEvents(ctx, events, true); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, "DELETE FROM event WHERE project_id = ?", 0)
+		return err
+	}))
 }

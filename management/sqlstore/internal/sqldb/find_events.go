@@ -340,9 +340,49 @@ func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*ca
 	}
 }
 
+// dayBefore returns the time of an event of the newest day with events before another day.
+func (db *DB) dayBefore(ctx context.Context, project int64, before time.Time) (at time.Time, found bool, err error) {
+	day, param := db.d.days()
+	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
+		[]any{project, before}, func(r *sql.Rows) error {
+			found = true
+			return r.Scan(moment{&at})
+		})
+	return at, found, err
+}
+
 // PersonIDs implements [storage.Events].
 func (db *DB) PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error) {
 	found := make(map[string]uuid.UUID)
 	err := db.read(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project, distinctIDs}, pairsTo(found))
 	return found, wrap("find persons", err)
+}
+
+// Bounds of RecentDistinctIDs: the number of pages of events that it reads, and the number of
+// events of a page.
+const (
+	recentPages  = 60
+	recentEvents = 500
+)
+
+// RecentDistinctIDs implements [storage.Persons].
+func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) (list []string, since time.Time, err error) {
+	seen := make(map[string]bool)
+	var from storage.EventPlace
+	for range recentPages {
+		events, next, err := db.FindEvents(ctx, project, storage.EventFilter{}, from, recentEvents)
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("read recent distinct IDs: %w", err)
+		}
+		for i := range events {
+			if e := &events[i]; len(list) < limit && !seen[e.DistinctID] {
+				seen[e.DistinctID] = true
+				list, since = append(list, e.DistinctID), e.Time
+			}
+		}
+		if from = next; from.ID == 0 || len(list) >= limit {
+			break
+		}
+	}
+	return list, since, nil
 }

@@ -48,11 +48,6 @@ func (u usageOf) compare(v usageOf) int {
 // costs no more than a change of its row.
 type knownUsage = lru.Cache[usageOf, usageOf]
 
-func newKnownUsage() *knownUsage {
-	c, _ := lru.New[usageOf, usageOf](maxKnownUsage) // fails only for sizes below 1
-	return c
-}
-
 const dayLength = 24 * time.Hour
 
 // dayOf returns the day of a time since 1970.

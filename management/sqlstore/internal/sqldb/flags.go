@@ -64,9 +64,9 @@ func changeable(f *storage.Flag) []field {
 		{"is_remote_configuration", &f.RemoteConfig},
 		{"has_encrypted_payloads", &f.EncryptedPayloads},
 		{"has_experiment", &f.HasExperiment},
-		{"evaluation_contexts", jsonList[string]{&f.Contexts}},
+		{"evaluation_contexts", asJSON[[]string]{&f.Contexts}},
 		{"evaluation_contexts_match_mode", &f.ContextMatch},
-		{"tags", jsonList[string]{&f.Tags}},
+		{"tags", asJSON[[]string]{&f.Tags}},
 		{"reverted_to", &f.RevertedTo},
 		{"comment", &f.Comment},
 		{"last_modified_by", &f.ModifiedBy},
@@ -93,13 +93,11 @@ func (m rowVersion) Value() (driver.Value, error) { return rand.Int64(), nil }
 
 // Flags implements [storage.Store].
 func (a *accounts) Flags() storage.Table[storage.Flag] {
-	return flagPort{port[storage.Flag]{featureFlags, a}}
+	return flagPort{featureFlags.of(a)}
 }
 
 // FlagVersions implements [storage.Store].
-func (a *accounts) FlagVersions() storage.Table[storage.Flag] {
-	return port[storage.Flag]{flagVersions, a}
-}
+func (a *accounts) FlagVersions() storage.Table[storage.Flag] { return flagVersions.of(a) }
 
 type flagPort struct{ port[storage.Flag] }
 
@@ -153,3 +151,28 @@ func (p flagPort) Update(ctx context.Context, list ...*storage.Flag) error {
 		return ids, flagVersions.set(ctx, a, list...)
 	})
 }
+
+var earlyAccess = newTable(table[storage.EarlyAccessFeature]{
+	name: "early_access_feature", noun: "an early access feature", key: 2, order: "created_at DESC, number DESC",
+	project: func(f *storage.EarlyAccessFeature) int64 { return f.Project },
+	writing: func(ctx context.Context, a *accounts, f *storage.EarlyAccessFeature) error {
+		_, err := a.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
+		return err
+	},
+	fields: func(f *storage.EarlyAccessFeature) []field {
+		return []field{
+			{"id", &f.ID},
+			{"project_id", &f.Project},
+			{"feature_flag_id", &f.Flag},
+			{"name", &f.Name},
+			{"description", &f.Description},
+			{"stage", &f.Stage},
+			{"documentation_url", &f.DocumentationURL},
+			{"payload", document{&f.Payload}},
+			{"created_at", moment{&f.Created}},
+		}
+	},
+})
+
+// EarlyAccess implements [storage.Store].
+func (a *accounts) EarlyAccess() storage.Table[storage.EarlyAccessFeature] { return earlyAccess.of(a) }

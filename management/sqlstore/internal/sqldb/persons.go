@@ -72,11 +72,12 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 		}
 	}
 	for project := range u.Projects() {
-		_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, eachPair(func(index int, name string) {
-			u.SetGroupType(persons.GroupType{Project: project, Name: name}, index)
-		}))
+		known, err := t.groupTypes(ctx, project)
 		if err != nil {
 			return err
+		}
+		for name, index := range known {
+			u.SetGroupType(persons.GroupType{Project: project, Name: name}, index)
 		}
 	}
 	byType := make(map[persons.GroupType][]string)
@@ -102,11 +103,9 @@ func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error
 		from, into := m.From, m.Into
 		err := t.all(ctx, []statement{
 			{"UPDATE person_distinct_id SET person_id = ? WHERE person_id = ?", []any{into, from}},
-			{`INSERT INTO hash_key_override (person_id, flag_key, hash_key)
-				SELECT CAST(? AS ` + t.idType() + `), flag_key, hash_key FROM hash_key_override WHERE person_id = ? ON CONFLICT DO NOTHING`, []any{into, from}},
+			{"UPDATE hash_key_override SET person_id = ? WHERE person_id = ? AND flag_key NOT IN (SELECT flag_key FROM hash_key_override WHERE person_id = ?)", []any{into, from, into}},
 			{"DELETE FROM hash_key_override WHERE person_id = ?", []any{from}},
-			{`INSERT INTO cohort_member (project_id, cohort_id, person_id, upload_id)
-				SELECT project_id, cohort_id, CAST(? AS ` + t.idType() + `), upload_id FROM cohort_member WHERE person_id = ? ON CONFLICT DO NOTHING`, []any{into, from}},
+			{"UPDATE cohort_member SET person_id = ? WHERE person_id = ? AND cohort_id NOT IN (SELECT cohort_id FROM cohort_member WHERE person_id = ?)", []any{into, from, into}},
 			{"DELETE FROM cohort_member WHERE person_id = ?", []any{from}},
 			{"DELETE FROM person WHERE id = ?", []any{from}},
 		})
@@ -154,12 +153,4 @@ func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error
 		columnOf("created_at", c.Groups, func(*persons.GroupChange) time.Time { return now }),
 	}, "ON CONFLICT (project_id, type_index, group_key) DO UPDATE SET properties = excluded.properties", nil)
 	return err
-}
-
-// idType returns the type of the UUIDs of persons.
-func (t *tx) idType() string {
-	if t.pg != nil {
-		return "uuid"
-	}
-	return "blob"
 }

@@ -18,6 +18,9 @@ type port[T any] struct {
 	a *accounts
 }
 
+// of returns the table as accounts have it.
+func (tab *table[T]) of(a *accounts) port[T] { return port[T]{tab, a} }
+
 // Get implements [storage.Table], as do the methods below.
 func (p port[T]) Get(ctx context.Context, where ...storage.Where[T]) (*T, error) {
 	query, args := selecting(p.read, where, "")
@@ -100,7 +103,7 @@ func (p port[T]) DeleteAll(ctx context.Context, where ...storage.Where[T]) (n in
 		return p.remove(ctx, p.a, where)
 	}
 	err = p.a.atOnce(ctx, func(a *accounts) error {
-		list, err := port[T]{p.table, a}.List(ctx, where...)
+		list, err := p.of(a).List(ctx, where...)
 		if err != nil {
 			return err
 		}

@@ -38,11 +38,11 @@ var projects = newTable(table[storage.Project]{
 			{"capture_performance_opt_in", &p.CapturePerformanceOptIn},
 			{"cookieless_server_hash_mode", &p.CookielessHashMode},
 			{"session_recording_network_payload_capture_config", document{&p.NetworkCapture}},
-			{"app_urls", jsonList[string]{&p.AppURLs}},
-			{"recording_domains", jsonList[string]{&p.RecordingDomains}},
+			{"app_urls", asJSON[[]string]{&p.AppURLs}},
+			{"recording_domains", asJSON[[]string]{&p.RecordingDomains}},
 			{"bucketing_hash", &p.BucketingHash},
 			{"event_retention_days", &p.EventRetentionDays},
-			{"flags_file", jsonValue[storage.FlagsFile]{&p.FlagsFile}},
+			{"flags_file", asJSON[*storage.FlagsFile]{&p.FlagsFile}},
 			{"created_at", moment{&p.Created}},
 			{"updated_at", moment{&p.Updated}},
 		}
@@ -51,7 +51,7 @@ var projects = newTable(table[storage.Project]{
 
 // Projects implements [storage.Store].
 func (a *accounts) Projects() storage.Table[storage.Project] {
-	return projectPort{port[storage.Project]{projects, a}}
+	return projectPort{projects.of(a)}
 }
 
 type projectPort struct{ port[storage.Project] }

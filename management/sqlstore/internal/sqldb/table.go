@@ -5,14 +5,13 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -201,25 +200,6 @@ func (s maybeMoment) Scan(v any) error {
 	return moment{*s.at}.Scan(v)
 }
 
-// A maybeID is a UUID, or NULL.
-type maybeID struct{ at **uuid.UUID }
-
-func (m maybeID) Scan(v any) error {
-	var n uuid.NullUUID
-	err := n.Scan(v)
-	if *m.at = nil; n.Valid {
-		*m.at = &n.UUID
-	}
-	return err
-}
-
-func (m maybeID) Value() (driver.Value, error) {
-	if *m.at == nil {
-		return nil, nil
-	}
-	return (*m.at).Value()
-}
-
 // A maybeText is NULL if it is empty.
 type maybeText struct{ at *string }
 
@@ -253,52 +233,77 @@ func (d document) Value() (driver.Value, error) {
 	return sql.NullString{String: string(*d.at), Valid: *d.at != nil}.Value()
 }
 
-// A jsonValue is a value as JSON, or NULL if it is nil.
-type jsonValue[T any] struct{ at **T }
+// An asJSON is a value as JSON, or NULL if it is nil.
+type asJSON[T any] struct{ at *T }
 
-func (o jsonValue[T]) Scan(v any) error {
+func (v asJSON[T]) Scan(from any) error {
 	var n sql.NullString
-	err := n.Scan(v)
-	if *o.at = nil; err == nil && n.Valid {
-		err = json.Unmarshal([]byte(n.String), o.at)
-	}
-	return err
-}
-
-func (o jsonValue[T]) Value() (driver.Value, error) {
-	if *o.at == nil {
-		return nil, nil
-	}
-	b, err := json.Marshal(*o.at)
-	return string(b), err
-}
-
-// A jsonList is a list as JSON, or NULL if it is nil.
-type jsonList[T any] struct{ at *[]T }
-
-func (l jsonList[T]) Scan(v any) error {
-	var n sql.NullString
-	if err := n.Scan(v); err != nil {
+	if err := n.Scan(from); err != nil {
 		return err
 	}
-	*l.at = nil
+	*v.at = *new(T)
 	if !n.Valid {
 		return nil
 	}
-	if n.String == "[]" { // most lists, of which a page of flags has 200
-		*l.at = []T{}
-		return nil
-	}
-	if err := json.Unmarshal([]byte(n.String), l.at); err != nil {
-		return errors.New("sqlstore: a list is not stored as JSON")
+	if err := json.Unmarshal([]byte(n.String), v.at); err != nil {
+		return fmt.Errorf("sqlstore: a value is not stored as JSON: %w", err)
 	}
 	return nil
 }
 
-func (l jsonList[T]) Value() (driver.Value, error) {
-	if *l.at == nil {
+func (v asJSON[T]) Value() (driver.Value, error) {
+	b, err := json.Marshal(*v.at)
+	if err != nil || string(b) == "null" {
+		return nil, err
+	}
+	return string(b), nil
+}
+
+// Filters of flags and cohorts are stored with all that they have, and read whatever
+// their form is. What cannot be understood is written back as it was read.
+
+// A filters column has the filters of the flag with a key, which is scanned before.
+type filters struct {
+	at  *flags.Filters
+	key *string
+}
+
+func (f filters) Scan(v any) error {
+	var n sql.NullString
+	if err := n.Scan(v); err != nil || !n.Valid {
+		*f.at = flags.Filters{}
+		return err
+	}
+	*f.at, _ = flags.DecodeFilters([]byte(n.String), *f.key) // it keeps its error
+	return nil
+}
+
+func (f filters) Value() (driver.Value, error) {
+	b, err := f.at.Encode()
+	return string(b), err
+}
+
+// A criteria column has the tree of the cohort with an ID, which is scanned before.
+// It is NULL if there is none.
+type criteria struct {
+	at **flags.CohortNode
+	id *int64
+}
+
+func (c criteria) Scan(v any) error {
+	var n sql.NullString
+	if err := n.Scan(v); err != nil || !n.Valid {
+		*c.at = nil
+		return err
+	}
+	*c.at, _ = flags.DecodeCohort([]byte(n.String), *c.id) // it keeps its error
+	return nil
+}
+
+func (c criteria) Value() (driver.Value, error) {
+	if *c.at == nil {
 		return nil, nil
 	}
-	b, err := json.Marshal(*l.at)
+	b, err := (*c.at).Encode()
 	return string(b), err
 }

@@ -49,11 +49,7 @@ func (db *DB) try(ctx context.Context, f func(*tx) error) error {
 // On PostgreSQL, the transaction gets its number here, before it takes IDs for
 // events (see [settling]).
 func (t *tx) lock(ctx context.Context, project int64) error {
-	if t.pg == nil {
-		return nil
-	}
-	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2), pg_current_xact_id()", projectLocks, int32(uint32(project)))
-	return err
+	return t.advisoryLock(ctx, projectLocks, int32(uint32(project)))
 }
 
 // The classes keep these advisory locks apart from each other and from locks of
@@ -68,7 +64,7 @@ func (t *tx) advisoryLock(ctx context.Context, class, key int32) error {
 	if t.pg == nil {
 		return nil
 	}
-	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2)", class, key)
+	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2), pg_current_xact_id()", class, key)
 	return err
 }
 
@@ -171,8 +167,8 @@ func (t *tx) all(ctx context.Context, statements []statement) error {
 }
 
 // A writer is the only connection that writes to SQLite, with its prepared
-// statements. database/sql alone would prepare each statement again in every
-// transaction.
+// statements: a few dozen, those that insert in as many sizes as rowsPerStatement allows.
+// database/sql alone would prepare each statement again in every transaction.
 type writer struct {
 	mu       sync.Mutex // held by a transaction
 	conn     *sql.Conn
@@ -227,10 +223,6 @@ func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err err
 	return nil
 }
 
-// maxStatements is how many prepared statements are kept. There are a few
-// dozen, most of them in as many sizes as rowsPerStatement allows.
-const maxStatements = 1000
-
 func (w *writer) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s := w.prepared[query]; s != nil {
 		return s, nil
@@ -238,12 +230,6 @@ func (w *writer) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	s, err := w.conn.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
-	}
-	if len(w.prepared) >= maxStatements {
-		for query, s := range w.prepared {
-			_ = s.Close()
-			delete(w.prepared, query)
-		}
 	}
 	w.prepared[query] = s
 	return s, nil

@@ -23,7 +23,7 @@ var users = newTable(table[storage.User]{
 			{"is_active", &u.Active},
 			{"is_staff", &u.Staff},
 			{"date_joined", moment{&u.Joined}},
-			{"current_organization_id", maybeID{&u.CurrentOrganization}},
+			{"current_organization_id", &u.CurrentOrganization},
 			{"current_project_id", &u.CurrentProject},
 			{"partial_notification_settings", document{&u.Notifications}},
 			{"anonymize_data", &u.AnonymizeData},
@@ -42,7 +42,7 @@ var users = newTable(table[storage.User]{
 })
 
 // Users implements [storage.Store], as do the accessors below.
-func (a *accounts) Users() storage.Table[storage.User] { return userPort{port[storage.User]{users, a}} }
+func (a *accounts) Users() storage.Table[storage.User] { return userPort{users.of(a)} }
 
 type userPort struct{ port[storage.User] }
 
@@ -89,4 +89,4 @@ var scenes = newTable(table[storage.Scene]{
 	},
 })
 
-func (a *accounts) Scenes() storage.Table[storage.Scene] { return port[storage.Scene]{scenes, a} }
+func (a *accounts) Scenes() storage.Table[storage.Scene] { return scenes.of(a) }
