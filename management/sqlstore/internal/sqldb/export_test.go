@@ -24,6 +24,9 @@ func GoMigrations(postgres bool) []*goose.Migration {
 // MostPurged is how many rows of a table PurgeProjects deletes at once.
 const MostPurged = maxPurged
 
+// MostRecent is how many events RecentDistinctIDs reads.
+const MostRecent = recentPages * recentEvents
+
 // MostExpired is how many events ExpireEvents deletes at once.
 const MostExpired = maxExpired
 
