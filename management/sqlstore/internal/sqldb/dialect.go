@@ -249,12 +249,12 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 		args = args[:0]
 		for i := first; i < last; i++ {
 			for _, c := range columns {
-				args = append(args, c.values.at(i))
+				args = append(args, t.db.d.param(c.values.at(i)))
 			}
 		}
 		row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",") + "),"
 		query := head + "VALUES " + strings.TrimSuffix(strings.Repeat(row, last-first), ",") + " " + tail
-		some, err := t.run(ctx, query, args, scan)
+		some, err := t.runConverted(ctx, query, args, scan)
 		if err != nil {
 			return affected, err
 		}

@@ -117,6 +117,11 @@ func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.R
 	if empty {
 		return 0, nil
 	}
+	return t.runConverted(ctx, query, args, scan)
+}
+
+// runConverted is run for what [Dialect.statement] returns.
+func (t *tx) runConverted(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) (int64, error) {
 	var rows *sql.Rows
 	var result sql.Result
 	var err error
