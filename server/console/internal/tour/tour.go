@@ -187,10 +187,10 @@ func (p *progress) panel(q *shell.Request, f *management.FlagView) *Panel {
 	v := &Panel{
 		Words: "all steps are done", Finished: true, Action: q.ProjectPath("/tour"), Flag: q.PathValue("flag"),
 		Steps: []Step{
-			{1, "Make a flag", q.ProjectPath("/flags/new"), "It decides for each person whether your program does something.", f != nil, false},
+			{1, "Make a flag", q.ProjectPath("/flags/new"), "It decides for each person what your program does.", f != nil, false},
 			{2, "See who gets it", explain, "Explain says of a person what value the flag has, and why.", p.Explained, false},
 			{3, "Ask for it from code", code, "Copy the lines for Go or curl, and run them.", p.Asked, false},
-			{4, "Switch it off", page, "Switch it on, and off again: programs follow without a release.", p.Off, false},
+			{4, "Switch it off", page, "Switch it on, and off again: programs follow at once.", p.Off, false},
 		},
 	}
 	for i := range v.Steps {
