@@ -27,16 +27,20 @@ const folder = process.env.FLAGSTAFF_SCREENSHOTS
 
 // limit is the time limit of all parts, in milliseconds.
 const limit = 600_000
-const timer = setTimeout(() => {
-	console.log(`FAIL suite ends within ${limit / 1000} s`)
-	process.exit(1)
-}, limit)
+const timer = setTimeout(() => end(1, `FAIL suite ends within ${limit / 1000} s`), limit)
+
+// end ends the suite at once, and says why.
+function end(status, why) {
+	Server.end()
+	console.log(why)
+	process.exit(status)
+}
 
 const server = await Server.start(program)
 const site = await Site.start()
 const api = new Api({ url: server.url, projectKey: 'phc_demo', personalKey: 'phx_demo' })
 const { id: project } = await api.get('/')
-const browser = await Browser.start(server.url)
+const browser = await Browser.start(server.url, (why) => end(3, `FAIL console browser: ${why}, so that nothing more can be said of the console`))
 const suite = { server, site, browser, api, project, url: server.url }
 const all = []
 
