@@ -73,7 +73,7 @@ export class Browser {
 
 // debug runs something with a session of the debugger. What fails in it is said, and not that
 // its session has ended with the page.
-async function debug(page, run) {
+export async function debug(page, run) {
 	const session = await page.context().newCDPSession(page)
 	try {
 		return await run(session)
