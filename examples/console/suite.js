@@ -31,7 +31,7 @@ const folder = process.env.FLAGSTAFF_SCREENSHOTS
 const together = 3
 
 // limit is the time limit of all parts, in milliseconds.
-const limit = 600_000
+const limit = 900_000
 const timer = setTimeout(() => end(1, `FAIL suite ends within ${limit / 1000} s`), limit)
 
 // end ends the suite at once, and says why.

@@ -22,19 +22,24 @@ export const sizes = [390, 768, 1440, 1920]
 function reduce(png) {
 	const { width, height, pixels } = decode(png)
 	const w = Math.ceil(width / by), h = Math.ceil(height / by)
-	const sums = new Float32Array(w * h * 3), counts = new Uint8Array(w * h)
-	for (let y = 0, p = 0; y < height; y++) {
-		const row = Math.floor(y / by) * w
-		for (let x = 0; x < width; x++, p++) {
-			const at = row + (x >> 2), colour = pixels[p]
-			sums[at * 3] += colour >> 16
-			sums[at * 3 + 1] += (colour >> 8) & 255
-			sums[at * 3 + 2] += colour & 255
-			counts[at]++
+	const means = new Float32Array(w * h * 3)
+	for (let y = 0, at = 0; y < h; y++) {
+		const bottom = Math.min(y * by + by, height)
+		for (let x = 0; x < w; x++, at += 3) {
+			const right = Math.min(x * by + by, width)
+			let red = 0, green = 0, blue = 0
+			for (let line = y * by; line < bottom; line++) {
+				for (let p = line * width + x * by, end = line * width + right; p < end; p++) {
+					red += pixels[p] >> 16
+					green += (pixels[p] >> 8) & 255
+					blue += pixels[p] & 255
+				}
+			}
+			const count = (bottom - y * by) * (right - x * by)
+			means.set([red / count, green / count, blue / count], at)
 		}
 	}
-	for (let i = 0; i < sums.length; i++) sums[i] /= counts[Math.floor(i / 3)]
-	return { width: w, height: h, means: sums }
+	return { width: w, height: h, means }
 }
 
 const level = (mean) => Math.min(Math.floor(mean * levels / 256), levels - 1)

@@ -74,14 +74,11 @@ export function decode(png) {
 	let above = new Uint8Array(stride)
 	for (let y = 0; y < height; y++) {
 		const filter = raw[y * (stride + 1)]
-		const row = new Uint8Array(raw.subarray(y * (stride + 1) + 1, (y + 1) * (stride + 1)))
-		for (let i = 0; i < stride; i++) {
-			const left = i < size ? 0 : row[i - size]
-			if (filter === 1) row[i] += left
-			else if (filter === 2) row[i] += above[i]
-			else if (filter === 3) row[i] += (left + above[i]) >> 1
-			else if (filter === 4) row[i] += paeth(left, above[i], i < size ? 0 : above[i - size])
-		}
+		const row = raw.subarray(y * (stride + 1) + 1, (y + 1) * (stride + 1))
+		if (filter === 1) for (let i = size; i < stride; i++) row[i] += row[i - size]
+		else if (filter === 2) for (let i = 0; i < stride; i++) row[i] += above[i]
+		else if (filter === 3) for (let i = 0; i < stride; i++) row[i] += ((i < size ? 0 : row[i - size]) + above[i]) >> 1
+		else if (filter === 4) for (let i = 0; i < stride; i++) row[i] += paeth(i < size ? 0 : row[i - size], above[i], i < size ? 0 : above[i - size])
 		for (let x = 0; x < width; x++) pixels[y * width + x] = palette ? palette[row[x]] : (row[x * size] << 16) | (row[x * size + 1] << 8) | row[x * size + 2]
 		above = row
 	}
