@@ -52,6 +52,7 @@ export const visitor = [
 
 // member returns the screens of the owner.
 export const member = [
+	['parts', (t) => t.page.goto('/console/parts')],
 	['overview', (t) => t.open('/overview')],
 	['find', (t) => t.open('/find?q=check')],
 	['find-anywhere', async (t) => {
