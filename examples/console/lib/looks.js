@@ -81,6 +81,16 @@ export class Looks {
 		Object.assign(this, { folder, accept, names: new Set(), faults: [] })
 	}
 
+	// know reads which Chromium the pictures are of, or notes it. Another one may draw the same
+	// page in another way, so that what differs then is said, and is no fault.
+	async know(version) {
+		const file = path.join(this.folder, 'chromium.txt')
+		if (this.accept) await fs.writeFile(file, `${version}\n`)
+		const made = (await fs.readFile(file, 'utf8')).trim()
+		this.binding = made.split('.')[0] === version.split('.')[0]
+		if (!this.binding) console.log(`note: the pictures of looks are of Chromium ${made}, and this is ${version}: differences are not faults`)
+	}
+
 	// compare compares a screenshot with its picture.
 	async compare(name, png) {
 		const is = reduce(png)
@@ -106,7 +116,7 @@ export class Looks {
 
 	// spare returns the pictures that no screen has, or removes them.
 	async spare() {
-		const spare = (await fs.readdir(this.folder)).filter((name) => !this.names.has(name))
+		const spare = (await fs.readdir(this.folder)).filter((name) => name.endsWith('.png') && !this.names.has(name))
 		if (!this.accept) return spare
 		for (const name of spare) await fs.rm(path.join(this.folder, name))
 		return []
@@ -158,6 +168,17 @@ export function still() {
 		const text = rules.reduce((text, [wanted, instead]) => text.replace(wanted, instead), node.data)
 		if (text !== node.data) node.data = text
 	}
+}
+
+// jumps returns how far what was already seen has moved while the page was loaded: 1 is all of it
+// by the height of the window.
+export function jumps() {
+	return new Promise((done) => {
+		let sum = 0
+		const observer = new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value })
+		observer.observe({ type: 'layout-shift', buffered: true })
+		setTimeout(() => done(sum), 50)
+	})
 }
 
 // tall waits until a window has its size, and returns how high the page is then.
