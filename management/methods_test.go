@@ -138,6 +138,16 @@ func methods() []method {
 			},
 		},
 		{
+			name: "NoteIntro", scope: "user:write", kind: ofUser,
+			call: func(c *callable) error {
+				return c.NoteIntro(c.ctx, c.p, "tour", json.RawMessage(`{"step":1}`))
+			},
+		},
+		{
+			name: "FlagsMade", scope: "user:read", kind: ofUser,
+			call: func(c *callable) error { return second(c.FlagsMade(c.ctx, c.p)) },
+		},
+		{
 			name: "Hedgehog", scope: "user:read", kind: ofUser,
 			call: func(c *callable) error { return second(c.Hedgehog(c.ctx, c.p, "@me")) },
 		},
@@ -738,7 +748,7 @@ func TestActivityOfMethods(t *testing.T) {
 				t.Errorf("earlier activities (-before +after)\n%s", diff)
 			}
 			// What is only a step on the way, or that something was used.
-			silent := []string{"User without a current project", "StartTwoFactor", "Authenticate", "VerifySecondFactor", "DefinitionsAccess", "CountCohorts", "RenewSession"}
+			silent := []string{"User without a current project", "StartTwoFactor", "Authenticate", "VerifySecondFactor", "DefinitionsAccess", "CountCohorts", "RenewSession", "NoteIntro"}
 			before.Activities = after.Activities
 			if m.sees {
 				before.Persons = after.Persons

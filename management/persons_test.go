@@ -488,7 +488,7 @@ func TestDeletePerson(t *testing.T) {
 		}
 		must(w.store.PurgeEvents(t.Context()))(t)
 		left := 0
-		for range w.store.Events(t.Context(), w.web.ID) {
+		for range w.store.AllEvents(t.Context(), w.web.ID, storage.EventFilter{}) {
 			left++
 		}
 		if want := map[bool]int{false: 2, true: 0}[events]; left != want {

@@ -8,6 +8,9 @@ async function versions(t) {
 	return (await t.api.patch('/feature_flags/7/', { tags: [], filters: { groups: [{ properties: [{ key: 'plan', type: 'person', operator: 'exact', value: 'team' }], rollout_percentage: 100 }, { properties: [], rollout_percentage: 10 }] } })).version
 }
 
+// settled ends the tour of the owner, which would be on the pages of flags otherwise.
+const settled = (t) => t.api.patch('/../../users/@me/', { has_seen_product_intro_for: { flagstaff_tour: true } })
+
 const evening = (n) => ({ groups: [{ properties: [], rollout_percentage: n }] })
 
 let invited = 0
@@ -38,10 +41,18 @@ export const visitor = [
 		await t.page.goto((await answer.json()).link)
 		await t.title(/^Join/)
 	}],
+	['tour', async (t) => { // of who has just joined
+		await t.page.context().clearCookies()
+		await visitor.find(([name]) => name === 'join')[1](t)
+		await t.field('Choose a password').fill('correct horse battery staple')
+		await t.button('Join').click()
+		await t.main.getByRole('region', { name: 'Tour' }).waitFor()
+	}],
 ]
 
 // member returns the screens of the owner.
 export const member = [
+	['parts', (t) => t.page.goto('/console/parts')],
 	['overview', (t) => t.open('/overview')],
 	['find', (t) => t.open('/find?q=check')],
 	['find-anywhere', async (t) => {
@@ -49,14 +60,24 @@ export const member = [
 		await t.page.keyboard.press('Control+k')
 		await t.page.getByRole('dialog').getByRole('link', { name: 'Overview' }).waitFor()
 	}],
-	['flags', (t) => t.open('/flags')],
+	['flags', async (t) => {
+		await settled(t)
+		await t.open('/flags')
+	}],
 	['flags-keys', async (t) => {
+		await settled(t)
 		await t.open('/flags')
 		await t.page.keyboard.press('?')
 		await t.page.getByRole('dialog').waitFor()
 	}],
-	['flags-none', (t) => t.open('/flags?q=nothing+is+like+this')],
-	['flag', (t) => t.open('/flags/2')],
+	['flags-none', async (t) => {
+		await settled(t)
+		await t.open('/flags?q=nothing+is+like+this')
+	}],
+	['flag', async (t) => {
+		await settled(t)
+		await t.open('/flags/2')
+	}],
 	['flag-edit', (t) => t.open('/flags/2/edit')],
 	['flag-new', (t) => t.open('/flags/new')],
 	['flag-wrong', async (t) => {
@@ -115,6 +136,7 @@ export const member = [
 	['problems', (t) => t.open('/problems')],
 	['cohorts', (t) => t.open('/cohorts')],
 	['cohort', (t) => t.open('/cohorts/1')],
+	['cohort-compare', (t) => t.open('/cohorts/compare?one=1&other=2')],
 	['cohort-new', (t) => t.open('/cohorts/new')],
 	['cohort-review', async (t) => {
 		await t.open('/cohorts/1')

@@ -121,6 +121,51 @@ async function signIn(t) {
 	t.checks.ok('S09', 'the right one opens the flags', /\/projects\/\d+\/flags$/.test(page.url()), page.url())
 }
 
+async function tour(t) {
+	const { hand } = t
+	const key = t.key('toured')
+	const panel = t.main.getByRole('region', { name: 'Tour' })
+	const step = (id, text, n) => t.sees(id, text, panel.getByText(`step ${n} of 4`))
+	const height = async () => Math.round((await panel.boundingBox()).height)
+	await step('T01', 'who has made no flag has a tour', 1)
+	t.checks.ok('T02', 'which leaves room for the flags', (await height()) <= 120, await height())
+	await hand.press(panel.locator('summary'))
+	t.checks.ok('T03', 'and folds to one line', (await height()) <= 36, await height())
+	await hand.press(panel.locator('summary'))
+	await hand.press(t.link('Make a flag', panel))
+	await t.title('New flag')
+	await hand.write(t.main.locator('#key'), key)
+	await hand.press(t.button('Create flag'))
+	await step('T04', 'a flag that is made is a step', 2)
+	await hand.press(t.link('See who gets it', panel))
+	await t.title('Explain')
+	t.checks.equal('T05', 'the tour leads to the flag', await t.field('Flag').inputValue(), key)
+	await t.screen('Flags')
+	await step('T06', 'so is to see who gets it', 3)
+	await hand.press(t.link('Ask for it from code', panel))
+	await t.title(key)
+	await hand.press(t.button('Switch on'))
+	await t.sees('T07', 'a switch on asks first', /Of the \d+ persons/)
+	await hand.press(t.button('Switch on'))
+	await t.title(key)
+	const lines = await t.main.locator('#code pre').last().innerText()
+	const [, url, body] = /^curl '([^']+)'[^]* -d '([^']+)'$/.exec(lines) ?? []
+	const ask = async () => (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
+	t.checks.equal('T08', 'the lines for curl ask for the flag', Object.entries((await poll(ask, ({ flags }) => flags[key])).flags).map(([k, f]) => [k, f.enabled]), [[key, true]])
+	await poll(async () => { // the server knows of requests by the second
+		await ask()
+		await t.page.reload()
+		return panel.getByText('step 4 of 4').isVisible()
+	})
+	await step('T09', 'a request that has come is a step', 4)
+	await hand.press(t.button('Switch off'))
+	await t.sees('T10', 'a switch off asks first', /Of the \d+ persons/)
+	await hand.press(t.button('Switch off'))
+	await t.sees('T11', 'then all steps are done', panel.getByText('all steps are done'))
+	await t.screen('Flags')
+	t.checks.equal('T12', 'and the tour does not come again', await panel.count(), 0)
+}
+
 async function makeFlag(t) {
 	const { hand } = t
 	const key = t.key('made')
@@ -363,7 +408,7 @@ async function shortcuts(t) {
 	await t.title('checkout-button')
 	await keys('e')
 	await t.main.locator('#form').waitFor()
-	t.checks.ok('L01', 'e edits', page.url().endsWith('/edit'), page.url())
+	t.checks.ok('L01', 'e edits', page.url().endsWith('/edit#targeting'), page.url())
 	await hand.write(t.main.locator('#name'), 'Typed')
 	let asked
 	page.once('dialog', (dialog) => {
@@ -578,6 +623,11 @@ async function invite(t) {
 		await g.hand.write(g.field('Choose a password'), password)
 		await g.hand.press(g.button('Join'))
 		await g.title('Flags')
+		const panel = g.main.getByRole('region', { name: 'Tour' })
+		await g.sees('J09', 'the guest has a tour', panel)
+		await g.leaves(() => g.hand.press(g.button('Leave the tour', panel)))
+		await g.screen('Flags')
+		t.checks.equal('J10', 'and leaves it for ever', await panel.count(), 0)
 		await g.page.goto(link)
 		await g.sees('J06', 'the link is good once', 'The link is not valid any more')
 	})
@@ -642,9 +692,98 @@ async function secondFactor(t) {
 	await t.sees('A05', 'a backup code turns it off', t.button('Turn it on'))
 }
 
+// effort does what docs/console.md compares with other products, from the list of flags, and
+// counts what it takes.
+async function effort(t) {
+	if (!t.script) return
+	const { hand } = t
+	const key = t.key('effort')
+	const set = t.group('Condition set 1')
+	const keys = (...names) => names.reduce((before, name) => before.then(() => hand.key(name)), Promise.resolve())
+	const by = { mouse: (press) => press(), keyboard: (_, ...names) => keys(...names) }[t.way]
+	const press = (target, ...names) => by(() => hand.press(target), ...names)
+	const open = async () => {
+		await press(t.link(key), 'j', 'Enter')
+		await t.title(key)
+	}
+	const edit = async () => {
+		await open()
+		await press(t.link('Edit targeting'), 'e')
+		await t.title(`Edit ${key}`)
+	}
+	const save = async (name) => {
+		await press(t.button(name), 'Enter')
+		await t.title('Review changes')
+		await press(t.button(name), 'ControlOrMeta+Enter')
+		await t.title(key)
+	}
+	const targeting = async () => (await t.flag(key)).filters.groups.map((g) => [g.properties.map((p) => [p.key, p.operator, p.value]), g.rollout_percentage])
+	const works = [
+		async () => {
+			await press(t.link('New flag'), 'n')
+			await t.title('New flag')
+			await hand.write(t.main.locator('#key'), key)
+			await hand.check(t.field('Turn it on when it is created'))
+			await save('Create flag')
+			t.checks.equal('M01', 'a new flag is on', (await t.flag(key)).active, true)
+		},
+		async () => {
+			await edit()
+			await hand.write(t.field('Rollout percentage', set), '25')
+			await save('Save')
+			t.checks.equal('M02', 'it is for 25 %', await targeting(), [[[], 25]])
+			await t.api.patch(`/feature_flags/${(await t.flag(key)).id}/`, { filters: { groups: [{ properties: [], rollout_percentage: 100 }] } })
+		},
+		async () => {
+			await edit()
+			await press(t.button('property', set), 'Shift+Tab', 'Shift+Tab', 'Shift+Tab', 'Enter')
+			await hand.write(t.field('Property', set), 'plan')
+			await hand.write(t.field('Value', set).first(), 'pro')
+			await save('Save')
+			t.checks.equal('M03', 'it is for a plan', await targeting(), [[[['plan', 'exact', 'pro']], 100]])
+		},
+		async () => {
+			await open()
+			const last = await t.main.locator('.entries li').first().innerText()
+			t.checks.ok('M04', 'its page says who changed it last, and what', last.startsWith(t.way) && last.includes('plan is pro'), last)
+		},
+		async () => {
+			await press(t.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Explain', exact: true }), 'g', 'x')
+			await t.title('Explain')
+			await hand.write(t.field('Person'), 'user-007')
+			await press(t.button('Explain'), 'Enter')
+			const row = await t.main.locator('tbody tr', { has: t.link(key, t.page) }).innerText()
+			const { reason } = (await t.api.flags({ distinct_id: 'user-007', flag_keys: [key] })).flags[key]
+			t.checks.ok('M05', 'a person has its value for the reason that programs get', row.includes(reason.description), [row, reason])
+		},
+		async () => {
+			await press(t.button(`Switch ${key} off`), 'j', 'Shift+Tab', 'Enter')
+			await t.title(/off/)
+			await press(t.button('Switch off'), 'ControlOrMeta+Enter')
+			await t.title('Flags')
+			t.checks.equal('M06', 'it is off', (await t.flag(key)).active, false)
+		},
+	]
+	const text = await fs.readFile(new URL('../../docs/console.md', import.meta.url), 'utf8')
+	const rows = [...text.matchAll(/^\| (.+) \| (\d+) \((\d+)\) \| (.+) \|$/gm)]
+	t.checks.equal('M10', 'the documentation has each of them', rows.length, works.length)
+	for (const [n, work] of works.entries()) {
+		const [, name, mouse, keyboard, others] = rows[n]
+		const documented = { mouse: Number(mouse), keyboard: Number(keyboard) }
+		await t.open('/flags')
+		hand.effort = 0
+		await work()
+		t.checks.equal(`M1${n + 1}`, `${name}: it takes what is documented`, hand.effort, documented[t.way])
+		const least = Math.min(...[...others.matchAll(/\[(\d+)\]/g)].map((m) => Number(m[1])))
+		const confirmed = name === 'off' ? 1 : 0 // who loses the flag is shown first
+		t.checks.ok(`M2${n + 1}`, `${name}: other products take ${least}`, documented.mouse <= least + confirmed, mouse)
+	}
+}
+
 // tasks are in the order in which a person does them.
 export const tasks = [
 	['S00', 'sign in', signIn],
+	['T00', 'take the tour', tour],
 	['F00', 'make a flag with two conditions and variants', makeFlag],
 	['P00', 'preview and save', preview],
 	['C00', 'resolve a conflict', conflict],
@@ -661,5 +800,6 @@ export const tasks = [
 	['J00', 'invite and join', invite],
 	['X00', 'end a session', endSession],
 	['A00', 'turn a second factor on, and sign in with it', secondFactor],
+	['M00', 'do much with few clicks, and as few as is documented', effort],
 	['Z00', 'sign out', signOut],
 ]

@@ -28,6 +28,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 var (
@@ -412,7 +413,7 @@ func (w *world) awaitStored(open func() (sqlstore.Storage, error)) {
 // lost, and those that are there twice.
 func (w *world) stored(db sqlstore.Storage) (stored, lost, twice int) {
 	times := make(map[uuid.UUID]int)
-	for e, err := range db.Events(w.t.Context(), 1) {
+	for e, err := range db.AllEvents(w.t.Context(), 1, storage.EventFilter{}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}

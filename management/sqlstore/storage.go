@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"iter"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/storage"
@@ -17,11 +16,6 @@ type Storage interface {
 	storage.Leader
 	storage.Usage
 	storage.Sealed
-
-	// Events iterates over the events of a project in the order of their times;
-	// events of the same time come in the order in which they were stored. An
-	// error is the last thing that it yields.
-	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
 
 	// CacheReads returns how many reads for /flags the cache has answered since the
 	// Storage was opened, and how many the database has. A request reads the person, and

@@ -150,8 +150,7 @@ type Persons interface {
 
 	// RecentDistinctIDs returns distinct IDs of the newest events, each once,
 	// newest first, and the time of the event by which the last one was found. It
-	// looks at a bounded number of events: it takes day after day, but may not
-	// see all events of a day that has many, and may not find all IDs.
+	// looks at the newest 30,000 events, and may not find all IDs.
 	RecentDistinctIDs(ctx context.Context, project int64, limit int) (ids []string, since time.Time, err error)
 
 	// Groups returns a page of the groups of a type whose keys begin with

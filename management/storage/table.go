@@ -115,6 +115,7 @@ const (
 	FlagKey      Field[Flag, string]   = "key"
 	FlagLowerKey Field[Flag, string]   = "lower(key)"
 	FlagInternal Field[Flag, FlagKind] = "internal_kind"
+	FlagAuthor   Field[Flag, int64]    = "created_by" // not of a version
 	FlagDeleted  Field[Flag, bool]     = "deleted"
 	FlagActive   Field[Flag, bool]     = "active"
 	FlagArchived Field[Flag, bool]     = "archived"

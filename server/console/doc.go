@@ -46,7 +46,8 @@
 // shell and no other group: flags, transfer (import and export), cohorts, features, persons (with
 // groups and Explain), project (settings, members, audit log, problems) and account, and outside
 // of internal, because programs add it themselves, surveys. Two groups share through the packages
-// below them: forms, charts and targeting beside the shell, effects and people in internal.
+// below them: forms, charts and targeting beside the shell, effects, people, sides and tour in
+// internal.
 //
 // A page is a Go file with its handlers and what its template shows, such as cohorts.go,
 // templates/cohorts.html, and an entry in screens.go of the package. TestScreens holds that. The

@@ -431,7 +431,7 @@ func (c *client) stored(t *testing.T, project int64) []capture.Event {
 func (s *system) all(t *testing.T, project int64) []capture.Event {
 	t.Helper()
 	var list []capture.Event
-	for e, err := range s.store.Events(t.Context(), project) {
+	for e, err := range s.store.AllEvents(t.Context(), project, storage.EventFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

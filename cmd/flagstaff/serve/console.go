@@ -32,7 +32,7 @@ const consolePrefix = "/console"
 func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *surveys.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (handler http.Handler, api *server.Server, err error) {
 	c := console.Config{
 		Service: accounts, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Retain: s.retain.duration(), Log: config.Log,
-		OnRequest: config.OnRequest, OpenLinks: s.demo,
+		OnRequest: config.OnRequest, OpenLinks: s.demo, Parts: s.demo,
 		Screens:  []shell.Group{surveyscreens.Screens(surveys)},
 		ClientIP: func(r *http.Request) netip.Addr { return api.ClientIP(r) },
 	}

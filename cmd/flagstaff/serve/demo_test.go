@@ -195,6 +195,10 @@ func tryConsole(t *testing.T, demo bool, link []string) {
 	if a := ask("GET", base+"/projects/1/flags", "text/html", a.Cookies()); a.StatusCode != http.StatusOK {
 		t.Errorf("the flags: %s", a.Status)
 	}
+	parts := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[demo]
+	if a := ask("GET", base+"/parts", "text/html", a.Cookies()); a.StatusCode != parts {
+		t.Errorf("the page of the parts: %s, want %d", a.Status, parts)
+	}
 	root := strings.TrimSuffix(base, "console")
 	if a := ask("GET", root, "text/html,*/*", nil); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/console/" {
 		t.Errorf("a browser at /: %s, Location %q", a.Status, a.Header.Get("Location"))

@@ -26,6 +26,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // TestMain lets the test binary be the server, so that a test can kill it.
@@ -190,7 +191,7 @@ func (l *load) check(t *testing.T, db sqlstore.Storage) {
 	defer l.mu.Unlock()
 	stored := make(map[uuid.UUID]int)
 	largest := make(map[string]float64)
-	for e, err := range db.Events(t.Context(), 1) {
+	for e, err := range db.AllEvents(t.Context(), 1, storage.EventFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

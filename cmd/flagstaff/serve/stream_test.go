@@ -26,6 +26,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A broker is a NATS server that wants a password.
@@ -428,7 +429,7 @@ func TestStreamDatabase(t *testing.T) {
 	wg.Wait()
 	defer current().Close()
 	stored := make(map[string]int)
-	for e, err := range current().Events(t.Context(), 1) {
+	for e, err := range current().AllEvents(t.Context(), 1, storage.EventFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

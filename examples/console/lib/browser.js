@@ -22,11 +22,14 @@ export const ways = {
 
 // Browser is headless Chromium. It keeps what pages complain about.
 export class Browser {
-	static async start(url) {
+	// start calls died if Chromium ends before it is closed, or one of its pages crashes.
+	static async start(url, died) {
 		const browser = new Browser()
 		browser.url = url
+		browser.died = died
 		browser.problems = []
 		browser.chromium = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags })
+		browser.chromium.on('disconnected', () => browser.closing || died('Chromium has ended by itself'))
 		return browser
 	}
 
@@ -53,6 +56,7 @@ export class Browser {
 	// has refused, which Chromium reports as such an error. An answer that refuses a form,
 	// or says that there is no such page, is none.
 	watch(page) {
+		page.on('crash', () => this.died(`Chromium's page ${page.url()} has crashed`))
 		page.on('pageerror', (error) => this.problems.push(`${page.url()}: exception ${error.message}`))
 		page.on('console', (message) => {
 			if (!['error', 'warning'].includes(message.type()) || !page.url().startsWith(this.url)) return // of other sites
@@ -62,7 +66,19 @@ export class Browser {
 	}
 
 	close() {
+		this.closing = true
 		return this.chromium.close()
+	}
+}
+
+// debug runs something with a session of the debugger. What fails in it is said, and not that
+// its session has ended with the page.
+export async function debug(page, run) {
+	const session = await page.context().newCDPSession(page)
+	try {
+		return await run(session)
+	} finally {
+		await session.detach().catch(() => {})
 	}
 }
 
@@ -73,19 +89,16 @@ const axe = await fs.readFile(require.resolve('axe-core/axe.min.js'), 'utf8')
 // because the policy of the pages allows no script of others.
 export async function findings(page, { colours = false } = {}) {
 	const rules = colours ? { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } : { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }
-	const session = await page.context().newCDPSession(page)
-	const evaluate = async (expression) => {
-		const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression, awaitPromise: true })
-		if (exceptionDetails) throw new Error(`axe failed: ${JSON.stringify(exceptionDetails).slice(0, 400)}`)
-		return result.value
-	}
-	try {
+	return debug(page, async (session) => {
+		const evaluate = async (expression) => {
+			const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression, awaitPromise: true })
+			if (exceptionDetails) throw new Error(`axe failed: ${JSON.stringify(exceptionDetails).slice(0, 400)}`)
+			return result.value
+		}
 		if (!(await evaluate('!!globalThis.axe'))) await evaluate(`${axe}; true`)
 		return JSON.parse(await evaluate(`axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ['violations'] }).then(({ violations }) => JSON.stringify(violations.map(
 			({ id, nodes }) => [id, nodes.slice(0, 4).map(({ html, any, all, none }) => html.slice(0, 160) + ' ' + [...any, ...all, ...none].map((c) => c.message).join('; '))])))`))
-	} finally {
-		await session.detach()
-	}
+	})
 }
 
 // walk presses Tab until it is round. It returns what a keyboard does not reach, and where it
@@ -140,16 +153,13 @@ export async function walk(page) {
 		}, true)
 		window.walk = { over: () => (judge(), over), walked, faults }
 	})
-	const session = await page.context().newCDPSession(page)
-	const tab = (type) => session.send('Input.dispatchKeyEvent', { type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 })
-	try {
+	await debug(page, async (session) => {
+		const tab = (type) => session.send('Input.dispatchKeyEvent', { type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 })
 		for (let n = 0; n < stops; n += atOnce) {
 			await Promise.all(Array.from({ length: atOnce }, () => [tab('rawKeyDown'), tab('keyUp')]).flat())
 			if (await page.evaluate(() => window.walk.over())) break
 		}
-	} finally {
-		await session.detach()
-	}
+	})
 	return page.evaluate(() => {
 		const { walked, faults } = window.walk
 		const within = document.querySelector('dialog[open]') ?? document

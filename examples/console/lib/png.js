@@ -3,7 +3,11 @@ import zlib from 'node:zlib'
 // shrink returns a screenshot with a palette of at most 256 colours, which takes a third of
 // the space or less. Pages have few colours; what antialiasing adds becomes the nearest one.
 export function shrink(png) {
-	const { width, height, pixels } = decode(png)
+	return encode(decode(png))
+}
+
+// encode writes a picture with a palette of at most 256 colours.
+export function encode({ width, height, pixels }) {
 	const counts = new Map()
 	for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1)
 	const palette = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a)).slice(0, 256)
@@ -44,17 +48,20 @@ function nearest(palette, colour) {
 }
 
 // decode reads a PNG with 8 bits for each of red, green, blue and perhaps opacity, which is
-// what browsers write.
-function decode(png) {
-	let width, height, size
+// what browsers write, or one of encode.
+export function decode(png) {
+	let width, height, size, palette
 	const data = []
 	for (let at = signature.length; at < png.length;) {
 		const length = png.readUInt32BE(at)
 		const body = png.subarray(at + 8, at + 8 + length)
 		switch (png.toString('latin1', at + 4, at + 8)) {
 		case 'IHDR':
-			;[width, height, size] = [body.readUInt32BE(0), body.readUInt32BE(4), { 2: 3, 6: 4 }[body[9]]]
+			;[width, height, size] = [body.readUInt32BE(0), body.readUInt32BE(4), { 2: 3, 3: 1, 6: 4 }[body[9]]]
 			if (body[8] !== 8 || !size || body[12] !== 0) throw new Error('the picture is not a PNG as browsers write it')
+			break
+		case 'PLTE':
+			palette = Uint32Array.from({ length: length / 3 }, (_, i) => body.readUIntBE(i * 3, 3))
 			break
 		case 'IDAT':
 			data.push(body)
@@ -67,15 +74,12 @@ function decode(png) {
 	let above = new Uint8Array(stride)
 	for (let y = 0; y < height; y++) {
 		const filter = raw[y * (stride + 1)]
-		const row = new Uint8Array(raw.subarray(y * (stride + 1) + 1, (y + 1) * (stride + 1)))
-		for (let i = 0; i < stride; i++) {
-			const left = i < size ? 0 : row[i - size]
-			if (filter === 1) row[i] += left
-			else if (filter === 2) row[i] += above[i]
-			else if (filter === 3) row[i] += (left + above[i]) >> 1
-			else if (filter === 4) row[i] += paeth(left, above[i], i < size ? 0 : above[i - size])
-		}
-		for (let x = 0; x < width; x++) pixels[y * width + x] = (row[x * size] << 16) | (row[x * size + 1] << 8) | row[x * size + 2]
+		const row = raw.subarray(y * (stride + 1) + 1, (y + 1) * (stride + 1))
+		if (filter === 1) for (let i = size; i < stride; i++) row[i] += row[i - size]
+		else if (filter === 2) for (let i = 0; i < stride; i++) row[i] += above[i]
+		else if (filter === 3) for (let i = 0; i < stride; i++) row[i] += ((i < size ? 0 : row[i - size]) + above[i]) >> 1
+		else if (filter === 4) for (let i = 0; i < stride; i++) row[i] += paeth(i < size ? 0 : row[i - size], above[i], i < size ? 0 : above[i - size])
+		for (let x = 0; x < width; x++) pixels[y * width + x] = palette ? palette[row[x]] : (row[x * size] << 16) | (row[x * size + 1] << 8) | row[x * size + 2]
 		above = row
 	}
 	return { width, height, pixels }

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -7,10 +8,21 @@ import { promisify } from 'node:util'
 
 // Server is the demo, with a store and a folder for mail of its own.
 export class Server {
+	static #running = new Set()
+
+	// end ends all servers at once, for a suite that ends itself.
+	static end() {
+		for (const server of Server.#running) {
+			server.process?.kill('SIGKILL')
+			rmSync(server.folder, { recursive: true, force: true, maxRetries: 5 })
+		}
+	}
+
 	static async start(program) {
 		const server = new Server()
 		server.program = program
 		server.folder = await fs.mkdtemp(path.join(os.tmpdir(), 'console-'))
+		Server.#running.add(server)
 		server.store = path.join(server.folder, 'demo.db')
 		server.mail = path.join(server.folder, 'mail')
 		await server.up('127.0.0.1:0')
@@ -60,5 +72,6 @@ export class Server {
 	async stop() {
 		await this.down()
 		await fs.rm(this.folder, { recursive: true, force: true })
+		Server.#running.delete(this)
 	}
 }

@@ -165,15 +165,17 @@ func (s *suite) stored(t *testing.T, project int64) []capture.Event {
 	return stored(t, s.Storage, project)
 }
 
+// stored returns the events of a project in the order of their times.
 func stored(t *testing.T, s sqlstore.Storage, project int64) []capture.Event {
 	t.Helper()
 	var list []capture.Event
-	for e, err := range s.Events(t.Context(), project) {
+	for e, err := range s.AllEvents(t.Context(), project, storage.EventFilter{}) {
 		if err != nil {
-			t.Fatalf("Events: %v", err)
+			t.Fatalf("AllEvents: %v", err)
 		}
 		list = append(list, e)
 	}
+	slices.SortStableFunc(list, func(a, b capture.Event) int { return a.Time.Compare(b.Time) })
 	return list
 }
 
@@ -207,7 +209,7 @@ func testReady(t *testing.T, s *suite) {
 	for range 2 {
 		must(t, s.CanWrite(t.Context()))
 	}
-	for e, err := range s.Events(t.Context(), 0) {
+	for e, err := range s.AllEvents(t.Context(), 0, storage.EventFilter{}) {
 		t.Errorf("CanWrite leaves %v, %v", e, err)
 	}
 }

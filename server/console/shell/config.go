@@ -39,6 +39,10 @@ type Config struct {
 	// for demos: mail programs open links to look at them, and each link works once.
 	OpenLinks bool
 
+	// Parts adds the page Prefix/parts, which shows what pages are made of. It is for demos, and
+	// for those who change the style sheet.
+	Parts bool
+
 	// ClientIP returns the address of the client of a request. Nil: the address of the
 	// connection, or of the proxy.
 	ClientIP func(*http.Request) netip.Addr

@@ -112,6 +112,9 @@ func New(config Config) (http.Handler, error) {
 		return nil, err
 	}
 	groups := append([]Group{Screens()}, config.Screens...)
+	if config.Parts {
+		groups = append(groups, Group{Screens: []Screen{partsScreen}})
+	}
 	c := &console{Config: config, uploads: make(Slots, maxUploads)}
 	taken := make(map[string]bool)
 	for word := range commonDone {

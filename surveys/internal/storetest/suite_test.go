@@ -101,7 +101,7 @@ func (s *suite) write(t *testing.T, events ...capture.Event) {
 
 func (s *suite) stored(t *testing.T, project int64) (list []capture.Event) {
 	t.Helper()
-	for e, err := range s.Events(t.Context(), project) {
+	for e, err := range s.AllEvents(t.Context(), project, storage.EventFilter{}) {
 		must(t, err)
 		list = append(list, e)
 	}

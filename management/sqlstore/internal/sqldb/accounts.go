@@ -3,13 +3,8 @@ package sqldb
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
@@ -89,20 +84,12 @@ func (a *accounts) live() error {
 	return nil
 }
 
-// read calls scan for each row of a query. An argument that is a list belongs
-// to the IN (?) of the query; nothing is in an empty one.
+// read calls scan for each row of a query.
 func (a *accounts) read(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	if slices.ContainsFunc(args, func(arg any) bool { l, ok := arg.(list); return ok && l.len() == 0 }) {
-		return nil
-	}
 	if err := ctx.Err(); err != nil {
 		return a.db.fail(err)
 	}
 	if err := a.live(); err != nil {
-		return err
-	}
-	query, args, err := a.db.d.among(query, args)
-	if err != nil {
 		return err
 	}
 	if a.t != nil {
@@ -110,7 +97,7 @@ func (a *accounts) read(ctx context.Context, query string, args []any, scan func
 		return a.db.fail(err)
 	}
 	ctx, end := a.db.begin(ctx, sqlstore.Read)
-	err = a.db.each(ctx, query, args, scan)
+	err := a.db.each(ctx, query, args, scan)
 	end(err)
 	return a.db.fail(err)
 }
@@ -147,32 +134,4 @@ func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64
 func (a *accounts) count(ctx context.Context, query string, args ...any) (n int, err error) {
 	err = a.read(ctx, query, args, scanTo(&n))
 	return n, err
-}
-
-// among makes the IN (?) of a query take the list among its arguments as a
-// single parameter, so that lists of all sizes share one statement.
-func (d *Dialect) among(query string, args []any) (string, []any, error) {
-	for i, arg := range args {
-		l, ok := arg.(list)
-		if !ok {
-			continue
-		}
-		args = slices.Clone(args)
-		if d.Postgres {
-			args[i] = l.array()
-			return strings.Replace(query, "IN (?)", "= ANY (?)", 1), args, nil
-		}
-		b, err := json.Marshal(l.array())
-		if err != nil {
-			return "", nil, fmt.Errorf("sqlstore: %w", err)
-		}
-		args[i] = string(b)
-		return strings.Replace(query, "IN (?)", "IN (SELECT value FROM json_each(?))", 1), args, nil
-	}
-	return query, args, nil
-}
-
-// idsOf returns UUIDs as a list for among.
-func idsOf(ids []uuid.UUID) list {
-	return collect(ids, (*uuid.UUID).String)
 }

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -12,11 +11,11 @@ import (
 
 var activities = newTable(table[storage.Activity]{
 	name: "activity_log", noun: "activity", key: 1,
-	fields: func(d *Dialect, a *storage.Activity) []field {
+	fields: func(a *storage.Activity) []field {
 		return []field{
 			{"id", &a.ID},
 			{"project_id", &a.Project},
-			{"organization_id", maybeID{&a.Organization}},
+			{"organization_id", &a.Organization},
 			{"user_id", &a.User},
 			{"is_system", &a.System},
 			{"was_impersonated", &a.Impersonated},
@@ -24,7 +23,7 @@ var activities = newTable(table[storage.Activity]{
 			{"scope", &a.Scope},
 			{"item_id", &a.ItemID},
 			{"detail", document{&a.Detail}},
-			{"created_at", stamp{d, &a.Created}},
+			{"created_at", moment{&a.Created}},
 		}
 	},
 })
@@ -46,41 +45,39 @@ var detailText = func() string {
 
 // Activities implements [storage.Store].
 func (a *accounts) Activities(ctx context.Context, f storage.ActivityFilter, limit, offset int) ([]storage.Activity, int, error) {
-	var conditions []string
-	var args []any
-	is := func(column string, value any) {
-		conditions, args = append(conditions, column+" = ?"), append(args, value)
+	where, args := "WHERE 1 = 1", []any(nil)
+	and := func(condition string, value any) {
+		where, args = where+" AND "+condition, append(args, value)
 	}
 	if f.Project != nil {
-		is("project_id", *f.Project)
+		and("project_id = ?", *f.Project)
 	}
 	if f.Organization != nil {
-		is("organization_id", f.Organization.String())
+		and("organization_id = ?", f.Organization.String())
 	}
 	if f.Scope != "" {
-		is("scope", f.Scope)
+		and("scope = ?", f.Scope)
 	}
 	if f.ItemID != "" {
-		is("item_id", f.ItemID)
+		and("item_id = ?", f.ItemID)
 	}
 	if f.User != nil {
-		is("user_id", *f.User)
+		and("user_id = ?", *f.User)
 	}
 	if f.System {
-		is("is_system", true)
+		and("is_system = ?", true)
 	}
 	if !storable(f.Name, f.Text) {
 		return nil, 0, nil
 	}
 	has := func(text, part string) {
-		condition, pattern := a.db.d.within(text, part)
-		conditions, args = append(conditions, condition), append(args, pattern)
+		and(a.db.d.within(text, part))
 	}
 	if f.From != nil {
-		conditions, args = append(conditions, "created_at >= ?"), append(args, a.db.d.time(*f.From))
+		and("created_at >= ?", *f.From)
 	}
 	if f.To != nil {
-		conditions, args = append(conditions, "created_at <= ?"), append(args, a.db.d.time(*f.To))
+		and("created_at <= ?", *f.To)
 	}
 	if f.Name != "" {
 		name := "detail ->> '$.name'"
@@ -94,17 +91,9 @@ func (a *accounts) Activities(ctx context.Context, f storage.ActivityFilter, lim
 		quoted := string(rawjson.Must(f.Text))
 		has(detailText, quoted[1:len(quoted)-1])
 	}
-	where := ""
-	if len(conditions) > 0 {
-		where = "WHERE " + strings.Join(conditions, " AND ")
-	}
 	return paged(ctx, a, "activity", "SELECT count(*) FROM activity_log "+where, args, offset, func() ([]storage.Activity, error) {
 		if f.Before != uuid.Nil {
-			where += " AND "
-			if len(conditions) == 0 {
-				where = "WHERE "
-			}
-			where, args = where+"(created_at, number) < (SELECT created_at, number FROM activity_log WHERE id = ?)", append(args, f.Before.String())
+			and("(created_at, number) < (SELECT created_at, number FROM activity_log WHERE id = ?)", f.Before.String())
 		}
 		return activities.list(ctx, a, where+" ORDER BY created_at DESC, number DESC LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	})

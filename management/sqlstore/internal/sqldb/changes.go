@@ -118,7 +118,7 @@ func (db *DB) poll(ctx context.Context, changed func()) error {
 	var known map[int64]int64
 	for {
 		bumped := db.bumps.next()
-		now, err := db.poller.read(ctx, db.reading)
+		now, err := db.dataVersion(ctx)
 		if err != nil {
 			return err
 		}
@@ -150,40 +150,21 @@ type dataVersion struct {
 	n    int64
 }
 
-// A poller has the connection that reads dataVersion.
-type poller struct {
-	mu   sync.Mutex
-	conn *sql.Conn
-}
-
-func (p *poller) read(ctx context.Context, pool *sql.DB) (v dataVersion, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.conn == nil {
-		if p.conn, err = pool.Conn(ctx); err != nil {
+// dataVersion reads it through one connection for all that watch, until that fails.
+func (db *DB) dataVersion(ctx context.Context) (v dataVersion, err error) {
+	db.polling.Lock()
+	defer db.polling.Unlock()
+	if db.poller == nil {
+		if db.poller, err = db.reading.Conn(ctx); err != nil {
 			return v, err
 		}
 	}
-	v.conn = p.conn
-	if err := p.conn.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA data_version").Scan(&v.n); err != nil {
-		return v, errors.Join(err, p.reset())
+	v.conn = db.poller
+	if err = v.conn.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA data_version").Scan(&v.n); err != nil {
+		db.poller = nil
+		err = errors.Join(err, v.conn.Close())
 	}
-	return v, nil
-}
-
-func (p *poller) reset() error {
-	if p.conn == nil {
-		return nil
-	}
-	err := p.conn.Close()
-	p.conn = nil
-	return err
-}
-
-func (p *poller) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.reset()
+	return v, err
 }
 
 // bumps announces changes by this process sooner than a poll does.
@@ -218,10 +199,10 @@ func (db *DB) Lead(ctx context.Context, name string, f func(context.Context) err
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if !db.leaders.begin(name) {
+	if _, busy := db.leaders.LoadOrStore(name, true); busy {
 		return false, nil
 	}
-	defer db.leaders.end(name)
+	defer db.leaders.Delete(name)
 	if db.d.Lead == nil {
 		return true, f(ctx)
 	}
@@ -230,26 +211,4 @@ func (db *DB) Lead(ctx context.Context, name string, f func(context.Context) err
 		err = fmt.Errorf("lead %q: %w", name, db.fail(err))
 	}
 	return led, err
-}
-
-// leaders are the names that calls of this process hold.
-type leaders struct {
-	mu    sync.Mutex
-	names map[string]bool
-}
-
-func (l *leaders) begin(name string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.names[name] {
-		return false
-	}
-	l.names[name] = true
-	return true
-}
-
-func (l *leaders) end(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.names, name)
 }

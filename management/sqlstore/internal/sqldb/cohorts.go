@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -90,12 +89,12 @@ func (c *caches) memberships(persons []uuid.UUID) {
 // of new members.
 func (t *tx) addMembers(ctx context.Context, project, cohort int64, upload uuid.UUID, members []uuid.UUID) (int64, error) {
 	columns := []column{
-		integers("project_id", members, func(*uuid.UUID) int64 { return project }),
-		integers("cohort_id", members, func(*uuid.UUID) int64 { return cohort }),
-		uuids(&t.db.d, "person_id", members, func(m *uuid.UUID) uuid.UUID { return *m }),
+		columnOf("project_id", members, func(*uuid.UUID) int64 { return project }),
+		columnOf("cohort_id", members, func(*uuid.UUID) int64 { return cohort }),
+		columnOf("person_id", members, func(m *uuid.UUID) uuid.UUID { return *m }),
 	}
 	if upload != uuid.Nil {
-		columns = append(columns, uuids(&t.db.d, "upload_id", members, func(*uuid.UUID) uuid.UUID { return upload }))
+		columns = append(columns, columnOf("upload_id", members, func(*uuid.UUID) uuid.UUID { return upload }))
 	}
 	return t.insert(ctx, "cohort_member", columns, "ON CONFLICT DO NOTHING", nil)
 }
@@ -104,7 +103,7 @@ func (t *tx) addMembers(ctx context.Context, project, cohort int64, upload uuid.
 func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string) ([]uuid.UUID, error) {
 	seen := make(map[uuid.UUID]bool)
 	var list []uuid.UUID
-	err := t.in(ctx, "SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs), eachValue(func(id uuid.UUID) {
+	_, err := t.run(ctx, "SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project, distinctIDs}, eachValue(func(id uuid.UUID) {
 		if !seen[id] {
 			seen[id] = true
 			list = append(list, id)
@@ -117,19 +116,18 @@ func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string)
 // the number of members among them.
 func (db *DB) removeMembers(ctx context.Context, project, cohort int64, f func(*tx) ([]uuid.UUID, error)) (int, error) {
 	var members []uuid.UUID
-	removed := 0
+	var removed int64
 	err := db.about(ctx, project, func(t *tx) (err error) {
-		removed = 0
 		if members, err = f(t); err != nil {
 			return err
 		}
-		return t.in(ctx, "DELETE FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND person_id IN (?) RETURNING 1",
-			[]any{project, cohort}, t.db.d.keys(members), func(*sql.Rows) error { removed++; return nil })
+		removed, err = t.exec(ctx, "DELETE FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND person_id IN (?)", project, cohort, members)
+		return err
 	}, func() { db.caches.memberships(members) })
 	if err != nil {
 		return 0, fmt.Errorf("remove members of cohort %d: %w", cohort, err)
 	}
-	return removed, nil
+	return int(removed), nil
 }
 
 // AddCohortPersons implements [storage.CohortMembers], as do the methods below.
@@ -161,7 +159,7 @@ func (db *DB) RemoveCohortUpload(ctx context.Context, project, cohort int64, upl
 	const query = "SELECT person_id FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND upload_id = ? LIMIT ?"
 	for {
 		n, err := db.removeMembers(ctx, project, cohort, func(t *tx) (members []uuid.UUID, err error) {
-			_, err = t.run(ctx, query, []any{project, cohort, t.db.d.id(upload), maxMembers}, appendTo(&members))
+			_, err = t.run(ctx, query, []any{project, cohort, upload, maxMembers}, appendTo(&members))
 			return members, err
 		})
 		if removed += n; err != nil || n < maxMembers {
@@ -174,3 +172,27 @@ func (db *DB) CountCohort(ctx context.Context, project, cohort int64) (int, erro
 	n, err := db.count(ctx, "SELECT count(*) FROM cohort_member WHERE project_id = ? AND cohort_id = ?", project, cohort)
 	return n, wrap("count members of a cohort", err)
 }
+
+var cohorts = newTable(table[storage.Cohort]{
+	name: "cohort", noun: "a cohort", key: 2, serial: true, given: true,
+	order: "project_id, id", touches: []string{"count", "last_calculation"},
+	project: func(c *storage.Cohort) int64 { return c.Project },
+	fields: func(c *storage.Cohort) []field {
+		return []field{
+			{"id", &c.ID},
+			{"project_id", &c.Project},
+			{"name", &c.Name},
+			{"description", &c.Description},
+			{"filters", criteria{&c.Criteria, &c.ID}},
+			{"is_static", &c.Static},
+			{"deleted", &c.Deleted},
+			{"count", &c.Count},
+			{"last_calculation", maybeMoment{&c.Calculated}},
+			{"created_by", &c.CreatedBy},
+			{"created_at", moment{&c.Created}},
+		}
+	},
+})
+
+// Cohorts implements [storage.Store].
+func (a *accounts) Cohorts() storage.Table[storage.Cohort] { return cohorts.of(a) }

@@ -15,10 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 func withDefaults(o sqlstore.Options) sqlstore.Options {
@@ -41,15 +43,17 @@ type DB struct {
 
 	writer       writer        // for SQLite
 	accountsSlot chan struct{} // for PostgreSQL; full while a transaction changes accounts
-	leaders      leaders
+	leaders      sync.Map      // names that calls of this process hold
 
-	flagCalls flagCalls
+	flagCalls *flagCalls
 	usage     *knownUsage
 
-	poller poller // for SQLite
-	bumps  bumps  // for SQLite
+	bumps bumps // for SQLite
 
-	mutexes  projectMutexes
+	polling sync.Mutex // held while the poller is used
+	poller  *sql.Conn  // see dataVersion
+
+	mutexes  *projectMutexes
 	ingested sync.Map // projects that are known to have events
 
 	repeated, tooOld atomic.Uint64 // events that were not stored
@@ -72,12 +76,13 @@ var schema embed.FS
 func newDB(reading, writing *sql.DB, d Dialect, o sqlstore.Options) *DB {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: withDefaults(o),
-		queries: make(map[string]*sql.Stmt), accountsSlot: make(chan struct{}, 1), leaders: leaders{names: make(map[string]bool)},
+		queries: make(map[string]*sql.Stmt), accountsSlot: make(chan struct{}, 1), mutexes: newProjectMutexes(),
 	}
 	db.accounts.db = db
 	db.caches = newCaches(db.o)
 	db.flags = newFlagCache()
-	db.flagCalls, db.usage = newFlagCalls(), newKnownUsage()
+	db.flagCalls, _ = lru.New[flagName, time.Time](maxFlagCalls) // fails only for sizes below 1
+	db.usage, _ = lru.New[usageOf, usageOf](maxKnownUsage)
 	return db
 }
 
@@ -223,7 +228,12 @@ func (db *DB) schemaVersion(ctx context.Context, table string) (version int64, e
 // Close closes the database. It waits for running calls, except Watch and Lead,
 // whose contexts must end before.
 func (db *DB) Close() error {
-	errs := []error{db.writer.close(), db.poller.close()}
+	errs := []error{db.writer.close()}
+	db.polling.Lock()
+	if db.poller != nil {
+		errs = append(errs, db.poller.Close())
+	}
+	db.polling.Unlock()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for query, s := range db.queries {
@@ -243,9 +253,9 @@ func (db *DB) Ready(ctx context.Context) error {
 }
 
 // query returns the rows of a query that changes nothing.
-func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (db *DB) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
 	if db.d.Postgres {
-		return db.reading.QueryContext(ctx, db.d.bind(query), args...)
+		return db.reading.QueryContext(ctx, query, args...)
 	}
 	s, err := db.prepare(ctx, query)
 	if err != nil {
@@ -284,7 +294,7 @@ func scanTo(dest ...any) func(*sql.Rows) error {
 }
 
 // appendTo returns a function that appends the only column of each row to a list.
-func appendTo[L ~[]T, T any](list *L) func(*sql.Rows) error {
+func appendTo[T any](list *[]T) func(*sql.Rows) error {
 	return eachValue(func(v T) { *list = append(*list, v) })
 }
 
@@ -309,6 +319,17 @@ func paged[T any](ctx context.Context, a *accounts, what, count string, args []a
 		list, err = read()
 	}
 	return list, total, err
+}
+
+// first returns the first row of those that were read.
+func first[T any](list []T, err error) (*T, error) {
+	if err == nil && len(list) == 0 {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
 }
 
 // eachValue returns a function that calls f with the only column of each row.
@@ -343,17 +364,27 @@ func pairsTo[K comparable, V any](m map[K]V) func(*sql.Rows) error {
 
 // each calls scan for each row of a query that changes nothing.
 func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := db.query(ctx, query, args...)
-	if err != nil {
-		return err
+	query, args, empty := db.d.statement(query, args)
+	if empty {
+		return nil
 	}
+	rows, err := db.query(ctx, query, args)
+	if err == nil {
+		_, err = scanAll(rows, scan)
+	}
+	return err
+}
+
+// scanAll calls scan for each row, and returns how many there were.
+func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) (n int64, err error) {
 	defer rows.Close()
 	for rows.Next() {
+		n++
 		if err := scan(rows); err != nil {
-			return err
+			return n, err
 		}
 	}
-	return rows.Err()
+	return n, rows.Err()
 }
 
 func (db *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -368,4 +399,15 @@ func (db *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 		db.queries[query] = s
 	}
 	return s, nil
+}
+
+// begin tells Options.OnOperation that an operation begins. The caller goes on with the
+// context, and calls end with the outcome.
+func (db *DB) begin(ctx context.Context, o sqlstore.Operation) (_ context.Context, end func(error)) {
+	if db.o.OnOperation != nil {
+		if ctx, end = db.o.OnOperation(ctx, o); end != nil {
+			return ctx, end
+		}
+	}
+	return ctx, func(error) {}
 }

@@ -192,12 +192,12 @@ func (t *tx) define(ctx context.Context, d definitions) error {
 		least, greatest = "least", "greatest"
 	}
 	_, err := t.insert(ctx, "definition", []column{
-		integers("project_id", rows, func(r *definedName) int64 { return r.project }),
-		integers("kind", rows, func(r *definedName) int64 { return int64(r.definitionsOf.kind) }),
-		texts("name", rows, func(r *definedName) string { return r.name }),
-		texts("type", rows, func(r *definedName) string { return string(r.defined.kind) }),
-		integers("first_seen", rows, func(r *definedName) int64 { return r.first }),
-		integers("last_seen", rows, func(r *definedName) int64 { return r.last }),
+		columnOf("project_id", rows, func(r *definedName) int64 { return r.project }),
+		columnOf("kind", rows, func(r *definedName) int64 { return int64(r.definitionsOf.kind) }),
+		columnOf("name", rows, func(r *definedName) string { return r.name }),
+		columnOf("type", rows, func(r *definedName) string { return string(r.defined.kind) }),
+		columnOf("first_seen", rows, func(r *definedName) int64 { return r.first }),
+		columnOf("last_seen", rows, func(r *definedName) int64 { return r.last }),
 	}, `ON CONFLICT (project_id, kind, name) DO UPDATE SET first_seen = `+least+`(definition.first_seen, excluded.first_seen),
 		last_seen = `+greatest+`(definition.last_seen, excluded.last_seen),
 		type = CASE WHEN excluded.type IN ('', definition.type) THEN definition.type
@@ -215,7 +215,7 @@ func (t *tx) definable(ctx context.Context, of definitionsOf, names []string) ([
 		return names, err
 	}
 	known := make(map[string]bool)
-	err = t.in(ctx, "SELECT name FROM definition WHERE project_id = ? AND kind = ? AND name IN (?)", []any{of.project, of.kind}, slice[string](names),
+	_, err = t.run(ctx, "SELECT name FROM definition WHERE project_id = ? AND kind = ? AND name IN (?)", []any{of.project, of.kind, names},
 		eachValue(func(name string) {
 			known[name] = true
 		}))

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -70,19 +72,61 @@ func (d *Dialect) bind(query string) string {
 	}
 }
 
-// time and id convert times, and UUIDs of events and persons, to parameters.
-func (d *Dialect) time(t time.Time) any {
-	if d.Postgres {
-		return t
+// statement returns a query and its arguments as the database takes them. An IN (?) takes the
+// list among the arguments as a single parameter, so that lists of all sizes share one
+// statement; nothing is in an empty list, so that the query need not be run.
+func (d *Dialect) statement(query string, given []any) (_ string, args []any, empty bool) {
+	args = make([]any, len(given))
+	for i, v := range given {
+		l, ok := listOf(v)
+		if !ok {
+			args[i] = d.param(v)
+			continue
+		}
+		empty = empty || l.len() == 0
+		_, ids := v.([]uuid.UUID)
+		switch {
+		case d.Postgres:
+			args[i] = l.array()
+			query = strings.Replace(query, "IN (?)", "= ANY (?)", 1)
+		case ids: // JSON has no bytes
+			args[i] = string(rawjson.Must(collect(v.([]uuid.UUID), func(id *uuid.UUID) string { return hex.EncodeToString(id[:]) })))
+			query = strings.Replace(query, "IN (?)", "IN (SELECT unhex(value) FROM json_each(?))", 1)
+		default:
+			args[i] = string(rawjson.Must(l.array()))
+			query = strings.Replace(query, "IN (?)", "IN (SELECT value FROM json_each(?))", 1)
+		}
 	}
-	return t.UnixMicro()
+	return d.bind(query), args, empty
 }
 
-func (d *Dialect) id(id uuid.UUID) any {
-	if d.Postgres {
-		return id.String()
+// param returns a value as the database takes it. A UUID is that of an event or a person; others
+// are texts, and come by pointers.
+func (d *Dialect) param(v any) any {
+	switch v := v.(type) {
+	case moment:
+		return d.param(*v.Time)
+	case maybeMoment:
+		if *v.at == nil {
+			return nil
+		}
+		return d.param(**v.at)
+	case **uuid.UUID:
+		if *v == nil {
+			return nil
+		}
+		return (*v).String()
+	case time.Time:
+		if !d.Postgres {
+			return v.UnixMicro()
+		}
+	case uuid.UUID:
+		if !d.Postgres {
+			return v[:]
+		}
+		return v.String()
 	}
-	return id[:]
+	return v
 }
 
 // A moment scans a time.
@@ -110,56 +154,73 @@ func (db *DB) fail(err error) error {
 // A column has the values of one column for many rows.
 type column struct {
 	name   string
-	sort   string // type in PostgreSQL
 	values list
+}
+
+// columnOf returns a column with f of each element.
+func columnOf[E, T any](name string, from []E, f func(*E) T) column {
+	return column{name, slice[T](collect(from, f))}
 }
 
 // A list is a slice of parameters.
 type list interface {
 	len() int
 	at(i int) any
-	array() any // for PostgreSQL
+	array() any   // for PostgreSQL
+	sort() string // of its elements, in PostgreSQL
 }
 
 type slice[T any] []T
 
 func (s slice[T]) len() int     { return len(s) }
 func (s slice[T]) at(i int) any { return s[i] }
-func (s slice[T]) array() any   { return []T(s) }
+
+func (s slice[T]) array() any {
+	if ids, ok := any([]T(s)).([]uuid.UUID); ok {
+		return idsOf(ids)
+	}
+	return []T(s)
+}
+
+func (s slice[T]) sort() string {
+	switch any(*new(T)).(type) {
+	case int64:
+		return "bigint"
+	case bool:
+		return "boolean"
+	case []byte:
+		return "bytea"
+	case time.Time:
+		return "timestamptz"
+	case uuid.UUID:
+		return "uuid"
+	}
+	return "text"
+}
+
+// listOf returns an argument as a list, if it is one.
+func listOf(v any) (list, bool) {
+	switch v := v.(type) {
+	case []string:
+		return slice[string](v), true
+	case []int64:
+		return slice[int64](v), true
+	case []uuid.UUID:
+		return slice[uuid.UUID](v), true
+	}
+	return nil, false
+}
+
+// idsOf returns UUIDs as the texts that they are but for events and persons.
+func idsOf(ids []uuid.UUID) []string { return collect(ids, (*uuid.UUID).String) }
 
 // collect returns f of each element.
-func collect[E, T any](from []E, f func(*E) T) slice[T] {
-	list := make(slice[T], len(from))
+func collect[E, T any](from []E, f func(*E) T) []T {
+	list := make([]T, len(from))
 	for i := range from {
 		list[i] = f(&from[i])
 	}
 	return list
-}
-
-// times and uuids return columns in the types of Dialect.time and Dialect.id.
-func times[E any](d *Dialect, name string, from []E, f func(*E) time.Time) column {
-	if d.Postgres {
-		return column{name, "timestamptz", collect(from, f)}
-	}
-	return column{name, "", collect(from, func(e *E) int64 { return f(e).UnixMicro() })}
-}
-
-func uuids[E any](d *Dialect, name string, from []E, f func(*E) uuid.UUID) column {
-	if d.Postgres {
-		return column{name, "uuid", collect(from, func(e *E) string { return f(e).String() })}
-	}
-	return column{name, "", collect(from, func(e *E) []byte {
-		id := f(e)
-		return id[:]
-	})}
-}
-
-func integers[E any](name string, from []E, f func(*E) int64) column {
-	return column{name, "bigint", collect(from, f)}
-}
-
-func texts[E any](name string, from []E, f func(*E) string) column {
-	return column{name, "text", collect(from, f)}
 }
 
 // rowsPerStatement is how many rows one statement of SQLite inserts. More rows
@@ -177,7 +238,7 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 	names := collect(columns, func(c *column) string { return c.name })
 	head := "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") "
 	if t.db.d.Postgres {
-		arrays := collect(columns, func(c *column) string { return "?::" + c.sort + "[]" })
+		arrays := collect(columns, func(c *column) string { return "?::" + c.values.sort() + "[]" })
 		args := collect(columns, func(c *column) any { return c.values.array() })
 		return t.run(ctx, head+"SELECT * FROM unnest("+strings.Join(arrays, ", ")+") "+tail, args, scan)
 	}
@@ -188,58 +249,16 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 		args = args[:0]
 		for i := first; i < last; i++ {
 			for _, c := range columns {
-				args = append(args, c.values.at(i))
+				args = append(args, t.db.d.param(c.values.at(i)))
 			}
 		}
 		row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",") + "),"
 		query := head + "VALUES " + strings.TrimSuffix(strings.Repeat(row, last-first), ",") + " " + tail
-		some, err := t.run(ctx, query, args, scan)
+		some, err := t.runConverted(ctx, query, args, scan)
 		if err != nil {
 			return affected, err
 		}
 		affected += some
 	}
 	return affected, nil
-}
-
-// maxValues is how many values a query names in SQLite.
-const maxValues = 250
-
-// in runs a query for all values. The query has IN (?) for `column = ANY
-// (values)`; arguments for its other parameters come before.
-func (t *tx) in(ctx context.Context, query string, before []any, values list, scan func(*sql.Rows) error) error {
-	return t.db.d.in(query, before, values, func(query string, args []any) error {
-		_, err := t.run(ctx, query, args, scan)
-		return err
-	})
-}
-
-// in calls run with as many queries as it takes for all values.
-func (d *Dialect) in(query string, before []any, values list, run func(query string, args []any) error) error {
-	if values.len() == 0 {
-		return nil
-	}
-	if d.Postgres {
-		return run(strings.Replace(query, "IN (?)", "= ANY (?)", 1), append(before, values.array()))
-	}
-	n := values.len()
-	for first := 0; first < n; first += maxValues {
-		last := min(first+maxValues, n)
-		// There are few sizes, so that few statements are kept. The last value
-		// fills the rest.
-		size := 1
-		for size < last-first {
-			size *= 2
-		}
-		size = min(size, maxValues)
-		args := append(make([]any, 0, len(before)+size), before...)
-		for i := range size {
-			args = append(args, values.at(min(first+i, last-1)))
-		}
-		marks := strings.TrimSuffix(strings.Repeat("?,", size), ",")
-		if err := run(strings.Replace(query, "IN (?)", "IN ("+marks+")", 1), args); err != nil {
-			return err
-		}
-	}
-	return nil
 }

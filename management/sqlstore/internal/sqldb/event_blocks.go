@@ -123,11 +123,11 @@ func (db *DB) indexEvents(ctx context.Context) (more bool, err error) {
 		}
 		more = len(blocks) == blocksAtOnce
 		_, err = t.insert(ctx, "event_block", []column{
-			integers("first_id", blocks, func(b *block) int64 { return b.first }),
-			integers("last_id", blocks, func(b *block) int64 { return b.last }),
-			integers("oldest", blocks, func(b *block) int64 { return b.oldest }),
-			integers("newest", blocks, func(b *block) int64 { return b.newest }),
-			{"filter", "bytea", collect(blocks, func(b *block) []byte { return b.filter })},
+			columnOf("first_id", blocks, func(b *block) int64 { return b.first }),
+			columnOf("last_id", blocks, func(b *block) int64 { return b.last }),
+			columnOf("oldest", blocks, func(b *block) int64 { return b.oldest }),
+			columnOf("newest", blocks, func(b *block) int64 { return b.newest }),
+			columnOf("filter", blocks, func(b *block) []byte { return b.filter }),
 		}, "", nil)
 		return err
 	})

@@ -99,7 +99,7 @@ func (db *DB) keepLonger(ctx context.Context, rule *storage.EventExpiry) error {
 func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (deleted int, err error) {
 	day, param := db.d.days()
 	old := false
-	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" LIMIT 1", []any{project, db.d.time(kept)}, func(*sql.Rows) error {
+	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" LIMIT 1", []any{project, kept}, func(*sql.Rows) error {
 		old = true
 		return nil
 	})
@@ -121,13 +121,9 @@ func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (delete
 		if err != nil {
 			return err
 		}
-		some := "event WHERE project_id = ? AND " + day + " < " + param + " ORDER BY " + day + " LIMIT ?"
-		query := "DELETE FROM event WHERE id IN (SELECT id FROM " + some + ") RETURNING distinct_id"
-		if t.pg != nil {
-			query = "DELETE FROM event WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + ")) RETURNING distinct_id"
-		}
+		query := db.d.deleteSome("event", "id", "project_id = ? AND "+day+" < "+param+" ORDER BY "+day)
 		var distinctIDs []string
-		n, err := t.run(ctx, query, []any{project, db.d.time(kept), maxExpired}, appendTo(&distinctIDs))
+		n, err := t.run(ctx, query+" RETURNING distinct_id", []any{project, kept, maxExpired}, appendTo(&distinctIDs))
 		if err != nil {
 			return err
 		}
@@ -144,13 +140,14 @@ func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (delete
 // dropEmptyBlocks deletes blocks that have lost all of their events.
 func (db *DB) dropEmptyBlocks(ctx context.Context) (more bool, err error) {
 	const empty = "NOT EXISTS (SELECT 1 FROM event WHERE event.id >= event_block.first_id AND event.id <= event_block.last_id)"
-	var ids slice[int64]
+	var ids []int64
 	err = db.read(ctx, "SELECT first_id FROM event_block WHERE "+empty+" ORDER BY first_id LIMIT ?", []any{maxExpired}, appendTo(&ids))
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
 	err = db.atomic(ctx, func(t *tx) error {
-		return t.in(ctx, "DELETE FROM event_block WHERE "+empty+" AND first_id IN (?)", nil, ids, nil)
+		_, err := t.exec(ctx, "DELETE FROM event_block WHERE "+empty+" AND first_id IN (?)", ids)
+		return err
 	})
 	return len(ids) == maxExpired, err
 }
@@ -186,37 +183,27 @@ func (t *tx) expired(ctx context.Context, events []capture.Event) (list []bool, 
 
 // insertKept is insertEvents without the events that are too old, of which it returns which
 // they are, nil if none is.
-func (t *tx) insertKept(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh, old []bool, err error) {
-	if old, err = t.expired(ctx, events); err != nil {
-		return nil, nil, err
-	}
-	if old == nil {
-		fresh, err = t.insertEvents(ctx, events, hashes, all)
+func (t *tx) insertKept(ctx context.Context, events []capture.Event, all bool) (fresh, old []bool, err error) {
+	old, err = t.expired(ctx, events)
+	if err != nil || old == nil {
+		if err == nil {
+			fresh, err = t.insertEvents(ctx, events, all)
+		}
 		return fresh, nil, err
 	}
 	var kept []capture.Event
-	var keptHashes []int64
+	var places []int // of these among the events
 	for i := range events {
 		if !old[i] {
-			kept, keptHashes = append(kept, events[i]), append(keptHashes, hashes[i])
+			kept, places = append(kept, events[i]), append(places, i)
 		}
 	}
+	some, err := t.insertEvents(ctx, kept, all)
 	fresh = make([]bool, len(events))
-	if len(kept) == 0 {
-		return fresh, old, nil
+	for n, i := range places {
+		fresh[i] = err == nil && (some == nil || some[n])
 	}
-	some, err := t.insertEvents(ctx, kept, keptHashes, all)
-	if err != nil {
-		return nil, nil, err
-	}
-	next := 0
-	for i := range events {
-		if !old[i] {
-			fresh[i] = some == nil || some[next]
-			next++
-		}
-	}
-	return fresh, old, nil
+	return fresh, old, err
 }
 
 // skippedEvents are events of a batch that were not stored.

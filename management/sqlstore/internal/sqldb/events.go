@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
-	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -48,12 +49,8 @@ func (db *DB) writePart(ctx context.Context, events []capture.Event, first int) 
 // write stores a part of the events and applies it, in one transaction.
 func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	u, used := persons.NewUnit(events), false // prepared outside of the transaction, for the first try
-	hashes := make([]int64, len(events))
-	for i := range events {
-		hashes[i] = hashOf(&events[i])
-	}
 	reported := storage.FlagCalls(events)
-	calls := db.flagCalls.news(reported)
+	calls := db.newCalls(reported)
 	projects := projectsOf(events)
 	release, err := db.mutexes.lock(ctx, projects...)
 	if err != nil {
@@ -76,7 +73,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 				return err
 			}
 		}
-		fresh, old, err := t.insertKept(ctx, events, hashes, all)
+		fresh, old, err := t.insertKept(ctx, events, all)
 		if err != nil {
 			return err
 		}
@@ -115,7 +112,9 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	if err != nil {
 		return err
 	}
-	db.flagCalls.stored(calls)
+	for _, c := range calls {
+		db.flagCalls.Add(c.flagName, c.at)
+	}
 	for u, row := range counted {
 		db.usage.Add(u, row)
 	}
@@ -157,22 +156,21 @@ var errSeen = errors.New("sqlstore: an event was stored before")
 // insertEvents stores events. Nearly always all of them are new. If all is
 // true, insertEvents assumes so, and returns errSeen if they are not. Otherwise
 // it returns which of them are new.
-func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh []bool, err error) {
-	d := &t.db.d
+func (t *tx) insertEvents(ctx context.Context, events []capture.Event, all bool) (fresh []bool, err error) {
 	columns := []column{
-		integers("project_id", events, func(e *capture.Event) int64 { return e.Project }),
-		uuids(d, "uuid", events, func(e *capture.Event) uuid.UUID { return e.UUID }),
-		{"hash", "bigint", slice[int64](hashes)},
-		texts("name", events, func(e *capture.Event) string { return e.Name }),
-		texts("distinct_id", events, func(e *capture.Event) string { return e.DistinctID }),
-		times(d, "ts", events, func(e *capture.Event) time.Time { return e.Time }),
-		times(d, "received_at", events, func(e *capture.Event) time.Time { return e.Received }),
-		texts("properties", events, func(e *capture.Event) string { return string(e.Properties) }),
+		columnOf("project_id", events, func(e *capture.Event) int64 { return e.Project }),
+		columnOf("uuid", events, func(e *capture.Event) uuid.UUID { return e.UUID }),
+		columnOf("hash", events, hashOf),
+		columnOf("name", events, func(e *capture.Event) string { return e.Name }),
+		columnOf("distinct_id", events, func(e *capture.Event) string { return e.DistinctID }),
+		columnOf("ts", events, func(e *capture.Event) time.Time { return e.Time }),
+		columnOf("received_at", events, func(e *capture.Event) time.Time { return e.Received }),
+		columnOf("properties", events, func(e *capture.Event) string { return string(e.Properties) }),
 	}
 	// The target is the index event_once, so that PostgreSQL looks for
 	// conflicts nowhere else.
 	tail := "ON CONFLICT (project_id, ts / 86400000000, uuid, hash) DO NOTHING"
-	if d.Postgres {
+	if t.pg != nil {
 		tail = "ON CONFLICT (project_id, ((ts AT TIME ZONE 'UTC')::date), uuid, hash) DO NOTHING"
 	}
 	if all {
@@ -199,7 +197,7 @@ func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []
 	}
 	fresh = make([]bool, len(events))
 	for i := range events {
-		k := key{events[i].Project, events[i].UUID, hashes[i]}
+		k := key{events[i].Project, events[i].UUID, hashOf(&events[i])}
 		fresh[i] = stored[k]
 		delete(stored, k) // of two equal events in one batch, the first counts
 	}
@@ -219,24 +217,19 @@ func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 	return nil
 }
 
-// Events implements [sqlstore.Storage].
-func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error] {
-	return func(yield func(capture.Event, error) bool) {
-		rows, err := db.query(ctx, "SELECT "+eventColumns+" FROM event WHERE project_id = ? ORDER BY ts, id", project)
-		if err != nil {
-			yield(capture.Event{}, db.fail(err))
-			return
+// CanWrite implements [sqlstore.Storage]. The event is larger than a page, and
+// belongs to no project.
+func (db *DB) CanWrite(ctx context.Context) error {
+	now := time.Now().UTC()
+	events := []capture.Event{{
+		UUID: capture.NewUUID(now), Name: "can write", Time: now, Received: now,
+		Properties: json.RawMessage(`{"text":"` + strings.Repeat("x", 8<<10) + `"}`),
+	}}
+	return db.fail(db.atomic(ctx, func(t *tx) error {
+		if _, err := t.insertEvents(ctx, events, true); err != nil {
+			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			e := capture.Event{Project: project}
-			err := scanEvent(rows, &e)
-			if !yield(e, db.fail(err)) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(capture.Event{}, db.fail(err))
-		}
-	}
+		_, err := t.exec(ctx, "DELETE FROM event WHERE project_id = ?", 0)
+		return err
+	}))
 }

@@ -24,6 +24,9 @@ func GoMigrations(postgres bool) []*goose.Migration {
 // MostPurged is how many rows of a table PurgeProjects deletes at once.
 const MostPurged = maxPurged
 
+// MostRecent is how many events RecentDistinctIDs reads.
+const MostRecent = recentPages * recentEvents
+
 // MostExpired is how many events ExpireEvents deletes at once.
 const MostExpired = maxExpired
 
@@ -110,17 +113,12 @@ func After(prefix string) string { return after(prefix) }
 const MostSearched = maxSearched
 
 // ProjectMutexes are mutexes of projects.
-type ProjectMutexes struct{ m projectMutexes }
+type ProjectMutexes struct{ m *projectMutexes }
 
-func (t *ProjectMutexes) Lock(ctx context.Context, projects ...int64) (func(), error) {
+func NewProjectMutexes() ProjectMutexes { return ProjectMutexes{newProjectMutexes()} }
+
+func (t ProjectMutexes) Lock(ctx context.Context, projects ...int64) (func(), error) {
 	return t.m.lock(ctx, projects...)
-}
-
-// Known returns the number of projects whose mutex is locked or waited for.
-func (t *ProjectMutexes) Known() int {
-	t.m.mu.Lock()
-	defer t.m.mu.Unlock()
-	return len(t.m.projects)
 }
 
 // Unpack reads the counts of a blob of version 19 of the schema.

@@ -3,13 +3,10 @@ package sqldb
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
 	"github.com/flagstaff-go/flagstaff/capture"
@@ -93,54 +90,13 @@ func (a *accounts) Extension(name string) (storage.Tx, error) {
 func (a *accounts) Postgres() bool { return a.db.d.Postgres }
 
 func (a *accounts) Query(ctx context.Context, statement string, args []any, scan func(*sql.Rows) error) error {
-	statement, args, empty := a.db.d.extended(statement, args)
-	if empty {
-		return nil
-	}
 	return a.read(asLongQuery(ctx), statement, args, scan)
 }
 
 func (a *accounts) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	statement, args, empty := a.db.d.extended(statement, args)
-	if empty {
-		return 0, nil
-	}
-	statement, args, err := a.db.d.among(statement, args)
-	if err != nil {
-		return 0, err
-	}
 	return a.exec(ctx, statement, args...)
 }
 
 func (a *accounts) Changed(ctx context.Context, project int64) error {
 	return a.alter(ctx, project, func(*accounts) error { return nil })
-}
-
-// extended returns a statement with its arguments as the database takes them, and whether a
-// list is empty, so that the statement is about nothing.
-func (d *Dialect) extended(statement string, args []any) (_ string, _ []any, empty bool) {
-	args = slices.Clone(args)
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case time.Time:
-			args[i] = d.time(v)
-		case uuid.UUID:
-			args[i] = d.id(v)
-		case []string:
-			args[i] = slice[string](v)
-		case []int64:
-			args[i] = slice[int64](v)
-		case []uuid.UUID:
-			text := (*uuid.UUID).String
-			if !d.Postgres { // which has no array of bytes
-				text = func(id *uuid.UUID) string { return hex.EncodeToString(id[:]) }
-				statement = strings.Replace(statement, "IN (?)", "IN (SELECT unhex(value) FROM json_each(?))", 1)
-			}
-			args[i] = collect(v, text)
-		}
-		if l, ok := args[i].(list); ok && l.len() == 0 {
-			empty = true
-		}
-	}
-	return statement, args, empty
 }

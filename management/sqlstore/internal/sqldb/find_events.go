@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -48,17 +49,17 @@ func (db *DB) newEventSearch(ctx context.Context, project int64, f storage.Event
 		s.and("distinct_id = ?", f.DistinctID)
 	}
 	if !f.After.IsZero() {
-		s.and("ts > ?", db.d.time(f.After))
+		s.and("ts > ?", f.After)
 	}
 	if !f.Before.IsZero() {
-		s.and("ts < ?", db.d.time(f.Before))
+		s.and("ts < ?", f.Before)
 	}
 	ids := []string{f.DistinctID}
 	if f.Person != uuid.Nil {
-		s.and(`distinct_id IN (SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?))`, db.d.id(f.Person), project)
+		s.and(`distinct_id IN (SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?))`, f.Person, project)
 		ids = nil
 		err := db.read(ctx, "SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?)",
-			[]any{db.d.id(f.Person), project}, eachValue(func(id string) {
+			[]any{f.Person, project}, eachValue(func(id string) {
 				if f.DistinctID == "" || f.DistinctID == id {
 					ids = append(ids, id)
 				}
@@ -122,7 +123,7 @@ func (s *eventSearch) newest(ctx context.Context, from storage.EventPlace, n int
 	latest := int64(math.MaxInt64)
 	if from.ID != 0 {
 		latest = from.Time.UnixMicro()
-		at := s.db.d.time(from.Time)
+		at := from.Time
 		s.and("(ts < ? OR ts = ? AND id < ?)", at, at, from.ID)
 	}
 	places, err := s.places(ctx, nil, s.end+1, math.MaxInt64, n)
@@ -192,15 +193,13 @@ func (s *eventSearch) page(ctx context.Context, places []storage.EventPlace, lim
 	for first := 0; first < len(places); first += eventsRead {
 		part := places[first:min(first+eventsRead, len(places))]
 		found := make(map[int64]capture.Event, len(part))
-		err := s.db.d.in("SELECT "+eventColumns+", id FROM event WHERE id IN (?)", nil, collect(part, func(p *storage.EventPlace) int64 { return p.ID }),
-			func(query string, args []any) error {
-				return s.db.read(ctx, query, args, func(r *sql.Rows) error {
-					e, id := capture.Event{Project: s.project}, int64(0)
-					err := scanEvent(r, &e, &id)
-					found[id] = e
-					return err
-				})
-			})
+		ids := collect(part, func(p *storage.EventPlace) int64 { return p.ID })
+		err := s.db.read(ctx, "SELECT "+eventColumns+", id FROM event WHERE id IN (?)", []any{ids}, func(r *sql.Rows) error {
+			e, id := capture.Event{Project: s.project}, int64(0)
+			err := scanEvent(r, &e, &id)
+			found[id] = e
+			return err
+		})
 		if err != nil {
 			return nil, next, err
 		}
@@ -267,6 +266,9 @@ func (db *DB) eachEvent(ctx context.Context, project int64, f storage.EventFilte
 	return err
 }
 
+// errEnough ends the reading of rows.
+var errEnough = errors.New("sqlstore: enough rows")
+
 // between calls yield with the events with some IDs, in parts, and holds nothing of the
 // database meanwhile. It reports whether yield wants more.
 func (s *eventSearch) between(ctx context.Context, first, last int64, yield func(capture.Event) bool) (bool, error) {
@@ -288,22 +290,16 @@ func (s *eventSearch) between(ctx context.Context, first, last int64, yield func
 		}
 		var list []capture.Event
 		next, size := until+1, 0
-		rows, err := s.db.query(ctx, "SELECT "+eventColumns+", id FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY id", append([]any{first, until}, s.args...)...)
-		if err != nil {
-			return false, s.db.fail(err)
-		}
-		for rows.Next() {
+		err := s.db.each(ctx, "SELECT "+eventColumns+", id FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY id", append([]any{first, until}, s.args...), func(r *sql.Rows) error {
 			e, id := capture.Event{Project: s.project}, int64(0)
-			if err = scanEvent(rows, &e, &id); err != nil {
-				break
-			}
+			err := scanEvent(r, &e, &id)
 			list = append(list, e)
-			if size += textBytes(&e); size > maxReadBytes {
-				next = id + 1
-				break
+			if size += textBytes(&e); err == nil && size > maxReadBytes {
+				next, err = id+1, errEnough
 			}
-		}
-		if err = cmp.Or(err, rows.Err(), rows.Close()); err != nil {
+			return err
+		})
+		if err != nil && err != errEnough {
 			return false, s.db.fail(err)
 		}
 		for i := range list {
@@ -334,7 +330,7 @@ func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*ca
 		before = at
 		var e *capture.Event
 		query := strings.Join([]string{"SELECT", eventColumns, "FROM event WHERE project_id = ? AND", day, "=", param, "AND uuid = ? ORDER BY hash LIMIT 1"}, " ")
-		err = db.read(ctx, query, []any{project, db.d.time(before), db.d.id(id)}, func(r *sql.Rows) error {
+		err = db.read(ctx, query, []any{project, before, id}, func(r *sql.Rows) error {
 			e = &capture.Event{Project: project}
 			return scanEvent(r, e)
 		})
@@ -344,12 +340,49 @@ func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*ca
 	}
 }
 
+// dayBefore returns the time of an event of the newest day with events before another day.
+func (db *DB) dayBefore(ctx context.Context, project int64, before time.Time) (at time.Time, found bool, err error) {
+	day, param := db.d.days()
+	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
+		[]any{project, before}, func(r *sql.Rows) error {
+			found = true
+			return r.Scan(moment{&at})
+		})
+	return at, found, err
+}
+
 // PersonIDs implements [storage.Events].
 func (db *DB) PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error) {
 	found := make(map[string]uuid.UUID)
-	err := db.d.in("SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs),
-		func(query string, args []any) error {
-			return db.read(ctx, query, args, pairsTo(found))
-		})
+	err := db.read(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project, distinctIDs}, pairsTo(found))
 	return found, wrap("find persons", err)
+}
+
+// Bounds of RecentDistinctIDs: the number of pages of events that it reads, and the number of
+// events of a page.
+const (
+	recentPages  = 60
+	recentEvents = 500
+)
+
+// RecentDistinctIDs implements [storage.Persons].
+func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) (list []string, since time.Time, err error) {
+	seen := make(map[string]bool)
+	var from storage.EventPlace
+	for range recentPages {
+		events, next, err := db.FindEvents(ctx, project, storage.EventFilter{}, from, recentEvents)
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("read recent distinct IDs: %w", err)
+		}
+		for i := range events {
+			if e := &events[i]; len(list) < limit && !seen[e.DistinctID] {
+				seen[e.DistinctID] = true
+				list, since = append(list, e.DistinctID), e.Time
+			}
+		}
+		if from = next; from.ID == 0 || len(list) >= limit {
+			break
+		}
+	}
+	return list, since, nil
 }

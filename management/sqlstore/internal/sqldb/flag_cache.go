@@ -26,7 +26,7 @@ type flagRow struct {
 
 var flagRows = newTable(table[flagRow]{
 	name: "feature_flag", noun: "a flag", key: 2,
-	fields: func(d *Dialect, f *flagRow) []field { return flagFields(d, &f.Flag, &f.rowVersion) },
+	fields: func(f *flagRow) []field { return flagFields(&f.Flag, &f.rowVersion) },
 })
 
 // A flagCache has the rows of projects as they were last read. The project that was not
@@ -150,7 +150,7 @@ func (a *accounts) flagRows(ctx context.Context, tail string, args ...any) ([]*f
 // refresh reads the flags that are stale. It returns nil if the project has changed again.
 func (a *accounts) refresh(ctx context.Context, project int64, k cachedFlags) ([]*flagRow, error) {
 	stale := slices.Compact(slices.Sorted(slices.Values(k.stale)))
-	fresh, err := a.flagRows(ctx, "WHERE project_id = ? AND id IN (?) AND deleted = false", project, slice[int64](stale))
+	fresh, err := a.flagRows(ctx, "WHERE project_id = ? AND id IN (?) AND deleted = false", project, stale)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (a *accounts) knownFlags(ctx context.Context, project int64, known []*flagR
 	if err != nil || len(missing) > len(rows)/4 {
 		return nil, wrap("read the row versions of flags", err)
 	}
-	list, err := a.flagRows(ctx, "WHERE project_id = ? AND id IN (?)", project, slice[int64](slices.Collect(maps.Keys(missing))))
+	list, err := a.flagRows(ctx, "WHERE project_id = ? AND id IN (?)", project, slices.Collect(maps.Keys(missing)))
 	if err != nil || len(list) != len(missing) {
 		return nil, err
 	}

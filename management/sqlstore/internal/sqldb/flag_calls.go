@@ -5,10 +5,9 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -17,12 +16,9 @@ import (
 // that do not exist.
 const maxFlagCalls = 1 << 14
 
-// flagCalls remembers the last call of each flag that this process has stored,
-// so that almost no event about a flag costs a statement.
-type flagCalls struct {
-	mu    sync.Mutex
-	known *simplelru.LRU[flagName, time.Time]
-}
+// flagCalls has the last call of each flag that this process has stored, so that almost no
+// event about a flag costs a statement.
+type flagCalls = lru.Cache[flagName, time.Time]
 
 type flagName struct {
 	project int64
@@ -35,13 +31,8 @@ type lastCall struct {
 	at time.Time
 }
 
-func newFlagCalls() flagCalls {
-	known, _ := simplelru.NewLRU[flagName, time.Time](maxFlagCalls, nil) // fails only for sizes below 1
-	return flagCalls{known: known}
-}
-
-// news returns the latest call of each flag, if it may have to be stored.
-func (c *flagCalls) news(calls []storage.FlagCall) (list []lastCall) {
+// newCalls returns the latest call of each flag, if it may have to be stored.
+func (db *DB) newCalls(calls []storage.FlagCall) (list []lastCall) {
 	latest := make(map[flagName]time.Time)
 	for i := range calls {
 		name := flagName{calls[i].Project, calls[i].Key}
@@ -49,10 +40,8 @@ func (c *flagCalls) news(calls []storage.FlagCall) (list []lastCall) {
 			latest[name] = calls[i].At
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for name, at := range latest {
-		known, ok := c.known.Get(name)
+		known, ok := db.flagCalls.Get(name)
 		if !ok || at.Sub(known) > storage.LastCalledStep {
 			list = append(list, lastCall{name, at})
 		}
@@ -63,15 +52,6 @@ func (c *flagCalls) news(calls []storage.FlagCall) (list []lastCall) {
 	return list
 }
 
-// stored records that calls need not be stored again.
-func (c *flagCalls) stored(calls []lastCall) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, call := range calls {
-		c.known.Add(call.flagName, call.at)
-	}
-}
-
 // noteCalls stores when flags were called. It does not wait for a transaction
 // that changes the flag: there will be another call.
 func (t *tx) noteCalls(ctx context.Context, calls []lastCall) error {
@@ -80,9 +60,8 @@ func (t *tx) noteCalls(ctx context.Context, calls []lastCall) error {
 	if t.pg != nil {
 		query = "UPDATE feature_flag SET last_called_at = ? WHERE id = ANY (ARRAY(SELECT id FROM feature_flag WHERE " + stale + " FOR NO KEY UPDATE SKIP LOCKED))"
 	}
-	d := &t.db.d
 	for _, call := range calls {
-		if _, err := t.exec(ctx, query, d.time(call.at), call.project, call.key, d.time(call.at.Add(-storage.LastCalledStep))); err != nil {
+		if _, err := t.exec(ctx, query, call.at, call.project, call.key, call.at.Add(-storage.LastCalledStep)); err != nil {
 			return err
 		}
 	}

@@ -48,11 +48,6 @@ func (u usageOf) compare(v usageOf) int {
 // costs no more than a change of its row.
 type knownUsage = lru.Cache[usageOf, usageOf]
 
-func newKnownUsage() *knownUsage {
-	c, _ := lru.New[usageOf, usageOf](maxKnownUsage) // fails only for sizes below 1
-	return c
-}
-
 const dayLength = 24 * time.Hour
 
 // dayOf returns the day of a time since 1970.
@@ -92,12 +87,12 @@ func (t *tx) addFlagUsage(ctx context.Context, counts map[usageOf]int64) (map[us
 	}
 	list := slices.SortedFunc(maps.Keys(rows), usageOf.compare)
 	_, err := t.insert(ctx, "flag_call", []column{
-		integers("project_id", list, func(u *usageOf) int64 { return u.project }),
-		texts("flag_key", list, func(u *usageOf) string { return u.key }),
-		integers("day", list, func(u *usageOf) int64 { return u.day }),
-		texts("value", list, func(u *usageOf) string { return u.value }),
-		texts("sdk", list, func(u *usageOf) string { return u.sdk }),
-		integers("calls", list, func(u *usageOf) int64 { return rows[*u] }),
+		columnOf("project_id", list, func(u *usageOf) int64 { return u.project }),
+		columnOf("flag_key", list, func(u *usageOf) string { return u.key }),
+		columnOf("day", list, func(u *usageOf) int64 { return u.day }),
+		columnOf("value", list, func(u *usageOf) string { return u.value }),
+		columnOf("sdk", list, func(u *usageOf) string { return u.sdk }),
+		columnOf("calls", list, func(u *usageOf) int64 { return rows[*u] }),
 	}, "ON CONFLICT (project_id, flag_key, day, value, sdk) DO UPDATE SET calls = flag_call.calls + excluded.calls", nil)
 	return in, err
 }
@@ -114,11 +109,11 @@ func (t *tx) admitUsage(ctx context.Context, project int64, list []usageOf, in m
 		unknown[u.key] = true
 		first, last = min(first, u.day), max(last, u.day)
 	}
-	var keys slice[string]
+	var keys []string
 	for _, deleted := range []bool{false, true} { // the index of keys has no flags that are deleted, and few are asked for
 		query := "SELECT key FROM feature_flag WHERE project_id = ? AND deleted = " + strconv.FormatBool(deleted) + " AND key IN (?)"
-		missing := slice[string](slices.Sorted(maps.Keys(unknown)))
-		err := t.in(ctx, query, []any{project}, missing, eachValue(func(key string) {
+		missing := slices.Sorted(maps.Keys(unknown))
+		_, err := t.run(ctx, query, []any{project, missing}, eachValue(func(key string) {
 			if unknown[key] {
 				delete(unknown, key)
 				keys = append(keys, key)
@@ -152,8 +147,8 @@ func (t *tx) admitUsage(ctx context.Context, project int64, list []usageOf, in m
 		u.sdk = bounded(sdks, "sdk", maxDaySDKs, u, u.sdk, storage.OtherCalls)
 		return u
 	}
-	err := t.in(ctx, "SELECT flag_key, day, value, sdk FROM flag_call WHERE project_id = ? AND day >= ? AND day <= ? AND flag_key IN (?)",
-		[]any{project, first, last}, keys, func(r *sql.Rows) error {
+	_, err := t.run(ctx, "SELECT flag_key, day, value, sdk FROM flag_call WHERE project_id = ? AND day >= ? AND day <= ? AND flag_key IN (?)",
+		[]any{project, first, last, keys}, func(r *sql.Rows) error {
 			u := usageOf{project: project}
 			err := r.Scan(&u.key, &u.day, &u.value, &u.sdk)
 			admit(u)
@@ -167,13 +162,14 @@ func (t *tx) admitUsage(ctx context.Context, project int64, list []usageOf, in m
 			in[u] = admit(u)
 		}
 	}
-	return t.in(ctx, "DELETE FROM flag_call WHERE project_id = ? AND day < ? AND flag_key IN (?)", []any{project, last - usageDays}, keys, nil)
+	_, err = t.exec(ctx, "DELETE FROM flag_call WHERE project_id = ? AND day < ? AND flag_key IN (?)", project, last-usageDays, keys)
+	return err
 }
 
 // FlagUsage implements [storage.Store].
 func (a *accounts) FlagUsage(ctx context.Context, project int64, keys []string, since time.Time) ([]storage.FlagCount, error) {
 	query, args := "SELECT flag_key, day, value, sdk, calls FROM flag_call WHERE project_id = ? AND day >= ? AND flag_key IN (?)",
-		[]any{project, dayOf(since), slice[string](keys)}
+		[]any{project, dayOf(since), keys}
 	if keys == nil {
 		query, args = "SELECT '', day, '', '', SUM(calls) FROM flag_call WHERE project_id = ? AND day >= ? GROUP BY day", args[:2]
 	}

@@ -20,35 +20,35 @@ var featureFlags = newTable(table[storage.Flag]{
 		return err
 	},
 	keeps:  "last_called_at", // set by Write, which does not wait for transactions that change flags
-	fields: func(d *Dialect, f *storage.Flag) []field { return flagFields(d, f, nil) },
+	fields: func(f *storage.Flag) []field { return flagFields(f, nil) },
 })
 
-func flagFields(d *Dialect, f *storage.Flag, version *int64) []field {
+func flagFields(f *storage.Flag, version *int64) []field {
 	return append([]field{
 		{"id", &f.ID},
 		{"project_id", &f.Project},
 		{"version", &f.Version},
-		{"last_called_at", maybeStamp{d, &f.LastCalled}},
+		{"last_called_at", maybeMoment{&f.LastCalled}},
 		{"created_by", &f.CreatedBy},
-		{"created_at", stamp{d, &f.Created}},
+		{"created_at", moment{&f.Created}},
 		{"mark", rowVersion{version}},
-	}, changeable(d, f)...)
+	}, changeable(f)...)
 }
 
 // flagVersions has flags as they were in each version.
 var flagVersions = newTable(table[storage.Flag]{
 	name: "feature_flag_version", noun: "a version of a flag", key: 3, order: "version DESC",
-	fields: func(d *Dialect, f *storage.Flag) []field {
+	fields: func(f *storage.Flag) []field {
 		return append([]field{
 			{"flag_id", &f.ID},
 			{"project_id", &f.Project},
 			{"version", &f.Version},
-		}, changeable(d, f)...)
+		}, changeable(f)...)
 	},
 })
 
 // changeable are the fields that versions of one flag differ in.
-func changeable(d *Dialect, f *storage.Flag) []field {
+func changeable(f *storage.Flag) []field {
 	return []field{
 		{"internal_kind", &f.Kind},
 		{"key", &f.Key},
@@ -64,13 +64,13 @@ func changeable(d *Dialect, f *storage.Flag) []field {
 		{"is_remote_configuration", &f.RemoteConfig},
 		{"has_encrypted_payloads", &f.EncryptedPayloads},
 		{"has_experiment", &f.HasExperiment},
-		{"evaluation_contexts", jsonList[string]{&f.Contexts}},
+		{"evaluation_contexts", asJSON[[]string]{&f.Contexts}},
 		{"evaluation_contexts_match_mode", &f.ContextMatch},
-		{"tags", jsonList[string]{&f.Tags}},
+		{"tags", asJSON[[]string]{&f.Tags}},
 		{"reverted_to", &f.RevertedTo},
 		{"comment", &f.Comment},
 		{"last_modified_by", &f.ModifiedBy},
-		{"updated_at", stamp{d, &f.Updated}},
+		{"updated_at", moment{&f.Updated}},
 	}
 }
 
@@ -93,13 +93,11 @@ func (m rowVersion) Value() (driver.Value, error) { return rand.Int64(), nil }
 
 // Flags implements [storage.Store].
 func (a *accounts) Flags() storage.Table[storage.Flag] {
-	return flagPort{port[storage.Flag]{featureFlags, a}}
+	return flagPort{featureFlags.of(a)}
 }
 
 // FlagVersions implements [storage.Store].
-func (a *accounts) FlagVersions() storage.Table[storage.Flag] {
-	return port[storage.Flag]{flagVersions, a}
-}
+func (a *accounts) FlagVersions() storage.Table[storage.Flag] { return flagVersions.of(a) }
 
 type flagPort struct{ port[storage.Flag] }
 
@@ -129,7 +127,7 @@ func (p flagPort) Create(ctx context.Context, list ...*storage.Flag) error {
 			return nil, err
 		}
 		columns := "id" + strings.TrimPrefix(flagVersions.columns, "flag_id")
-		return ids, flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, slice[int64](ids))
+		return ids, flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, ids)
 	})
 	if err == nil {
 		for _, f := range list {
@@ -153,3 +151,28 @@ func (p flagPort) Update(ctx context.Context, list ...*storage.Flag) error {
 		return ids, flagVersions.set(ctx, a, list...)
 	})
 }
+
+var earlyAccess = newTable(table[storage.EarlyAccessFeature]{
+	name: "early_access_feature", noun: "an early access feature", key: 2, order: "created_at DESC, number DESC",
+	project: func(f *storage.EarlyAccessFeature) int64 { return f.Project },
+	writing: func(ctx context.Context, a *accounts, f *storage.EarlyAccessFeature) error {
+		_, err := a.Flags().Get(ctx, storage.FlagProject.Is(f.Project), storage.FlagID.Is(f.Flag))
+		return err
+	},
+	fields: func(f *storage.EarlyAccessFeature) []field {
+		return []field{
+			{"id", &f.ID},
+			{"project_id", &f.Project},
+			{"feature_flag_id", &f.Flag},
+			{"name", &f.Name},
+			{"description", &f.Description},
+			{"stage", &f.Stage},
+			{"documentation_url", &f.DocumentationURL},
+			{"payload", document{&f.Payload}},
+			{"created_at", moment{&f.Created}},
+		}
+	},
+})
+
+// EarlyAccess implements [storage.Store].
+func (a *accounts) EarlyAccess() storage.Table[storage.EarlyAccessFeature] { return earlyAccess.of(a) }

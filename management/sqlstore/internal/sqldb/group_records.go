@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management/storage"
@@ -44,39 +47,31 @@ func (db *DB) Group(ctx context.Context, project int64, typeIndex int, key strin
 	if possible(typeIndex, key) {
 		err = db.read(ctx, groupRows+"group_key = ?", []any{project, typeIndex, key}, groupInto(&list))
 	}
-	if err == nil && len(list) == 0 {
-		err = storage.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a group: %w", err)
-	}
-	return &list[0], nil
+	g, err := first(list, err)
+	return g, wrap("read a group", err)
 }
 
 func (db *DB) UpdateGroup(ctx context.Context, project int64, typeIndex int, key string, set map[string]json.RawMessage, unset []string) (*storage.Group, error) {
-	var g storage.Group
+	var g *storage.Group
 	err := db.aboutGroup(ctx, project, typeIndex, key, func(t *tx) error {
 		var list []storage.Group
-		if _, err := t.run(ctx, groupRows+"group_key = ?", []any{project, typeIndex, key}, groupInto(&list)); err != nil {
+		_, err := t.run(ctx, groupRows+"group_key = ?", []any{project, typeIndex, key}, groupInto(&list))
+		if g, err = first(list, err); err != nil {
 			return err
 		}
-		if len(list) == 0 {
-			return storage.ErrNotFound
-		}
-		g = list[0]
 		properties, ok := persons.Update(g.Properties, set, unset)
 		if !ok {
 			return storage.ErrTooLarge
 		}
 		g.Properties = properties
-		_, err := t.exec(ctx, "UPDATE group_entry SET properties = ? WHERE project_id = ? AND type_index = ? AND group_key = ?",
+		_, err = t.exec(ctx, "UPDATE group_entry SET properties = ? WHERE project_id = ? AND type_index = ? AND group_key = ?",
 			string(properties), project, typeIndex, key)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change a group: %w", err)
 	}
-	return &g, nil
+	return g, nil
 }
 
 func (db *DB) DeleteGroup(ctx context.Context, project int64, typeIndex int, key string) error {
@@ -104,4 +99,50 @@ func (db *DB) aboutGroup(ctx context.Context, project int64, typeIndex int, key 
 		}
 		return f(t)
 	}, func() { db.caches.groups.drop(group) })
+}
+
+// GroupTypes implements [storage.Store].
+func (a *accounts) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
+	types := make(map[int]string)
+	err := a.read(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, pairsTo(types))
+	return types, wrap("read group types", err)
+}
+
+// AddGroupTypes implements [storage.Store]. The lock keeps events from making
+// others meanwhile.
+func (a *accounts) AddGroupTypes(ctx context.Context, project int64, names []string) error {
+	types, err := a.GroupTypes(ctx, project)
+	if err != nil {
+		return err
+	}
+	there := slices.Collect(maps.Values(types))
+	if !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(there, name) }) {
+		return nil
+	}
+	err = a.change(ctx, func(t *tx) error {
+		if err := t.lock(ctx, project); err != nil {
+			return err
+		}
+		known, err := t.groupTypes(ctx, project)
+		if err != nil {
+			return err
+		}
+		var c persons.Changes
+		for _, name := range names {
+			if _, ok := known[name]; ok || len(known) >= persons.MaxGroupTypes {
+				continue
+			}
+			c.GroupTypes = append(c.GroupTypes, persons.NewGroupType{GroupType: persons.GroupType{Project: project, Name: name}, Index: len(known)})
+			known[name] = len(known)
+		}
+		return t.apply(ctx, &c, time.Time{})
+	})
+	return wrap("add group types", err)
+}
+
+// groupTypes returns the indexes of a project's group types by name.
+func (t *tx) groupTypes(ctx context.Context, project int64) (map[string]int, error) {
+	known := make(map[string]int)
+	_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, eachPair(func(index int, name string) { known[name] = index }))
+	return known, err
 }

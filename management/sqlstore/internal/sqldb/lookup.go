@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,19 +71,12 @@ func (db *DB) PersonCreated(ctx context.Context, project int64, distinctID strin
 }
 
 // one scans the only row of a query. It reports false if there is none.
-func (db *DB) one(ctx context.Context, dest []any, query string, args ...any) (bool, error) {
-	rows, err := db.query(ctx, query, args...)
-	if err != nil {
-		return false, db.fail(err)
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return false, db.fail(rows.Err())
-	}
-	if err := rows.Scan(dest...); err != nil {
-		return false, db.fail(err)
-	}
-	return true, db.fail(rows.Close())
+func (db *DB) one(ctx context.Context, dest []any, query string, args ...any) (found bool, err error) {
+	err = db.each(ctx, query, args, func(r *sql.Rows) error {
+		found = true
+		return r.Scan(dest...)
+	})
+	return found, db.fail(err)
 }
 
 // AppendGroup appends the properties of a group, as AppendPerson does.
@@ -124,7 +118,7 @@ func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, dis
 	r := c.begin()
 	ctx, end := db.begin(ctx, sqlstore.ReadCohorts)
 	var cohorts []int64
-	err = db.each(ctx, "SELECT cohort_id FROM cohort_member WHERE person_id = ? AND project_id = ? ORDER BY cohort_id", []any{db.d.id(id), project}, appendTo(&cohorts))
+	err = db.each(ctx, "SELECT cohort_id FROM cohort_member WHERE person_id = ? AND project_id = ? ORDER BY cohort_id", []any{id, project}, appendTo(&cohorts))
 	end(err)
 	if err != nil {
 		return dst, fmt.Errorf("read cohort memberships: %w", db.fail(err))
@@ -207,7 +201,7 @@ func (db *DB) hashKeys(ctx context.Context, person uuid.UUID) (map[string]string
 	r := c.begin()
 	ctx, end := db.begin(ctx, sqlstore.ReadHashKeys)
 	m := make(map[string]string)
-	err := db.each(ctx, "SELECT flag_key, hash_key FROM hash_key_override WHERE person_id = ?", []any{db.d.id(person)}, pairsTo(m))
+	err := db.each(ctx, "SELECT flag_key, hash_key FROM hash_key_override WHERE person_id = ?", []any{person}, pairsTo(m))
 	end(err)
 	if err != nil {
 		return nil, fmt.Errorf("read hash keys: %w", db.fail(err))
@@ -233,9 +227,9 @@ func (db *DB) addOverrides(ctx context.Context, project int64, missing []overrid
 		}
 		rows := slices.DeleteFunc(slices.Clone(missing), func(m overrideRow) bool { return !slices.Contains(there, m.person) })
 		_, err = t.insert(ctx, "hash_key_override", []column{
-			uuids(&db.d, "person_id", rows, func(m *overrideRow) uuid.UUID { return m.person }),
-			texts("flag_key", rows, func(m *overrideRow) string { return m.flag }),
-			texts("hash_key", rows, func(*overrideRow) string { return hashKey }),
+			columnOf("person_id", rows, func(m *overrideRow) uuid.UUID { return m.person }),
+			columnOf("flag_key", rows, func(m *overrideRow) string { return m.flag }),
+			columnOf("hash_key", rows, func(*overrideRow) string { return hashKey }),
 		}, "ON CONFLICT DO NOTHING", nil)
 		return err
 	}, func() {

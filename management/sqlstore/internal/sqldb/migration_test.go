@@ -52,7 +52,7 @@ func TestUpgrade(t *testing.T) {
 				t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
 			}
 			events := 0
-			for e, err := range db.Events(t.Context(), 1) {
+			for e, err := range db.AllEvents(t.Context(), 1, storage.EventFilter{}) {
 				events++
 				if err != nil || e.DistinctID != "u" || !e.Time.Equal(now) {
 					t.Errorf("event %+v, %v", e, err)

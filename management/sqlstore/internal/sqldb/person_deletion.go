@@ -26,21 +26,22 @@ func (db *DB) DeletePerson(ctx context.Context, project int64, id uuid.UUID, eve
 
 // deletePerson deletes a person and returns its distinct IDs.
 func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) ([]string, error) {
-	key := t.db.d.id(id)
-	n, err := t.exec(ctx, "DELETE FROM person WHERE id = ? AND project_id = ?", key, project)
+	n, err := t.exec(ctx, "DELETE FROM person WHERE id = ? AND project_id = ?", id, project)
 	if err != nil {
 		return nil, err
 	}
 	if n == 0 {
 		return nil, storage.ErrNotFound
 	}
-	for _, table := range []string{"hash_key_override", "cohort_member"} {
-		if _, err := t.exec(ctx, "DELETE FROM "+table+" WHERE person_id = ?", key); err != nil {
-			return nil, err
-		}
+	err = t.all(ctx, []statement{
+		{"DELETE FROM hash_key_override WHERE person_id = ?", []any{id}},
+		{"DELETE FROM cohort_member WHERE person_id = ?", []any{id}},
+	})
+	if err != nil {
+		return nil, err
 	}
 	var distinctIDs []string
-	_, err = t.run(ctx, "DELETE FROM person_distinct_id WHERE person_id = ? RETURNING distinct_id", []any{key}, appendTo(&distinctIDs))
+	_, err = t.run(ctx, "DELETE FROM person_distinct_id WHERE person_id = ? RETURNING distinct_id", []any{id}, appendTo(&distinctIDs))
 	if err == nil && events {
 		if err = t.eraseEvents(ctx, project, distinctIDs); err == nil {
 			err = t.extendErased(ctx, project, distinctIDs, time.Time{})
@@ -60,9 +61,9 @@ func (t *tx) eraseEvents(ctx context.Context, project int64, distinctIDs []strin
 		return err
 	}
 	_, err = t.insert(ctx, "deleted_distinct_id", []column{
-		integers("project_id", distinctIDs, func(*string) int64 { return project }),
-		texts("distinct_id", distinctIDs, func(id *string) string { return *id }),
-		integers("last_event", distinctIDs, func(*string) int64 { return last }),
+		columnOf("project_id", distinctIDs, func(*string) int64 { return project }),
+		columnOf("distinct_id", distinctIDs, func(id *string) string { return *id }),
+		columnOf("last_event", distinctIDs, func(*string) int64 { return last }),
 	}, "ON CONFLICT (project_id, distinct_id) DO UPDATE SET last_event = excluded.last_event, search = 0", nil)
 	return err
 }
@@ -145,7 +146,7 @@ func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 
 // search returns events that a search finds, and the ID up to which these are
 // all.
-func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end int64, err error) {
+func (db *DB) search(ctx context.Context, s *search) (found []int64, end int64, err error) {
 	looked := 0
 	err = db.read(ctx, "SELECT coalesce(max(id), 0), count(*) FROM (SELECT id FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?) AS part",
 		[]any{s.searched, s.last, maxSearched}, scanTo(&end, &looked))
@@ -165,7 +166,7 @@ func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end in
 
 // purgeFound deletes the events that a search has found, and stores its
 // progress.
-func (db *DB) purgeFound(ctx context.Context, s *search, found slice[int64], end int64) (more bool, err error) {
+func (db *DB) purgeFound(ctx context.Context, s *search, found []int64, end int64) (more bool, err error) {
 	err = db.atomic(ctx, func(t *tx) error {
 		if err := t.purgeEvents(ctx, s.number, found); err != nil {
 			return err
@@ -178,11 +179,11 @@ func (db *DB) purgeFound(ctx context.Context, s *search, found slice[int64], end
 
 // purgeEvents deletes events that a search has found, if it would still find
 // them: on SQLite an ID may belong to another event by now.
-func (t *tx) purgeEvents(ctx context.Context, search int64, found slice[int64]) error {
+func (t *tx) purgeEvents(ctx context.Context, search int64, found []int64) error {
 	if len(found) == 0 {
 		return nil
 	}
-	if err := t.in(ctx, "DELETE FROM event WHERE "+sought+" AND id IN (?)", []any{search}, found, nil); err != nil {
+	if _, err := t.exec(ctx, "DELETE FROM event WHERE "+sought+" AND id IN (?)", search, found); err != nil {
 		return err
 	}
 	return t.afterEvents(ctx)
@@ -191,10 +192,11 @@ func (t *tx) purgeEvents(ctx context.Context, search int64, found slice[int64]) 
 // endSearch stores the progress of a search, or that it has ended, and reports
 // whether there is more to search for.
 func (t *tx) endSearch(ctx context.Context, s *search, end int64) (more bool, err error) {
-	if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET searched = ? WHERE search = ? AND searched < ?", end, s.number, end); err != nil {
-		return false, err
-	}
-	if _, err := t.exec(ctx, "DELETE FROM deleted_distinct_id WHERE search = ? AND searched >= last_event", s.number); err != nil {
+	err = t.all(ctx, []statement{
+		{"UPDATE deleted_distinct_id SET searched = ? WHERE search = ? AND searched < ?", []any{end, s.number, end}},
+		{"DELETE FROM deleted_distinct_id WHERE search = ? AND searched >= last_event", []any{s.number}},
+	})
+	if err != nil {
 		return false, err
 	}
 	_, err = t.run(ctx, "SELECT EXISTS (SELECT 1 FROM deleted_distinct_id)", nil, scanTo(&more))
@@ -209,10 +211,9 @@ func (t *tx) afterEvents(ctx context.Context) error {
 	if t.pg != nil {
 		return nil
 	}
-	if _, err := t.exec(ctx, "DELETE FROM event_block WHERE last_id > (SELECT coalesce(max(id), 0) FROM event)"); err != nil {
-		return err
-	}
-	_, err := t.exec(ctx, `UPDATE deleted_distinct_id SET last_event = (SELECT coalesce(max(id), 0) FROM event)
-		WHERE last_event > (SELECT coalesce(max(id), 0) FROM event)`)
-	return err
+	const last = "(SELECT coalesce(max(id), 0) FROM event)"
+	return t.all(ctx, []statement{
+		{"DELETE FROM event_block WHERE last_id > " + last, nil},
+		{"UPDATE deleted_distinct_id SET last_event = " + last + " WHERE last_event > " + last, nil},
+	})
 }

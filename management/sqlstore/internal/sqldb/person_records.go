@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/google/uuid"
@@ -33,7 +34,7 @@ func personInto(list *[]storage.Person) func(*sql.Rows) error {
 	return func(r *sql.Rows) error {
 		var p storage.Person
 		var properties string
-		if err := r.Scan(&p.ID, &properties, &p.Identified, moment{&p.Created}, jsonList[string]{&p.DistinctIDs}); err != nil {
+		if err := r.Scan(&p.ID, &properties, &p.Identified, moment{&p.Created}, asJSON[[]string]{&p.DistinctIDs}); err != nil {
 			return err
 		}
 		p.Properties = json.RawMessage(properties)
@@ -45,7 +46,7 @@ func personInto(list *[]storage.Person) func(*sql.Rows) error {
 
 // Person implements [storage.Persons], as do the methods below.
 func (db *DB) Person(ctx context.Context, project int64, id uuid.UUID) (*storage.Person, error) {
-	return db.personWhere(ctx, "p.id = ? AND p.project_id = ?", db.d.id(id), project)
+	return db.personWhere(ctx, "p.id = ? AND p.project_id = ?", id, project)
 }
 
 func (db *DB) PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*storage.Person, error) {
@@ -58,13 +59,8 @@ func (db *DB) PersonByDistinctID(ctx context.Context, project int64, distinctID 
 func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*storage.Person, error) {
 	var list []storage.Person
 	err := db.read(ctx, db.d.personRows()+where, args, personInto(&list))
-	if err == nil && len(list) == 0 {
-		err = storage.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a person: %w", err)
-	}
-	return &list[0], nil
+	p, err := first(list, err)
+	return p, wrap("read a person", err)
 }
 
 // selected returns the end of a query for the persons that a filter selects,
@@ -98,12 +94,8 @@ func (d *Dialect) selected(project int64, f *storage.PersonFilter) (id, tail str
 		begins, prefix := d.begins("distinct_id", f.Search)
 		and(id+" IN (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND "+begins+")", append([]any{project}, prefix...)...)
 	}
-	switch {
-	case f.IDs == nil:
-	case d.Postgres:
-		and(id+" IN (?)", idsOf(f.IDs))
-	default:
-		and(id+" IN (SELECT unhex(value, '-') FROM json_each(?))", jsonList[uuid.UUID]{&f.IDs})
+	if f.IDs != nil {
+		and(id+" IN (?)", f.IDs)
 	}
 	return id, tail, args
 }
@@ -136,19 +128,14 @@ func (db *DB) PersonsBefore(ctx context.Context, project int64, f storage.Person
 	id, tail, args := db.d.selected(project, &f)
 	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
 	var list []storage.Person
-	err := db.read(ctx, db.d.personRows()+page, append(args, db.d.id(before), limit), personInto(&list))
+	err := db.read(ctx, db.d.personRows()+page, append(args, before, limit), personInto(&list))
 	return list, wrap("read persons", err)
-}
-
-// keys returns UUIDs of persons as a list.
-func (d *Dialect) keys(ids []uuid.UUID) list {
-	return uuids(d, "", ids, func(id *uuid.UUID) uuid.UUID { return *id }).values
 }
 
 // existing returns the given persons that the project has.
 func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uuid.UUID, error) {
 	var list []uuid.UUID
-	err := t.in(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project}, t.db.d.keys(ids), appendTo(&list))
+	_, err := t.run(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project, ids}, appendTo(&list))
 	return list, err
 }
 
@@ -178,27 +165,97 @@ func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forge
 }
 
 func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*storage.Person, error) {
-	var p storage.Person
+	var p *storage.Person
 	err := db.about(ctx, project, func(t *tx) error {
 		var list []storage.Person
-		_, err := t.run(ctx, db.d.personRows()+"p.id = ? AND p.project_id = ?", []any{db.d.id(id), project}, personInto(&list))
-		if err != nil {
+		_, err := t.run(ctx, db.d.personRows()+"p.id = ? AND p.project_id = ?", []any{id, project}, personInto(&list))
+		if p, err = first(list, err); err != nil {
 			return err
 		}
-		if len(list) == 0 {
-			return storage.ErrNotFound
-		}
-		p = list[0]
 		properties, ok := persons.Update(p.Properties, set, unset)
 		if !ok {
 			return storage.ErrTooLarge
 		}
 		p.Properties = properties
-		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), db.d.id(id))
+		_, err = t.exec(ctx, "UPDATE person SET properties = ?, names = ? WHERE id = ?", string(properties), names.Index(properties), id)
 		return err
 	}, func() { db.caches.people.drop(id) })
 	if err != nil {
 		return nil, fmt.Errorf("change a person: %w", err)
 	}
-	return &p, nil
+	return p, nil
+}
+
+// personsPerPart is the number of persons that AllPersons reads at once.
+const personsPerPart = 500
+
+// AllPersons implements [storage.Persons].
+func (db *DB) AllPersons(ctx context.Context, project int64) iter.Seq2[storage.Person, error] {
+	return func(yield func(storage.Person, error) bool) {
+		last := uuid.Nil
+		for {
+			part, err := db.personsAfter(ctx, project, last)
+			if err != nil {
+				yield(storage.Person{}, err)
+				return
+			}
+			for i := range part {
+				if err := ctx.Err(); err != nil {
+					yield(storage.Person{}, err)
+					return
+				}
+				if !yield(part[i], nil) {
+					return
+				}
+			}
+			if len(part) < personsPerPart {
+				return
+			}
+			last = part[len(part)-1].ID
+		}
+	}
+}
+
+// personsAfter returns the next persons in the order of their IDs.
+func (db *DB) personsAfter(ctx context.Context, project int64, last uuid.UUID) (list []storage.Person, err error) {
+	err = db.read(ctx, db.d.personRows()+"p.project_id = ? AND p.id > ? ORDER BY p.id LIMIT ?", []any{project, last, personsPerPart}, personInto(&list))
+	for i := range list {
+		p := &list[i]
+		p.DistinctIDs = p.DistinctIDs[:min(1, len(p.DistinctIDs))]
+	}
+	return list, wrap("read persons", err)
+}
+
+// namesAtOnce is how many persons indexPersons reads at once.
+const namesAtOnce = 500
+
+// indexPersons gives names to persons that were stored by a release without them.
+func (db *DB) indexPersons(ctx context.Context) (more bool, err error) {
+	var project int64
+	// Outside of the transaction first, so that nothing is locked when there is nothing to do.
+	found, err := db.one(ctx, []any{&project}, "SELECT project_id FROM person WHERE names IS NULL LIMIT 1")
+	if err != nil || !found {
+		return false, wrap("index persons", err)
+	}
+	err = db.about(ctx, project, func(t *tx) error {
+		type person struct {
+			id         uuid.UUID
+			properties string
+		}
+		var list []person
+		const query = "SELECT id, properties FROM person WHERE project_id = ? AND names IS NULL LIMIT ?"
+		_, err := t.run(ctx, query, []any{project, namesAtOnce}, rowsTo(&list, func(p *person) []any { return []any{&p.id, &p.properties} }))
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			p := &list[i]
+			_, err := t.exec(ctx, "UPDATE person SET names = ? WHERE id = ?", names.Index(json.RawMessage(p.properties)), p.id)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() {})
+	return err == nil, wrap("index persons", err)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -19,9 +18,12 @@ type port[T any] struct {
 	a *accounts
 }
 
+// of returns the table as accounts have it.
+func (tab *table[T]) of(a *accounts) port[T] { return port[T]{tab, a} }
+
 // Get implements [storage.Table], as do the methods below.
 func (p port[T]) Get(ctx context.Context, where ...storage.Where[T]) (*T, error) {
-	query, args := selecting(&p.a.db.d, p.read, where, "")
+	query, args := selecting(p.read, where, "")
 	var got struct {
 		row   T
 		found bool
@@ -31,7 +33,7 @@ func (p port[T]) Get(ctx context.Context, where ...storage.Where[T]) (*T, error)
 			return nil
 		}
 		got.found = true
-		return r.Scan(collect(p.fields(&p.a.db.d, &got.row), func(f *field) any { return f.at })...)
+		return r.Scan(collect(p.fields(&got.row), func(f *field) any { return f.at })...)
 	})
 	if err == nil && !got.found {
 		err = storage.ErrNotFound
@@ -43,12 +45,12 @@ func (p port[T]) Get(ctx context.Context, where ...storage.Where[T]) (*T, error)
 }
 
 func (p port[T]) List(ctx context.Context, where ...storage.Where[T]) ([]T, error) {
-	tail, args := selecting(&p.a.db.d, "", where, p.order)
+	tail, args := selecting("", where, p.order)
 	return p.list(ctx, p.a, tail, args...)
 }
 
 func (p port[T]) Page(ctx context.Context, limit, offset int, where ...storage.Where[T]) ([]T, int, error) {
-	tail, args := selecting(&p.a.db.d, "", where, "")
+	tail, args := selecting("", where, "")
 	return paged(ctx, p.a, p.noun, "SELECT count(*) FROM "+p.name+" "+tail, args, offset, func() ([]T, error) {
 		return p.list(ctx, p.a, tail+" ORDER BY "+p.order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	})
@@ -57,7 +59,7 @@ func (p port[T]) Page(ctx context.Context, limit, offset int, where ...storage.W
 func (p port[T]) Create(ctx context.Context, list ...*T) error {
 	return p.each(ctx, list, func(a *accounts, v *T) error {
 		if p.given {
-			if err := p.keepIDs(ctx, a, p.fields(&a.db.d, v)[0].at.(*int64)); err != nil {
+			if err := p.keepIDs(ctx, a, p.fields(v)[0].at.(*int64)); err != nil {
 				return err
 			}
 		}
@@ -74,7 +76,7 @@ func (p port[T]) Set(ctx context.Context, list ...*T) error { return p.set(ctx, 
 // Touch does not wait for transactions that change accounts, unless these write what it does:
 // keys and sessions are used all the time, and no decision depends on when they were used last.
 func (p port[T]) Touch(ctx context.Context, v *T) error {
-	query, args := p.setting(&p.a.db.d, v, func(column string) bool { return slices.Contains(p.touches, column) })
+	query, args := p.setting(v, func(column string) bool { return slices.Contains(p.touches, column) })
 	run := func(t *tx) error {
 		_, err := t.exec(ctx, query, args...)
 		return err
@@ -101,7 +103,7 @@ func (p port[T]) DeleteAll(ctx context.Context, where ...storage.Where[T]) (n in
 		return p.remove(ctx, p.a, where)
 	}
 	err = p.a.atOnce(ctx, func(a *accounts) error {
-		list, err := port[T]{p.table, a}.List(ctx, where...)
+		list, err := p.of(a).List(ctx, where...)
 		if err != nil {
 			return err
 		}
@@ -149,17 +151,13 @@ func (p port[T]) each(ctx context.Context, list []*T, write func(*accounts, *T) 
 
 // remove deletes the rows that conditions select.
 func (p port[T]) remove(ctx context.Context, a *accounts, where []storage.Where[T]) (int, error) {
-	query, args := selecting(&a.db.d, "DELETE FROM "+p.name+" ", where, "")
-	query, args, err := a.db.d.among(query, args)
-	if err != nil {
-		return 0, err
-	}
+	query, args := selecting("DELETE FROM "+p.name+" ", where, "")
 	n, err := a.exec(ctx, query, args...)
 	return int(n), wrap("delete "+p.noun, err)
 }
 
 // selecting returns a statement with conditions, and their arguments.
-func selecting[T any](d *Dialect, statement string, where []storage.Where[T], order string) (string, []any) {
+func selecting[T any](statement string, where []storage.Where[T], order string) (string, []any) {
 	b := append(make([]byte, 0, 1<<10), statement...)
 	args := make([]any, 0, len(where)+2)
 	for i := range where {
@@ -168,7 +166,7 @@ func selecting[T any](d *Dialect, statement string, where []storage.Where[T], or
 		} else {
 			b = append(b, " AND "...)
 		}
-		b, args = appendCondition(b, args, d, &where[i])
+		b, args = appendCondition(b, args, &where[i])
 	}
 	if order != "" {
 		b = append(append(b, " ORDER BY "...), order...)
@@ -178,19 +176,17 @@ func selecting[T any](d *Dialect, statement string, where []storage.Where[T], or
 
 // appendCondition appends a condition and its argument. Values that partial indexes name are
 // written out, since the databases compare these conditions as text.
-func appendCondition[T any](b []byte, args []any, d *Dialect, w *storage.Where[T]) ([]byte, []any) {
+func appendCondition[T any](b []byte, args []any, w *storage.Where[T]) ([]byte, []any) {
 	value, operand := w.Value, "?"
 	switch v := value.(type) {
 	case bool:
 		value, operand = nil, strconv.FormatBool(v)
 	case storage.FlagKind:
 		value, operand = nil, strconv.Itoa(int(v))
-	case time.Time:
-		value = d.time(v)
 	case uuid.UUID:
 		value = v.String()
 	case []int64:
-		value, operand = slice[int64](v), "(?)"
+		operand = "(?)"
 	case []uuid.UUID:
 		value, operand = idsOf(v), "(?)"
 	}

@@ -2,71 +2,42 @@ package sqldb
 
 import (
 	"context"
-	"sync"
+	"slices"
 )
 
 // projectMutexes make the writers of this process that write about one project wait for
 // each other: from before the transaction, where waiting takes no connection,
 // until the caches have dropped the changed entries. Otherwise a writer could
 // be acknowledged while the caches still have entries that an earlier writer,
-// whose changes it has built on, is about to drop.
-type projectMutexes struct {
-	mu       sync.Mutex
-	projects map[int64]*projectMutex
+// whose changes it has built on, is about to drop. A mutex is a channel, full while it is
+// locked; projects that share one wait for each other as well.
+type projectMutexes [256]chan struct{}
+
+func newProjectMutexes() *projectMutexes {
+	m := new(projectMutexes)
+	for i := range m {
+		m[i] = make(chan struct{}, 1)
+	}
+	return m
 }
 
-type projectMutex struct {
-	busy  chan struct{} // full while it is locked
-	users int           // number of calls that hold it or wait for it
-}
-
-// lock locks the mutexes of projects, which must be distinct and in ascending
-// order. The returned function unlocks them.
+// lock locks the mutexes of projects, in one order. The returned function unlocks them.
 func (m *projectMutexes) lock(ctx context.Context, projects ...int64) (release func(), err error) {
-	for i, project := range projects {
-		if err := m.lockOne(ctx, project); err != nil {
-			m.unlock(projects[:i])
-			return nil, err
+	places := collect(projects, func(p *int64) uint64 { return uint64(*p) % uint64(len(m)) })
+	slices.Sort(places)
+	places = slices.Compact(places)
+	unlock := func(locked []uint64) {
+		for _, i := range locked {
+			<-m[i]
 		}
 	}
-	return func() { m.unlock(projects) }, nil
-}
-
-func (m *projectMutexes) lockOne(ctx context.Context, project int64) error {
-	select {
-	case m.hold(project).busy <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		m.release(project)
-		return ctx.Err()
+	for n, i := range places {
+		select {
+		case m[i] <- struct{}{}:
+		case <-ctx.Done():
+			unlock(places[:n])
+			return nil, ctx.Err()
+		}
 	}
-}
-
-func (m *projectMutexes) unlock(projects []int64) {
-	for _, project := range projects {
-		<-m.release(project).busy
-	}
-}
-
-func (m *projectMutexes) hold(project int64) *projectMutex {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.projects == nil {
-		m.projects = make(map[int64]*projectMutex)
-	}
-	if m.projects[project] == nil {
-		m.projects[project] = &projectMutex{busy: make(chan struct{}, 1)}
-	}
-	m.projects[project].users++
-	return m.projects[project]
-}
-
-func (m *projectMutexes) release(project int64) *projectMutex {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	left := m.projects[project]
-	if left.users--; left.users == 0 {
-		delete(m.projects, project)
-	}
-	return left
+	return func() { unlock(places) }, nil
 }

@@ -13,7 +13,7 @@ var projects = newTable(table[storage.Project]{
 	project:  func(*storage.Project) int64 { return projectsThemselves },
 	deleting: projectGoes,
 	keeps:    "ingested_event", // set by Write, which does not wait for transactions that change projects
-	fields: func(d *Dialect, p *storage.Project) []field {
+	fields: func(p *storage.Project) []field {
 		return []field{
 			{"id", &p.ID},
 			{"uuid", &p.UUID},
@@ -38,20 +38,20 @@ var projects = newTable(table[storage.Project]{
 			{"capture_performance_opt_in", &p.CapturePerformanceOptIn},
 			{"cookieless_server_hash_mode", &p.CookielessHashMode},
 			{"session_recording_network_payload_capture_config", document{&p.NetworkCapture}},
-			{"app_urls", jsonList[string]{&p.AppURLs}},
-			{"recording_domains", jsonList[string]{&p.RecordingDomains}},
+			{"app_urls", asJSON[[]string]{&p.AppURLs}},
+			{"recording_domains", asJSON[[]string]{&p.RecordingDomains}},
 			{"bucketing_hash", &p.BucketingHash},
 			{"event_retention_days", &p.EventRetentionDays},
-			{"flags_file", jsonValue[storage.FlagsFile]{&p.FlagsFile}},
-			{"created_at", stamp{d, &p.Created}},
-			{"updated_at", stamp{d, &p.Updated}},
+			{"flags_file", asJSON[*storage.FlagsFile]{&p.FlagsFile}},
+			{"created_at", moment{&p.Created}},
+			{"updated_at", moment{&p.Updated}},
 		}
 	},
 })
 
 // Projects implements [storage.Store].
 func (a *accounts) Projects() storage.Table[storage.Project] {
-	return projectPort{port[storage.Project]{projects, a}}
+	return projectPort{projects.of(a)}
 }
 
 type projectPort struct{ port[storage.Project] }
@@ -68,6 +68,6 @@ func (p projectPort) Create(ctx context.Context, list ...*storage.Project) error
 
 // projectGoes records which data PurgeProjects must delete.
 func projectGoes(ctx context.Context, a *accounts, p *storage.Project) error {
-	_, err := a.exec(ctx, "INSERT INTO deleted_project (project_id, deleted_at) VALUES (?, ?)", p.ID, a.db.d.time(time.Now()))
+	_, err := a.exec(ctx, "INSERT INTO deleted_project (project_id, deleted_at) VALUES (?, ?)", p.ID, time.Now())
 	return wrap("delete a project", err)
 }

@@ -14,20 +14,20 @@ import (
 const maxPurged = 5000
 
 // A leftover is a table with data of deleted projects: the key by which its
-// rows are deleted, and the order in which an index of each database has them.
-type leftover struct{ table, key, order, postgresOrder string }
+// rows are deleted, and the order in which an index has them, "" for days.
+type leftover struct{ table, key, order string }
 
 var leftovers = []leftover{
-	{"event", "id", "ts / 86400000000", "(ts AT TIME ZONE 'UTC')::date"},
-	{"cohort_member", "project_id, cohort_id, person_id", "cohort_id", "cohort_id"},
-	{"feature_flag_version", "project_id, flag_id, version", "flag_id", "flag_id"},
-	{"flag_call", "project_id, flag_key, day, value, sdk", "flag_key", "flag_key"},
-	{"group_entry", "project_id, type_index, group_key", "type_index", "type_index"},
-	{"group_type", "project_id, type_index", "type_index", "type_index"},
-	{"deleted_distinct_id", "project_id, distinct_id", "distinct_id", "distinct_id"},
-	{"project_version", "project_id", "project_id", "project_id"},
-	{"definition", "project_id, kind, name", "name", "name"},
-	{"event_expiry", "project_id", "project_id", "project_id"},
+	{"event", "id", ""},
+	{"cohort_member", "project_id, cohort_id, person_id", "cohort_id"},
+	{"feature_flag_version", "project_id, flag_id, version", "flag_id"},
+	{"flag_call", "project_id, flag_key, day, value, sdk", "flag_key"},
+	{"group_entry", "project_id, type_index, group_key", "type_index"},
+	{"group_type", "project_id, type_index", "type_index"},
+	{"deleted_distinct_id", "project_id, distinct_id", "distinct_id"},
+	{"project_version", "project_id", "project_id"},
+	{"definition", "project_id, kind, name", "name"},
+	{"event_expiry", "project_id", "project_id"},
 }
 
 // PurgeProjects implements [storage.Persons]. A call deletes a few
@@ -39,7 +39,7 @@ var leftovers = []leftover{
 // reused, whereas to drop them would evict entries that are needed.
 func (db *DB) PurgeProjects(ctx context.Context, before time.Time) (more bool, err error) {
 	var project, waiting int64
-	_, err = db.one(ctx, []any{&project, &waiting}, "SELECT coalesce(min(project_id), 0), count(*) FROM deleted_project WHERE deleted_at < ?", db.d.time(before))
+	_, err = db.one(ctx, []any{&project, &waiting}, "SELECT coalesce(min(project_id), 0), count(*) FROM deleted_project WHERE deleted_at < ?", before)
 	if err != nil {
 		return false, fmt.Errorf("read deleted projects: %w", err)
 	}
@@ -60,7 +60,7 @@ func (db *DB) purge(ctx context.Context, project int64) (more bool, err error) {
 	all := slices.Clone(leftovers)
 	for _, e := range db.o.Extensions {
 		for _, t := range e.Tables {
-			all = append(all, leftover{t.Name, t.Key, t.By, t.By})
+			all = append(all, leftover{t.Name, t.Key, t.By})
 		}
 	}
 	for _, l := range all {
@@ -91,17 +91,25 @@ func (db *DB) purge(ctx context.Context, project int64) (more bool, err error) {
 
 // purgeRows deletes some rows of a table.
 func (t *tx) purgeRows(ctx context.Context, project int64, l leftover) (int64, error) {
-	some := l.table + " WHERE project_id = ? ORDER BY " + l.order + " LIMIT ?"
-	query := "DELETE FROM " + l.table + " WHERE (" + l.key + ") IN (SELECT " + l.key + " FROM " + some + ")"
-	if t.pg != nil {
-		some = l.table + " WHERE project_id = ? ORDER BY " + l.postgresOrder + " LIMIT ?"
-		query = "DELETE FROM " + l.table + " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + "))"
+	order := l.order
+	if order == "" {
+		order, _ = t.db.d.days()
 	}
-	n, err := t.exec(ctx, query, project, maxPurged)
+	n, err := t.exec(ctx, t.db.d.deleteSome(l.table, l.key, "project_id = ? ORDER BY "+order), project, maxPurged)
 	if err != nil || l.table != "event" {
 		return n, err
 	}
 	return n, t.afterEvents(ctx)
+}
+
+// deleteSome returns a statement that deletes the first rows that conditions select, as many as
+// its last parameter says.
+func (d *Dialect) deleteSome(table, key, where string) string {
+	some := " FROM " + table + " WHERE " + where + " LIMIT ?"
+	if d.Postgres {
+		return "DELETE FROM " + table + " WHERE ctid = ANY (ARRAY(SELECT ctid" + some + "))"
+	}
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + some + ")"
 }
 
 // purgePersons deletes some distinct IDs with their persons, and the data of
@@ -119,20 +127,11 @@ func (t *tx) purgePersons(ctx context.Context, project int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	people := uuids(&t.db.d, "", links, func(l *link) uuid.UUID { return l.person }).values
+	people := collect(links, func(l *link) uuid.UUID { return l.person })
 	ids := collect(links, func(l *link) string { return l.distinctID })
-	for _, s := range []struct {
-		query  string
-		before []any
-		values list
-	}{
-		{"DELETE FROM hash_key_override WHERE person_id IN (?)", nil, people},
-		{"DELETE FROM person WHERE id IN (?)", nil, people},
-		{"DELETE FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, ids},
-	} {
-		if err := t.in(ctx, s.query, s.before, s.values, nil); err != nil {
-			return 0, err
-		}
-	}
-	return n, nil
+	return n, t.all(ctx, []statement{
+		{"DELETE FROM hash_key_override WHERE person_id IN (?)", []any{people}},
+		{"DELETE FROM person WHERE id IN (?)", []any{people}},
+		{"DELETE FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project, ids}},
+	})
 }

@@ -5,14 +5,13 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -27,7 +26,7 @@ type field struct {
 type table[T any] struct {
 	name    string
 	noun    string // for errors, with its article
-	fields  func(*Dialect, *T) []field
+	fields  func(*T) []field
 	key     int            // the number of fields, from the first, that are the key
 	serial  bool           // the database makes the key
 	given   bool           // unless a new row has one, see keepIDs
@@ -45,7 +44,7 @@ type table[T any] struct {
 
 // newTable completes a table.
 func newTable[T any](t table[T]) *table[T] {
-	columns := collect(t.fields(new(Dialect), new(T)), func(f *field) string { return f.column })
+	columns := collect(t.fields(new(T)), func(f *field) string { return f.column })
 	t.columns = strings.Join(columns, ", ")
 	t.read = "SELECT " + t.columns + " FROM " + t.name + " "
 	return &t
@@ -55,7 +54,7 @@ func newTable[T any](t table[T]) *table[T] {
 func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ...any) ([]T, error) {
 	var list []T
 	var row T
-	values := collect(tab.fields(&a.db.d, &row), func(f *field) any { return f.at }) // scanning replaces all values and does not change the data behind their pointers
+	values := collect(tab.fields(&row), func(f *field) any { return f.at }) // scanning replaces all values and does not change the data behind their pointers
 	err := a.read(ctx, tab.read+tail, args, func(r *sql.Rows) error {
 		err := r.Scan(values...)
 		list = append(list, row)
@@ -69,7 +68,7 @@ func (tab *table[T]) insert(ctx context.Context, a *accounts, v *T) error {
 	if !tab.serial {
 		return tab.insertAll(ctx, a, []*T{v}, "", nil)
 	}
-	key := tab.fields(&a.db.d, v)[0]
+	key := tab.fields(v)[0]
 	return tab.insertAll(ctx, a, []*T{v}, " RETURNING "+key.column, scanTo(key.at))
 }
 
@@ -87,10 +86,7 @@ func (tab *table[T]) set(ctx context.Context, a *accounts, list ...*T) error {
 // setFrom is set for the rows that a SELECT without its columns selects of another table.
 // columns are its columns for the ones of this table.
 func (tab *table[T]) setFrom(ctx context.Context, a *accounts, columns, tail string, args ...any) error {
-	query, args, err := a.db.d.among("INSERT INTO "+tab.name+" ("+tab.columns+") SELECT "+columns+" "+tail+tab.replacing(), args)
-	if err == nil {
-		_, err = a.exec(ctx, query, args...)
-	}
+	_, err := a.exec(ctx, "INSERT INTO "+tab.name+" ("+tab.columns+") SELECT "+columns+" "+tail+tab.replacing(), args...)
 	return wrap("store "+tab.noun, err)
 }
 
@@ -120,10 +116,7 @@ func (tab *table[T]) keepIDs(ctx context.Context, a *accounts, ids ...*int64) er
 		return nil
 	}
 	list := slices.Sorted(maps.Keys(kept))
-	err := a.change(ctx, func(t *tx) error {
-		query := "SELECT id FROM " + tab.name + " WHERE id IN (?)"
-		return t.in(ctx, query, nil, slice[int64](list), eachValue(func(id int64) { *kept[id] = 0 }))
-	})
+	err := a.read(ctx, "SELECT id FROM "+tab.name+" WHERE id IN (?)", []any{list}, eachValue(func(id int64) { *kept[id] = 0 }))
 	if err == nil && a.db.d.Postgres { // what SQLite does by itself
 		_, err = a.exec(ctx, "SELECT setval("+tab.sequence()+", greatest(?, nextval("+tab.sequence()+")))", list[len(list)-1])
 	}
@@ -151,7 +144,7 @@ func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*
 		for rows := range slices.Chunk(list, rowsPerStatement) {
 			values := make([]any, 0, len(rows)*(1+strings.Count(columns, ",")))
 			for _, v := range rows {
-				fields := tab.fields(&a.db.d, v)
+				fields := tab.fields(v)
 				if id, ok := fields[0].at.(*int64); ok && *id == 0 {
 					fields[0].at = nil
 				}
@@ -171,7 +164,7 @@ func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*
 
 // update changes the row with the key of v.
 func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
-	query, args := tab.setting(&a.db.d, v, func(column string) bool { return column != tab.keeps })
+	query, args := tab.setting(v, func(column string) bool { return column != tab.keeps })
 	n, err := a.exec(ctx, query, args...)
 	if err == nil && n == 0 {
 		err = storage.ErrNotFound
@@ -180,8 +173,8 @@ func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
 }
 
 // setting returns an UPDATE of some columns of the row with the key of v.
-func (tab *table[T]) setting(d *Dialect, v *T, some func(column string) bool) (string, []any) {
-	fields := tab.fields(d, v)
+func (tab *table[T]) setting(v *T, some func(column string) bool) (string, []any) {
+	fields := tab.fields(v)
 	var set, where []string
 	var args []any
 	for _, f := range fields[tab.key:] {
@@ -195,54 +188,16 @@ func (tab *table[T]) setting(d *Dialect, v *T, some func(column string) bool) (s
 	return "UPDATE " + tab.name + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND "), args
 }
 
-// A stamp is a time, and a maybeStamp a time that can be missing.
-type (
-	stamp struct {
-		d  *Dialect
-		at *time.Time
-	}
-	maybeStamp struct {
-		d  *Dialect
-		at **time.Time
-	}
-)
+// A maybeMoment is a time that can be missing.
+type maybeMoment struct{ at **time.Time }
 
-func (s stamp) Scan(v any) error             { return moment{s.at}.Scan(v) }
-func (s stamp) Value() (driver.Value, error) { return s.d.time(*s.at), nil }
-
-func (s maybeStamp) Scan(v any) error {
+func (s maybeMoment) Scan(v any) error {
 	*s.at = nil
 	if v == nil {
 		return nil
 	}
 	*s.at = new(time.Time)
 	return moment{*s.at}.Scan(v)
-}
-
-func (s maybeStamp) Value() (driver.Value, error) {
-	if *s.at == nil {
-		return nil, nil
-	}
-	return s.d.time(**s.at), nil
-}
-
-// A maybeID is a UUID, or NULL.
-type maybeID struct{ at **uuid.UUID }
-
-func (m maybeID) Scan(v any) error {
-	var n uuid.NullUUID
-	err := n.Scan(v)
-	if *m.at = nil; n.Valid {
-		*m.at = &n.UUID
-	}
-	return err
-}
-
-func (m maybeID) Value() (driver.Value, error) {
-	if *m.at == nil {
-		return nil, nil
-	}
-	return (*m.at).Value()
 }
 
 // A maybeText is NULL if it is empty.
@@ -278,52 +233,77 @@ func (d document) Value() (driver.Value, error) {
 	return sql.NullString{String: string(*d.at), Valid: *d.at != nil}.Value()
 }
 
-// A jsonValue is a value as JSON, or NULL if it is nil.
-type jsonValue[T any] struct{ at **T }
+// An asJSON is a value as JSON, or NULL if it is nil.
+type asJSON[T any] struct{ at *T }
 
-func (o jsonValue[T]) Scan(v any) error {
+func (v asJSON[T]) Scan(from any) error {
 	var n sql.NullString
-	err := n.Scan(v)
-	if *o.at = nil; err == nil && n.Valid {
-		err = json.Unmarshal([]byte(n.String), o.at)
-	}
-	return err
-}
-
-func (o jsonValue[T]) Value() (driver.Value, error) {
-	if *o.at == nil {
-		return nil, nil
-	}
-	b, err := json.Marshal(*o.at)
-	return string(b), err
-}
-
-// A jsonList is a list as JSON, or NULL if it is nil.
-type jsonList[T any] struct{ at *[]T }
-
-func (l jsonList[T]) Scan(v any) error {
-	var n sql.NullString
-	if err := n.Scan(v); err != nil {
+	if err := n.Scan(from); err != nil {
 		return err
 	}
-	*l.at = nil
+	*v.at = *new(T)
 	if !n.Valid {
 		return nil
 	}
-	if n.String == "[]" { // most lists, of which a page of flags has 200
-		*l.at = []T{}
-		return nil
-	}
-	if err := json.Unmarshal([]byte(n.String), l.at); err != nil {
-		return errors.New("sqlstore: a list is not stored as JSON")
+	if err := json.Unmarshal([]byte(n.String), v.at); err != nil {
+		return fmt.Errorf("sqlstore: a value is not stored as JSON: %w", err)
 	}
 	return nil
 }
 
-func (l jsonList[T]) Value() (driver.Value, error) {
-	if *l.at == nil {
+func (v asJSON[T]) Value() (driver.Value, error) {
+	b, err := json.Marshal(*v.at)
+	if err != nil || string(b) == "null" {
+		return nil, err
+	}
+	return string(b), nil
+}
+
+// Filters of flags and cohorts are stored with all that they have, and read whatever
+// their form is. What cannot be understood is written back as it was read.
+
+// A filters column has the filters of the flag with a key, which is scanned before.
+type filters struct {
+	at  *flags.Filters
+	key *string
+}
+
+func (f filters) Scan(v any) error {
+	var n sql.NullString
+	if err := n.Scan(v); err != nil || !n.Valid {
+		*f.at = flags.Filters{}
+		return err
+	}
+	*f.at, _ = flags.DecodeFilters([]byte(n.String), *f.key) // it keeps its error
+	return nil
+}
+
+func (f filters) Value() (driver.Value, error) {
+	b, err := f.at.Encode()
+	return string(b), err
+}
+
+// A criteria column has the tree of the cohort with an ID, which is scanned before.
+// It is NULL if there is none.
+type criteria struct {
+	at **flags.CohortNode
+	id *int64
+}
+
+func (c criteria) Scan(v any) error {
+	var n sql.NullString
+	if err := n.Scan(v); err != nil || !n.Valid {
+		*c.at = nil
+		return err
+	}
+	*c.at, _ = flags.DecodeCohort([]byte(n.String), *c.id) // it keeps its error
+	return nil
+}
+
+func (c criteria) Value() (driver.Value, error) {
+	if *c.at == nil {
 		return nil, nil
 	}
-	b, err := json.Marshal(*l.at)
+	b, err := (*c.at).Encode()
 	return string(b), err
 }

@@ -48,3 +48,22 @@ func after(prefix string) string {
 	}
 	return ""
 }
+
+// days returns the expressions for the day in UTC of the times of events, which the index
+// event_once contains, and of a parameter.
+func (d *Dialect) days() (day, param string) {
+	if d.Postgres {
+		return "(ts AT TIME ZONE 'UTC')::date", "(?::timestamptz AT TIME ZONE 'UTC')::date"
+	}
+	return "ts / 86400000000", "? / 86400000000"
+}
+
+// within returns a condition that a part is in a text, whatever the case of English
+// letters, and its parameter.
+func (d *Dialect) within(text, part string) (condition string, pattern any) {
+	condition = text + ` LIKE ?`
+	if d.Postgres { // LIKE of SQLite does that by itself
+		condition = `lower(` + text + ` COLLATE "C") LIKE lower(? COLLATE "C")`
+	}
+	return condition + ` ESCAPE '\'`, "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part) + "%"
+}

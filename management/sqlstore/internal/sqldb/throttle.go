@@ -39,7 +39,7 @@ func (t *tx) throttle(ctx context.Context, bucket string, l storage.Limit, now t
 	// This locks the row until the transaction ends, even if it existed.
 	var full time.Time
 	_, err := t.run(ctx, `INSERT INTO throttle (bucket, full_at) VALUES (?, ?)
-		ON CONFLICT (bucket) DO UPDATE SET full_at = throttle.full_at RETURNING full_at`, []any{bucket, t.db.d.time(now)},
+		ON CONFLICT (bucket) DO UPDATE SET full_at = throttle.full_at RETURNING full_at`, []any{bucket, now},
 		scanTo(moment{&full}))
 	if err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func (t *tx) throttle(ctx context.Context, bucket string, l storage.Limit, now t
 	// The time is rounded down, so that no attempt that the limit allows is
 	// lost.
 	next = next.Truncate(time.Microsecond)
-	if _, err := t.exec(ctx, "UPDATE throttle SET full_at = ? WHERE bucket = ?", t.db.d.time(next), bucket); err != nil {
+	if _, err := t.exec(ctx, "UPDATE throttle SET full_at = ? WHERE bucket = ?", next, bucket); err != nil {
 		return 0, err
 	}
 	if full.After(now) {
@@ -63,6 +63,6 @@ func (t *tx) throttle(ctx context.Context, bucket string, l storage.Limit, now t
 	if t.pg != nil {
 		old = "= ANY (ARRAY(SELECT bucket FROM throttle WHERE full_at < ? ORDER BY full_at LIMIT 10 FOR UPDATE SKIP LOCKED))"
 	}
-	_, err = t.exec(ctx, "DELETE FROM throttle WHERE bucket "+old, t.db.d.time(now))
+	_, err = t.exec(ctx, "DELETE FROM throttle WHERE bucket "+old, now)
 	return 0, err
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // A tx is a transaction that writes.
@@ -49,11 +51,7 @@ func (db *DB) try(ctx context.Context, f func(*tx) error) error {
 // On PostgreSQL, the transaction gets its number here, before it takes IDs for
 // events (see [settling]).
 func (t *tx) lock(ctx context.Context, project int64) error {
-	if t.pg == nil {
-		return nil
-	}
-	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2), pg_current_xact_id()", projectLocks, int32(uint32(project)))
-	return err
+	return t.advisoryLock(ctx, projectLocks, int32(uint32(project)))
 }
 
 // The classes keep these advisory locks apart from each other and from locks of
@@ -68,7 +66,7 @@ func (t *tx) advisoryLock(ctx context.Context, class, key int32) error {
 	if t.pg == nil {
 		return nil
 	}
-	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2)", class, key)
+	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2), pg_current_xact_id()", class, key)
 	return err
 }
 
@@ -117,14 +115,23 @@ func (t *tx) savepoint(ctx context.Context, f func() error) error {
 // scan is not nil, run calls it for each row that the statement returns, and
 // counts these rows.
 func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) (int64, error) {
+	query, args, empty := t.db.d.statement(query, args)
+	if empty {
+		return 0, nil
+	}
+	return t.runConverted(ctx, query, args, scan)
+}
+
+// runConverted is run for what [Dialect.statement] returns.
+func (t *tx) runConverted(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) (int64, error) {
 	var rows *sql.Rows
 	var result sql.Result
 	var err error
 	switch {
 	case t.pg != nil && scan != nil:
-		rows, err = t.pg.QueryContext(ctx, t.db.d.bind(query), args...)
+		rows, err = t.pg.QueryContext(ctx, query, args...)
 	case t.pg != nil:
-		result, err = t.pg.ExecContext(ctx, t.db.d.bind(query), args...)
+		result, err = t.pg.ExecContext(ctx, query, args...)
 	default:
 		var s *sql.Stmt
 		if s, err = t.db.writer.prepare(ctx, query); err != nil {
@@ -142,15 +149,7 @@ func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.R
 	if scan == nil {
 		return result.RowsAffected()
 	}
-	defer rows.Close()
-	var n int64
-	for rows.Next() {
-		n++
-		if err := scan(rows); err != nil {
-			return n, err
-		}
-	}
-	return n, rows.Err()
+	return scanAll(rows, scan)
 }
 
 // exec is run for statements that return no rows.
@@ -158,13 +157,31 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 	return t.run(ctx, query, args, nil)
 }
 
+// A statement is one that returns no rows, with its arguments.
+type statement struct {
+	query string
+	args  []any
+}
+
+// all executes statements until one fails.
+func (t *tx) all(ctx context.Context, statements []statement) error {
+	for _, s := range statements {
+		if _, err := t.exec(ctx, s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const maxStatements = 1000 // that stay prepared
+
 // A writer is the only connection that writes to SQLite, with its prepared
-// statements. database/sql alone would prepare each statement again in every
-// transaction.
+// statements: a few dozen, those that insert in as many sizes as rowsPerStatement allows.
+// database/sql alone would prepare each statement again in every transaction.
 type writer struct {
 	mu       sync.Mutex // held by a transaction
 	conn     *sql.Conn
-	prepared map[string]*sql.Stmt
+	prepared *lru.Cache[string, *sql.Stmt]
 	closed   bool
 }
 
@@ -185,7 +202,7 @@ func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err err
 		if w.conn, err = db.writing.Conn(ctx); err != nil {
 			return err
 		}
-		w.prepared = make(map[string]*sql.Stmt)
+		w.prepared, _ = lru.NewWithEvict(maxStatements, func(_ string, s *sql.Stmt) { _ = s.Close() })
 	}
 	t := &tx{db: db}
 	if _, err := t.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -215,26 +232,15 @@ func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err err
 	return nil
 }
 
-// maxStatements is how many prepared statements are kept. There are a few
-// dozen, most of them in as many sizes as rowsPerStatement allows.
-const maxStatements = 1000
-
 func (w *writer) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if s := w.prepared[query]; s != nil {
+	if s, ok := w.prepared.Get(query); ok {
 		return s, nil
 	}
 	s, err := w.conn.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		w.prepared.Add(query, s)
 	}
-	if len(w.prepared) >= maxStatements {
-		for query, s := range w.prepared {
-			_ = s.Close()
-			delete(w.prepared, query)
-		}
-	}
-	w.prepared[query] = s
-	return s, nil
+	return s, err
 }
 
 // reset closes the connection; the next transaction opens another one.
@@ -242,9 +248,7 @@ func (w *writer) reset() error {
 	if w.conn == nil {
 		return nil
 	}
-	for _, s := range w.prepared {
-		_ = s.Close()
-	}
+	w.prepared.Purge()
 	err := w.conn.Close()
 	w.conn, w.prepared = nil, nil
 	return err

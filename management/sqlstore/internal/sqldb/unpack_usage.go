@@ -1,11 +1,13 @@
 package sqldb
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/pressly/goose/v3"
 )
@@ -84,45 +86,38 @@ func unpackUsage(d *Dialect) *goose.Migration {
 // unpack calls add with the counts that b encodes: a day, the texts, and for each count the
 // numbers of its key, value and SDK among the texts, the days after that day, and the count.
 func unpack(b []byte, add func(key string, day int64, value, sdk string, calls int64)) error {
+	r := bytes.NewReader(b)
 	bad := false
-	next := func() uint64 {
-		x, n := binary.Uvarint(b)
-		if n <= 0 {
-			bad, b = true, nil
-			return 0
-		}
-		b = b[n:]
+	number := func() uint64 {
+		x, err := binary.ReadUvarint(r)
+		bad = bad || err != nil
 		return x
 	}
-	first, n := binary.Varint(b)
-	if n <= 0 {
-		return errUsage
+	signed := func() int64 {
+		x, err := binary.ReadVarint(r)
+		bad = bad || err != nil
+		return x
 	}
-	b = b[n:]
-	many := next()
-	if many > uint64(len(b)) {
+	first, many := signed(), number()
+	if bad || many > uint64(r.Len()) {
 		return errUsage
 	}
 	texts := make([]string, many)
 	for i := range texts {
-		size := next()
-		if bad || size > uint64(len(b)) {
+		size := number()
+		if bad || size > uint64(r.Len()) {
 			return errUsage
 		}
-		texts[i], b = string(b[:size]), b[size:]
+		text := make([]byte, size)
+		_, _ = io.ReadFull(r, text) // which has as much
+		texts[i] = string(text)
 	}
-	for len(b) > 0 {
-		k, value, sdk := next(), next(), next()
-		day, n := binary.Varint(b)
-		if n <= 0 {
+	for r.Len() > 0 {
+		key, value, sdk, day, count := number(), number(), number(), signed(), number()
+		if bad || max(key, value, sdk) >= many {
 			return errUsage
 		}
-		b = b[n:]
-		count := next()
-		if bad || max(k, value, sdk) >= many {
-			return errUsage
-		}
-		add(texts[k], first+day, texts[value], texts[sdk], int64(count))
+		add(texts[key], first+day, texts[value], texts[sdk], int64(count))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 var users = newTable(table[storage.User]{
 	name: "user_account", noun: "a user", key: 1, serial: true, order: "id", deleting: userGoes,
-	fields: func(d *Dialect, u *storage.User) []field {
+	fields: func(u *storage.User) []field {
 		return []field{
 			{"id", &u.ID},
 			{"uuid", &u.UUID},
@@ -22,8 +22,8 @@ var users = newTable(table[storage.User]{
 			{"last_name", &u.LastName},
 			{"is_active", &u.Active},
 			{"is_staff", &u.Staff},
-			{"date_joined", stamp{d, &u.Joined}},
-			{"current_organization_id", maybeID{&u.CurrentOrganization}},
+			{"date_joined", moment{&u.Joined}},
+			{"current_organization_id", &u.CurrentOrganization},
 			{"current_project_id", &u.CurrentProject},
 			{"partial_notification_settings", document{&u.Notifications}},
 			{"anonymize_data", &u.AnonymizeData},
@@ -42,7 +42,7 @@ var users = newTable(table[storage.User]{
 })
 
 // Users implements [storage.Store], as do the accessors below.
-func (a *accounts) Users() storage.Table[storage.User] { return userPort{port[storage.User]{users, a}} }
+func (a *accounts) Users() storage.Table[storage.User] { return userPort{users.of(a)} }
 
 type userPort struct{ port[storage.User] }
 
@@ -79,7 +79,7 @@ func userGoes(ctx context.Context, a *accounts, u *storage.User) error {
 
 var scenes = newTable(table[storage.Scene]{
 	name: "user_scene_personalisation", noun: "a scene", key: 3, order: "user_id, number",
-	fields: func(_ *Dialect, s *storage.Scene) []field {
+	fields: func(s *storage.Scene) []field {
 		return []field{
 			{"user_id", &s.User},
 			{"project_id", &s.Project},
@@ -89,4 +89,4 @@ var scenes = newTable(table[storage.Scene]{
 	},
 })
 
-func (a *accounts) Scenes() storage.Table[storage.Scene] { return port[storage.Scene]{scenes, a} }
+func (a *accounts) Scenes() storage.Table[storage.Scene] { return scenes.of(a) }

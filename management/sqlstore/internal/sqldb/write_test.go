@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // openFaulty opens an SQLite database that refuses events named "bad". While
@@ -150,7 +151,7 @@ func TestBadEvents(t *testing.T) {
 				t.Errorf("indexes (-want +got)\n%s", diff)
 			}
 			var stored []string
-			for e, err := range db.Events(t.Context(), 1) {
+			for e, err := range db.AllEvents(t.Context(), 1, storage.EventFilter{}) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -303,11 +303,11 @@ func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView
 		out.Filter.Joint, out.Filter.Nested, out.Filter.Node = joint, true, true
 		return out
 	}
-	kind, word := "AND", "and"
+	word := "and"
 	if n.Any {
-		kind, word = "OR", "or"
+		word = "or"
 	}
-	out.Kinds = forms.Selected(forms.Options("AND", "all of these are true", "OR", "one of these is true"), kind)
+	out.Kinds = forms.Selected(nodeKinds, n.kind())
 	out.Empty = len(n.Children) == 0
 	for i := range n.Children {
 		if *left--; *left < 0 {

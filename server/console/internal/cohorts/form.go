@@ -116,6 +116,11 @@ func nodeOf(raw json.RawMessage, depth int, left *int) (n nodeForm, ok bool) {
 	return n, true
 }
 
+// nodeKinds is of how many of its parts a group asks for.
+var nodeKinds = forms.Options("AND", "all of these are true", "OR", "one of these is true")
+
+func (n *nodeForm) kind() string { return map[bool]string{true: "OR", false: "AND"}[n.Any] }
+
 // raw returns the JSON of a node.
 func (n *nodeForm) raw() json.RawMessage {
 	switch {
@@ -126,7 +131,7 @@ func (n *nodeForm) raw() json.RawMessage {
 	}
 	o := forms.ReadObject(n.Raw)
 	list := listOf(o)
-	kind := map[bool]string{true: "OR", false: "AND"}[n.Any]
+	kind := n.kind()
 	parts := make([]json.RawMessage, len(n.Children))
 	for i := range n.Children {
 		parts[i] = n.Children[i].raw()

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/flagstaff-go/flagstaff/server/console/internal/people"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/sides"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
 )
@@ -15,7 +16,7 @@ var templates embed.FS
 // Screens returns the screens of the package.
 func Screens() shell.Group {
 	return shell.Group{
-		Screens:   []shell.Screen{cohortsScreen, cohortScreen, memberListScreen},
-		Templates: []fs.FS{templates, targeting.Templates, people.Templates},
+		Screens:   []shell.Screen{cohortsScreen, cohortScreen, compareScreen, memberListScreen},
+		Templates: []fs.FS{templates, sides.Templates, targeting.Templates, people.Templates},
 	}
 }

@@ -1,9 +1,13 @@
 package flags
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
+	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
 var connectScreen = shell.Screen{
@@ -28,7 +32,7 @@ type connection struct {
 }
 
 func connectionOf(q *shell.Request) connection {
-	v := connection{Snippets: snippets(q), Watched: q.Config.Status != nil, Event: q.At.Project.IngestedEvent}
+	v := connection{Snippets: snippets(q, nil), Watched: q.Config.Status != nil, Event: q.At.Project.IngestedEvent}
 	if v.Watched {
 		if at := q.Config.Status(q.Context(), q.At.Project.ID).LastRequest; !at.IsZero() {
 			v.LastRequest = q.Moment(at)
@@ -45,18 +49,43 @@ func connect(q *shell.Request) error {
 // A snippet is the lines that connect a program with the server.
 type snippet struct{ Name, Code string }
 
-// snippets returns how programs ask for flags of the project, in several languages. The
-// project's API key is public.
-func snippets(q *shell.Request) []snippet {
+// snippets returns how programs ask for flags of the project, in several languages, or for one
+// flag, in Go and with curl. The project's API key is public.
+func snippets(q *shell.Request, f *management.FlagView) []snippet {
 	url, key := q.Origin(), q.At.Project.APIKey
+	ada, only := `ada := client.For(&flags.Request{DistinctID: "ada"})
+`, ""
+	if f != nil {
+		name, runtime := quoted(f.Key), ""
+		if f.Runtime == "client" { // which curl is not
+			runtime = `,
+       "evaluation_runtime": "client"`
+		}
+		only = `,
+       "flag_keys": [` + name + "]" + runtime
+		switch {
+		case f.RemoteConfig:
+			ada += "err := ada.Payload(" + name + ", &config)"
+		case f.Filters.Multivariate != nil && len(f.Filters.Multivariate.Variants) > 0:
+			ada += "switch ada.Variant(" + name + ", " + quoted(f.Filters.Multivariate.Variants[0].Key) + ") { … }"
+		default:
+			ada += "if ada.Bool(" + name + ", false) { … }"
+		}
+	}
+	curl := snippet{"curl", `curl '` + url + `/flags?v=2' \
+  -H 'Content-Type: application/json' \
+  -d '{"api_key": "` + key + `",
+       "distinct_id": "ada"` + only + `}'`}
+	if f != nil {
+		return []snippet{{"Go", ada}, curl}
+	}
 	return []snippet{
 		{"Go", `client, err := flagstaff.Open(ctx, flagstaff.Config{
 	URL:        "` + url + `",
 	ProjectKey: "` + key + `",
 	SecretKey:  secret,
 })
-ada := client.For(&flags.Request{DistinctID: "ada"})
-if ada.Bool("my-flag", false) { … }`},
+` + ada + `if ada.Bool("my-flag", false) { … }`},
 		{"JavaScript", `posthog.init("` + key + `",
   { api_host: "` + url + `" })
 posthog.onFeatureFlags(() => {
@@ -66,9 +95,11 @@ posthog.onFeatureFlags(() => {
     host="` + url + `")
 if posthog.feature_enabled("my-flag", "ada"):
     …`},
-		{"curl", `curl '` + url + `/flags?v=2' \
-  -H 'Content-Type: application/json' \
-  -d '{"api_key": "` + key + `",
-       "distinct_id": "ada"}'`},
+		curl,
 	}
+}
+
+// quoted returns a text as Go and JSON quote it, also within the quotes of a shell.
+func quoted(text string) string {
+	return strings.ReplaceAll(string(forms.Must(json.Marshal(text))), "'", `\u0027`)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/tour"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -147,6 +148,7 @@ func save(q *shell.Request, f *management.FlagView, form *flagForm) error {
 		if err != nil {
 			return refused(q, err, nil, form)
 		}
+		tour.Made(q, made)
 		return q.Done(flagPath(q, made.ID), "created", flagUndo(nil, made))
 	}
 	if err := withOriginal(q, &patch.FlagPatch, f, form); err != nil {

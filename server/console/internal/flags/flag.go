@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/tour"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -63,6 +64,7 @@ type flagView struct {
 	*management.FlagView
 	flagState
 	Action, List string
+	Tour         *tour.Panel
 	May          bool   // the user may change the flag
 	Fixed        string // why nobody may, if the flags come from a file
 	Notice       string // why something was not done
@@ -76,6 +78,7 @@ type flagView struct {
 	Parts    []partView // the variants
 	Payload  payloadView
 	Settings []setting
+	Snippets []snippet
 
 	Usage    *flagUsageView
 	Versions []versionView
@@ -126,7 +129,7 @@ func showFlag(q *shell.Request, status int, f *management.FlagView, notice strin
 	q.Layout.Title = f.Key
 	v := &flagView{
 		FlagView: f, flagState: stateOf(q, f), Action: flagPath(q, f.ID), List: q.ProjectPath("/flags"), Notice: notice,
-		Problems: problems(q)[f.Key], Shares: variantBar(&f.Filters),
+		Problems: problems(q)[f.Key], Shares: variantBar(&f.Filters), Snippets: snippets(q, f),
 		Enrolled: f.Filters.FeatureEnrollment != nil && *f.Filters.FeatureEnrollment,
 	}
 	names, err := vocabulary(q, []*management.FlagView{f})
@@ -135,6 +138,9 @@ func showFlag(q *shell.Request, status int, f *management.FlagView, notice strin
 	}
 	if err := changeable(q); err == nil {
 		v.May = true
+		if v.Tour, err = tour.Of(q); err != nil {
+			return err
+		}
 	} else if e, ok := errors.AsType[*management.Error](err); !ok {
 		return err
 	} else if errors.Is(e, management.ErrConflict) {

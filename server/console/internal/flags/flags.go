@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/tour"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -32,6 +33,7 @@ type flagsView struct {
 	Action string // where the filters are sent
 	Back   string // the query of the list
 	May    bool   // the user may change flags
+	Tour   *tour.Panel
 
 	States                                         []shell.Tab
 	Kinds, Tags, Contexts, Owners, Runtimes, Sorts []forms.Option
@@ -91,6 +93,11 @@ func listFlags(q *shell.Request) error {
 	}
 	q.Notice()
 	v := &flagsView{Query: asked, Action: q.ProjectPath("/flags"), May: changeable(q) == nil}
+	if v.May {
+		if v.Tour, err = tour.Of(q); err != nil {
+			return err
+		}
+	}
 	at := asked.at(v.Action)
 	_, v.Back, _ = strings.Cut(at.At(asked.Page), "?")
 	for _, f := range page.Items {

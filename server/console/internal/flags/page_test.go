@@ -2,13 +2,18 @@ package flags_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"html"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console/consoletest"
@@ -35,6 +40,11 @@ func TestFlagPage(t *testing.T) {
 		"An archived flag is off, and hidden from the list. A deleted one can be restored from its history."
 	const unused = "Evaluations No program has reported a value of the flag in the last 30 days. Connect a program to see how often " +
 		"each value is given."
+	code := func(ask, key string) string {
+		return ` Ask for it from code Go ada := client.For(&flags.Request{DistinctID: "ada"}) ` + ask + " curl curl " +
+			`'https://flags.example.com/flags?v=2' \ -H 'Content-Type: application/json' \ -d '{"api_key": "` + token(t, s) +
+			`", "distinct_id": "ada", "flag_keys": [` + key + "]}' Activity"
+	}
 	about := func(users string) string {
 		return fmt.Sprintf(facts, "On, but no program has reported a value of it yet", "the system", "1", users)
 	}
@@ -43,14 +53,17 @@ func TestFlagPage(t *testing.T) {
 			"a plain flag that others depend on", "new-dashboard", "",
 			"Flags / new-dashboard new-dashboard Switch off On Edit Boolean: half of all persons, and everybody on the plan pro. " +
 				"Targeting Edit targeting everyone where plan is pro or team 50% of everyone Evaluated from the top: the first condition " +
-				"set that matches decides. " + unused + " Activity History the system just now , version 1 The first version. " +
+				"set that matches decides. " + unused +
+				code(`if ada.Bool("new-dashboard", false) { … }`, `"new-dashboard"`) +
+				" History the system just now , version 1 The first version. " +
 				about("flag dashboard-tour"),
 		},
 		{
 			"one with a dependency", "dashboard-tour", "",
 			"Flags / dashboard-tour dashboard-tour Switch off On Edit Dependency: a tour for those who have the new dashboard. " +
 				"Targeting Edit targeting everyone where flag new-dashboard is true Depends on the flag new-dashboard . " + unused +
-				" Activity History the system just now , version 1 The first version. " +
+				code(`if ada.Bool("dashboard-tour", false) { … }`, `"dashboard-tour"`) +
+				" History the system just now , version 1 The first version. " +
 				about("No other flag, survey or early access feature."),
 		},
 		{
@@ -104,6 +117,67 @@ func TestFlagPage(t *testing.T) {
 	s.T = t
 }
 
+// token returns the API key of the project.
+func token(t testing.TB, s *consoletest.Site) string {
+	t.Helper()
+	p, err := s.Store.Projects().Get(t.Context(), storage.ProjectID.Is(s.Project))
+	consoletest.Fatal(t, err)
+	return p.APIKey
+}
+
+// TestFlagSnippets: the page of a flag has lines of Go that fit the kind of the flag, and a request
+// for curl that the server reads, and that asks for this flag.
+func TestFlagSnippets(t *testing.T) {
+	t.Parallel()
+	s := consoletest.NewSite(t)
+	made := func(definition string) string {
+		d, err := flags.Decode(strings.NewReader(`{"flags":[` + definition + `]}`))
+		consoletest.Fatal(t, err)
+		consoletest.Fatal(t, s.Store.Flags().Create(t.Context(), storage.FlagOf(1, time.Now(), &d.Flags[0])))
+		return d.Flags[0].Key
+	}
+	for _, tt := range []struct{ name, key, want, runtime string }{
+		{"variants", "pricing-page", `switch ada.Variant("pricing-page", "control") { … }`, ""},
+		{"for clients only", "animations", `if ada.Bool("animations", false) { … }`, "client"},
+		{"for servers only", "bulk-export", `if ada.Bool("bulk-export", false) { … }`, ""},
+		{
+			"a payload", made(`{"id":901,"key":"limits","is_remote_configuration":true,"filters":{"groups":[{}],"payloads":{"true":"1"}}}`),
+			`err := ada.Payload("limits", &config)`, "",
+		},
+		{
+			"signs, as flags of a file can have", made(`{"id":902,"key":"it's <b>\"é\"","filters":{"groups":[{}]}}`),
+			`if ada.Bool("it\u0027s \u003cb\u003e\"é\"", false) { … }`, "",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s.T = t
+			page := s.Get(s.FlagPath(tt.key)).Want(200, tt.want)
+			page.CheckPage()
+			_, body, _ := strings.Cut(html.UnescapeString(page.Body), "-d '")
+			body, _, _ = strings.Cut(body, "'</pre>")
+			var r wire.Request
+			if err := r.Parse([]byte(body)); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			if strings.Contains(body, "'") {
+				t.Errorf("the shell ends the body early: %s", body)
+			}
+			keys, _ := json.Marshal([]string{tt.key})
+			sent := consoletest.Object(t, []byte(body))
+			got := []string{r.APIKey, r.DistinctID, consoletest.Compact(t, sent["flag_keys"]), string(sent["evaluation_runtime"])}
+			want := []string{token(t, s), "ada", string(keys), ""}
+			if tt.runtime != "" {
+				want[3] = strconv.Quote(tt.runtime)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the request (-want +got):\n%s", diff)
+			}
+		})
+	}
+	s.T = t
+	s.Get(s.FlagPath("retired")).Want(200, "As long as the flag is off, the server's answer does not have it.")
+}
+
 // TestFlagActivity: the page of a flag names the five newest versions, with three changes of each.
 func TestFlagActivity(t *testing.T) {
 	t.Parallel()
@@ -149,9 +223,12 @@ func TestFlagsOfFile(t *testing.T) {
 	if strings.Contains(main, "<form") || strings.Contains(main, "/edit") {
 		t.Errorf("the page offers to change the flag: %s", main)
 	}
-	all := s.Get(fmt.Sprintf("/projects/%d/flags", project.ID)).Want(200, "new-dashboard")
-	if all.CheckPage(); strings.Contains(all.Body, `"bulk"`) {
-		t.Error("the all offers to change several flags")
+	all := s.Get(fmt.Sprintf("/projects/%d/flags", project.ID)).Want(200, "on new-dashboard", "off retired")
+	all.CheckPage()
+	for _, button := range []string{`"bulk"`, "/switch"} {
+		if strings.Contains(all.Body, button) {
+			t.Errorf("the list offers to change flags: it has %s", button)
+		}
 	}
 	s.Get(s.FlagPath("broken")).Want(200, "Targeting no one: the filters cannot be read").CheckPage()
 	s.Get(path+"/edit").Want(409, why).CheckPage()

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"io/fs"
 
+	"github.com/flagstaff-go/flagstaff/server/console/internal/sides"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/tour"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
 )
@@ -15,8 +17,8 @@ var templates embed.FS
 func Screens() shell.Group {
 	return shell.Group{
 		Screens: []shell.Screen{
-			listScreen, bulkScreen, flagScreen, editScreen, compareScreen, historyScreen, switchScreen, connectScreen,
+			listScreen, bulkScreen, flagScreen, editScreen, compareScreen, historyScreen, switchScreen, connectScreen, tourScreen,
 		},
-		Templates: []fs.FS{templates, targeting.Templates},
+		Templates: []fs.FS{templates, sides.Templates, targeting.Templates, tour.Templates},
 	}
 }

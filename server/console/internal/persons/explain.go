@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/internal/comparisons"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/people"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/tour"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -161,6 +162,9 @@ func explain(q *shell.Request) error {
 		}
 		v.Fail(map[bool]string{true: "flag", false: "person"}[v.Flag != ""], "%s", e.Text())
 	} else if err != nil {
+		return err
+	}
+	if err := tour.Explained(q, v.Flag); err != nil {
 		return err
 	}
 	v.notes()

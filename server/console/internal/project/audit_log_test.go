@@ -180,7 +180,8 @@ func TestProblems(t *testing.T) {
 		found = c.Problems(1)
 		c.Problems = func(int64) []flags.Problem { return found }
 	})
-	cohort := "/cohorts/" + strconv.FormatInt(s.Cohort(`{"name": "Old & tried", "filters": {"properties": {"type": "AND", "values": []}}}`).ID, 10)
+	made := s.Cohort(`{"name": "Old & tried", "filters": {"properties": {"type": "AND", "values": []}}}`)
+	cohort := "/cohorts/" + strconv.FormatInt(made.ID, 10)
 	found = append(found, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{
 		Path: cohort + "/values/0", Err: errors.New("the date is in no calendar"),
 	}}, flags.Problem{Severity: flags.SeverityError, DefinitionError: &flags.DefinitionError{

@@ -6,6 +6,7 @@
   const $ = (selector, from = document) => from.querySelector(selector);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const parse = (text) => new DOMParser().parseFromString(text, "text/html");
+  const fields = ":is(input, select, textarea):not([hidden], [type=hidden], [type=range], [type=checkbox])";
   const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
 
   // load returns the document at an address, or nothing if the browser has gone there.
@@ -133,7 +134,7 @@
     const fresh = all("fieldset[id]").filter((el) => !known.has(el.id)).at(-1);
     const invalid = $("[aria-invalid]");
     const target = (held && document.getElementById(held)) || invalid ||
-      (fresh && $("input:not([type=hidden], [type=range], [type=checkbox]), select", fresh)) ||
+      (fresh && $(fields, fresh)) ||
       (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
     target.focus({ preventScroll: target === $("main") });
   }
@@ -393,6 +394,13 @@
     rows[at].scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !$("dialog[open]")) {
+      const primary = all("button.primary", document.activeElement.form || $("main"));
+      if (primary.length !== 1) return;
+      event.preventDefault();
+      primary[0].click();
+      return;
+    }
     if (event.key === "Escape" && typing(document.activeElement) && !$("dialog[open]")) {
       document.activeElement.blur();
       return;
@@ -422,6 +430,13 @@
     total();
   }
   enhance();
+  // A link to a part of a form leads to its first field. Until the page is loaded, the browser takes the focus away.
+  addEventListener("load", () => {
+    const part = document.getElementById(location.hash.slice(1));
+    const first = part?.matches("form *") ? $(fields, part) : null;
+    first?.focus();
+    first?.select?.();
+  });
   $("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   if (document.body.matches("[data-posted]")) for (const form of all("form[id][method=post]")) form.dataset.unsaved = "";
   if ($("[data-poll]")) poll(location.href, () => false);

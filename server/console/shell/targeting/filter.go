@@ -213,10 +213,10 @@ const (
 // Offered is what the fields of filters suggest.
 type Offered struct {
 	GroupTypes  []forms.Option
-	Keys        []string     // keys of properties that persons have
-	Suggestions []Suggestion // values of those
-	Flags       []string     // keys of flags
-	cohorts     []forms.Option
+	Keys        []string          // keys of properties that persons have
+	Suggestions []Suggestion      // values of those
+	Flags       []string          // keys of flags
+	Cohorts     []forms.Option    // by their IDs
 	FlagKeys    map[string]string // by ID
 	words       words.Names
 }
@@ -237,7 +237,7 @@ func Offers(q *shell.Request, flag, cohort int64) (v Offered, err error) {
 		id := strconv.FormatInt(c.ID, 10)
 		words.Cohorts[id] = c.Name
 		if c.ID != cohort {
-			v.cohorts = append(v.cohorts, forms.Option{Value: id, Label: c.Name})
+			v.Cohorts = append(v.Cohorts, forms.Option{Value: id, Label: c.Name})
 		}
 	}
 	others, err := q.Service.FlagNames(q.Context(), q.By, q.Ref, shell.MaxOffered)
@@ -328,7 +328,7 @@ func (v *Offered) FilterView(id string, f FilterForm, errs map[string]string) Fi
 		if len(f.Values) > 0 {
 			value = f.Values[0]
 		}
-		out.Cohorts = forms.Selected(append([]forms.Option{{Value: "", Label: "Choose a cohort"}}, v.cohorts...), value)
+		out.Cohorts = forms.Selected(append([]forms.Option{{Value: "", Label: "Choose a cohort"}}, v.Cohorts...), value)
 	case "flag":
 		out.List = "flag-values"
 	default:
