@@ -32,6 +32,10 @@ type DefinitionsOptions struct {
 	// cohort filters stay, for which SDKs ask the server.
 	InlineCohorts bool
 
+	// RuleSets says that the reader knows rule sets (rules.md §5). Otherwise a flag with a rule
+	// set is written with condition sets that give everybody the same value, or left out.
+	RuleSets bool
+
 	// Hide says which flags are not sent, such as flags that only surveys use. Nil:
 	// none.
 	Hide func(*flags.Flag) bool
@@ -74,13 +78,22 @@ func AppendDefinitions(dst []byte, d *flags.Definitions, o DefinitionsOptions) (
 		branches: make(map[int64][][]flags.Filter),
 	}
 	for f := range w.index.Flags() {
-		w.sent[f] = !f.HasEncryptedPayloads && (o.Hide == nil || !o.Hide(f))
+		w.sent[f] = !f.HasEncryptedPayloads && (o.Hide == nil || !o.Hide(f)) && w.readable(f)
 	}
 	w.write()
 	if w.full() {
 		return dst, fmt.Errorf("%w: the document has more than %d bytes", flags.ErrTooLarge, flags.MaxDocument)
 	}
 	return w.dst, nil
+}
+
+// readable reports whether the reader understands the language of a flag.
+func (w *document) readable(f *flags.Flag) bool {
+	if f.Filters.RuleSet == nil || w.o.RuleSets {
+		return true
+	}
+	_, ok := f.Filters.RuleSet.Conditions(f.Key)
+	return ok
 }
 
 // DefinitionsETag returns the entity tag of a document. It depends on nothing
@@ -210,7 +223,14 @@ func (w *document) usesXXHash(f *flags.Flag) bool {
 }
 
 func (w *document) flag(f *flags.Flag) {
-	xx := w.usesXXHash(f)
+	if set := f.Filters.RuleSet; set != nil && !w.o.RuleSets {
+		older := *f
+		older.Filters, _ = set.Conditions(f.Key)
+		older.BucketingHash, older.BucketingIdentifier, older.EnsureExperienceContinuity = "sha1", "", false
+		older.HasExperiment = new(f.HasExperiment != nil && *f.HasExperiment)
+		f = &older
+	}
+	xx := w.usesXXHash(f) && f.Filters.RuleSet == nil
 	// An inactive flag is false for everyone, whatever it hashes with.
 	remote := f.Active && (xx || f.Unusable() != nil)
 	w.raw("{")
@@ -252,6 +272,11 @@ func (w *document) flag(f *flags.Flag) {
 }
 
 func (w *document) filters(f *flags.Flag) {
+	if f.Filters.RuleSet != nil {
+		out, _ := f.Filters.Encode() // which has no errors: values and metadata are JSON
+		w.raw(string(out))
+		return
+	}
 	w.raw(`{"groups":[`)
 	for c := range w.conditions(f) {
 		if w.full() {

@@ -1,0 +1,40 @@
+package flags
+
+import "slices"
+
+// Conditions returns the condition sets that give the flag with a key the same value for
+// everybody. It is not ok if there are none (rules.md §5): the flag must be boolean, each rule
+// must give true and each miss go on, the default must not be true, and each share must be drawn
+// with the flag's key.
+func (s *RuleSet) Conditions(key string) (f Filters, ok bool) {
+	if s.ReturnType != typeBoolean || string(s.Default) == "true" {
+		return Filters{}, false
+	}
+	f = Filters{Groups: []Condition{}, AggregationGroupTypeIndex: s.Aggregation}
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		drawn := r.Type == ruleRollout
+		switch {
+		case !drawn && r.Type != ruleTargeted, string(r.Value) != "true":
+			return Filters{}, false
+		case drawn && r.OnMiss == onMissDefault && i < len(s.Rules)-1:
+			return Filters{}, false
+		case drawn && r.Seed != key && r.RolloutPercentage != 100:
+			return Filters{}, false
+		case slices.ContainsFunc(r.Targeting, differsInConditions):
+			return Filters{}, false
+		}
+		c := Condition{Properties: r.Targeting, RolloutPercentage: new(100.0)}
+		if drawn {
+			c.RolloutPercentage = &r.RolloutPercentage
+		}
+		f.Groups = append(f.Groups, c)
+	}
+	return f, true
+}
+
+// differsInConditions reports whether a filter means something else in a condition set, or may:
+// it is negated, or has a pattern, which fails a rule set if it does not compile.
+func differsInConditions(f Filter) bool {
+	return f.Negation || f.Operator == "regex" || f.Operator == "not_regex"
+}
