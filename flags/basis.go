@@ -26,8 +26,13 @@ const (
 // an early access enrollment, SPLIT for the bucket alone, and DEFAULT if no condition set
 // matched or the flag failed.
 func (r *Result) OpenFeatureReason() string {
-	if r.Reason.Code == ReasonFlagDisabled {
+	switch r.Reason.Code {
+	case ReasonFlagDisabled:
 		return "DISABLED"
+	case ReasonTargeting:
+		return "TARGETING_MATCH"
+	case ReasonSplit:
+		return "SPLIT"
 	}
 	switch r.basis {
 	case basisEveryone:

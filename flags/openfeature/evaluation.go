@@ -49,8 +49,23 @@ func evaluate[T any](ctx context.Context, p *Provider, flag string, fallback, of
 		return failed(fallback, *fault, nil)
 	}
 	detail := of.GenericResolutionDetail[T]{Value: off, ProviderResolutionDetail: of.ProviderResolutionDetail{
-		Reason: reasonOf(&r), Variant: r.Variant, FlagMetadata: p.metadataOf(&r, id),
+		Reason: reasonOf(&r), Variant: variantOf(&r), FlagMetadata: p.metadataOf(&r, id),
 	}}
+	mismatch := func(wrong string) of.GenericResolutionDetail[T] {
+		return failed(fallback, of.NewTypeMismatchResolutionError("flag "+strconv.Quote(flag)+" "+wrong), detail.FlagMetadata)
+	}
+	if raw := r.JSON(); raw != nil {
+		if string(raw) == "null" { // the caller's default counts
+			detail.Value = fallback
+			return detail
+		}
+		v, ok := typed[T](raw)
+		if !ok {
+			return mismatch("has a value of another type")
+		}
+		detail.Value = v
+		return detail
+	}
 	switch {
 	case isConfiguration(&r):
 		// The payload is the value. Without one there is none, whatever the type.
@@ -66,10 +81,30 @@ func evaluate[T any](ctx context.Context, p *Provider, flag string, fallback, of
 	}
 	v, wrong := value(r)
 	if wrong != "" {
-		return failed(fallback, of.NewTypeMismatchResolutionError("flag "+strconv.Quote(flag)+" "+wrong), detail.FlagMetadata)
+		return mismatch(wrong)
 	}
 	detail.Value = v
 	return detail
+}
+
+// typed returns the value of a flag with a rule set, which is not converted: a flag whose value
+// is an object has no other.
+func typed[T any](raw []byte) (v T, ok bool) {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return v, false
+	}
+	switch to := any(&v).(type) {
+	case *int64:
+		n, isNumber := value.(float64)
+		*to = int64(n)
+		return v, isNumber && float64(*to) == n
+	case *any:
+		*to, ok = value.(map[string]any)
+		return v, ok
+	}
+	v, ok = value.(T)
+	return v, ok
 }
 
 func failed[T any](fallback T, err of.ResolutionError, metadata of.FlagMetadata) of.GenericResolutionDetail[T] {
@@ -102,6 +137,8 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 	switch {
 	case err != nil: // the flag is unknown, or hidden by the filter
 		return flags.Result{}, "", new(of.NewFlagNotFoundResolutionError(err.Error()))
+	case r.Reason.Code == flags.ReasonNoGroupKey:
+		return flags.Result{}, "", new(of.NewInvalidContextResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Description))
 	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
 		return flags.Result{}, "", new(of.NewGeneralResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Code + ": " + r.Reason.Description))
 	}
@@ -127,12 +164,24 @@ func (p *Provider) remoteResults(ctx context.Context, s *flags.Snapshot, flag st
 func reasonOf(r *flags.Result) of.Reason {
 	reason := of.Reason(r.OpenFeatureReason())
 	switch {
+	case r.JSON() != nil:
 	case r.Enabled && reason == of.DefaultReason: // a remote result, which does not say
 		return of.TargetingMatchReason
 	case !r.Enabled && reason != of.DisabledReason:
 		return of.DefaultReason
 	}
 	return reason
+}
+
+// variantOf returns the key of the variant. The value of a rule set is none.
+func variantOf(r *flags.Result) string {
+	if r.JSON() == nil {
+		return r.Variant
+	}
+	if r.Rule != nil {
+		return r.Rule.VariantKey
+	}
+	return ""
 }
 
 // metadataOf returns the metadata of a result for the person with an ID. The names and
@@ -149,7 +198,21 @@ func (p *Provider) metadataOf(r *flags.Result, id string) of.FlagMetadata {
 	if r.Reason.ConditionIndex >= 0 {
 		m["conditionIndex"] = r.Reason.ConditionIndex
 	}
-	if r.Metadata.Payload != "" {
+	if r.JSON() != nil {
+		m["configVersion"] = int64(2)
+		if rule := r.Rule; rule != nil {
+			m["ruleType"], m["ruleId"] = rule.Type, rule.ID
+			if rule.ExperimentID != nil {
+				m["experimentId"] = *rule.ExperimentID
+			}
+			if rule.VariantKey != "" {
+				m["variantKey"] = rule.VariantKey
+			}
+			if rule.HoldoutID != nil {
+				m["holdoutId"] = *rule.HoldoutID
+			}
+		}
+	} else if r.Metadata.Payload != "" {
 		m["payload"] = r.Metadata.Payload
 	}
 	if r.Unconfirmed {
