@@ -24,7 +24,8 @@ type compiledRule struct {
 	prefix   string // seed and dot, with which hashed texts begin
 	value    int32  // what it gives without variants
 	variants []variantBound
-	last     int32 // the variant that gets what lies beyond all ends
+	keys     []string // of the variants, for Explain
+	last     int32    // the variant that gets what lies beyond all ends
 
 	experiment    bool
 	linked        bool // to an experiment with an ID
@@ -144,6 +145,7 @@ func (c *compiler) compileRule(f *compiledFlag, src *Rule, dst *compiledRule, n 
 		}
 		sum += v.Weight / 100
 		dst.last = c.addTyped(f, v.Value, &about)
+		dst.keys = append(dst.keys, v.Key)
 		dst.variants[i] = variantBound{endBelow(sum), dst.last, sum}
 	}
 	if h := src.Holdout; h != nil {

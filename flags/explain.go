@@ -377,7 +377,11 @@ func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside b
 	t, c := &in.trace.Conditions[i], &f.conditions[i]
 	t.Rollout = &BucketTrace{Subject: t.Subject, Threshold: c.threshold, In: inside, Hashed: !c.everyone}
 	if !c.everyone {
-		t.Rollout.Bucket = in.bucket(f, subject, saltRollout).share()
+		prefix := f.prefix
+		if f.ruled {
+			prefix = f.rare.rules.rules[i].prefix
+		}
+		t.Rollout.Bucket = in.bucketFor(prefix, f.hash, subject, saltRollout).share()
 	}
 	in.current = i
 	switch {
@@ -392,6 +396,15 @@ func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside b
 
 func (in *Input) traceVariant(f *compiledFlag, drawn bucket, value int32) {
 	t := &VariantTrace{Bucket: drawn.share(), Bounds: []VariantShare{}, Variant: in.snap.values[value].variant}
+	if f.ruled {
+		rule := &f.rare.rules.rules[in.current]
+		for n, b := range rule.variants {
+			t.Bounds = append(t.Bounds, VariantShare{rule.keys[n], b.below})
+			if b.value == value {
+				t.Variant = rule.keys[n]
+			}
+		}
+	}
 	for _, b := range f.variants {
 		t.Bounds = append(t.Bounds, VariantShare{in.snap.values[b.value].variant, b.below})
 	}

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/operators"
@@ -34,10 +35,24 @@ func (t *Trace) explainReason(f *compiledFlag) string {
 	case ReasonNoConditionMatch:
 		return "nothing matched; a mismatch ranks above a missing group, and of several the last one is reported"
 	}
+	if why := ruleReasons[t.Reason.Code]; why != "" {
+		return strings.ReplaceAll(why, "#", strconv.Itoa(t.Reason.ConditionIndex+1))
+	}
 	if t.Reason.ConditionIndex < 0 {
 		return "the flag has no condition sets"
 	}
 	return "every condition set lacks its group; the last one is reported"
+}
+
+// ruleReasons puts the reasons of rule sets into words; # is the number of the rule.
+var ruleReasons = map[string]string{
+	ReasonTargeting:   "rule # is the first that gave a value",
+	ReasonSplit:       "rule # is the first that gave a value",
+	ReasonRolloutMiss: "the filters of rule # matched, its rollout did not, and the rule ends with the default",
+	ReasonPaused:      "the filters of rule # matched, and it is paused: it gives the default",
+	ReasonRuleHoldout: "the filters of rule # matched, and its holdout takes the subject out",
+	ReasonNoRule:      "no rule gave a value",
+	ReasonNoGroupKey:  "the request does not name the group that the flag is for",
 }
 
 // String returns the trace as lines for people, who count condition sets from 1.
@@ -69,9 +84,16 @@ func (t *Trace) String() string {
 	}
 	for i := range t.Conditions {
 		c := &t.Conditions[i]
-		line(1, "condition set %d, by %s: %s", c.Index+1, c.Aggregation, c.Outcome)
+		what := "condition set"
+		if t.typed != "" {
+			what = "rule"
+		}
+		line(1, "%s %d, by %s: %s", what, c.Index+1, c.Aggregation, c.Outcome)
 		for _, f := range c.Filters {
 			line(2, "%s", f)
+		}
+		if c.Holdout != nil {
+			line(2, "holdout: %s", c.Holdout)
 		}
 		if c.Rollout != nil {
 			line(2, "rollout: %s", c.Rollout)
@@ -91,6 +113,8 @@ func (t *Trace) valueText() string {
 	switch {
 	case t.Failed:
 		return "failed"
+	case t.typed != "":
+		return t.typed
 	case t.hasVariant:
 		return fmt.Sprintf("%q", t.Variant)
 	default:

@@ -125,3 +125,33 @@ func TestRecords(t *testing.T) {
 		}
 	}
 }
+
+func TestExplainRuleSet(t *testing.T) {
+	s := ruled(t, "paywall", paywall)
+	for id, want := range map[string]string{
+		"ada": `paywall = "long" (Matched rule 2)
+  needs what only the server knows: stored properties of the person (plan)
+  rule 1, by person: no_condition_match
+    person plan is "staff", seen absent: no match
+  rule 2, by person: condition_match
+    holdout: "ada" falls at 0.645202, threshold 0.250000: out
+    rollout: "ada" falls at 0.117182, threshold 0.800000: in
+    variant: 0.897987 among a < 0.500000 b < 1.000000: b
+  why: rule 2 is the first that gave a value
+`,
+		"lea": `paywall = "classic" (Rule 2 rollout miss)
+  needs what only the server knows: stored properties of the person (plan)
+  rule 1, by person: no_condition_match
+    person plan is "staff", seen absent: no match
+  rule 2, by person: out_of_rollout_bound
+    holdout: "lea" falls at 0.633759, threshold 0.250000: out
+    rollout: "lea" falls at 0.879333, threshold 0.800000: out
+  why: the filters of rule 2 matched, its rollout did not, and the rule ends with the default
+`,
+	} {
+		trace, err := s.Explain("paywall", &flags.Request{DistinctID: id})
+		if err != nil || trace.String() != want {
+			t.Errorf("%v\n%s\nwant\n%s", err, trace, want)
+		}
+	}
+}
