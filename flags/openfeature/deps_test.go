@@ -12,6 +12,7 @@ func TestDependencies(t *testing.T) {
 	allowed := map[string]bool{
 		"github.com/cespare/xxhash/v2":          true, // from package flags
 		"github.com/dlclark/regexp2/v2":         true, // the same
+		"github.com/twmb/murmur3":               true, // the same
 		"github.com/dlclark/regexp2/v2/syntax":  true,
 		"github.com/dlclark/regexp2/v2/helpers": true,
 		"github.com/google/uuid":                true, // from package capture

@@ -46,6 +46,9 @@ func (n *Names) Audience(f *flags.Filters) string {
 	if f.Err() != nil {
 		return NoOne + ": the filters cannot be read"
 	}
+	if f.RuleSet != nil {
+		return n.ruleAudience(f.RuleSet)
+	}
 	var parts []string
 	if f.FeatureEnrollment != nil && *f.FeatureEnrollment {
 		parts = append(parts, EarlyAccess)
@@ -117,6 +120,11 @@ func (n *Names) Condition(c *flags.Condition, ofFlag flags.Aggregation) string {
 
 // Filter says what a filter asks for.
 func (n *Names) Filter(f *flags.Filter) string {
+	if f.Negation && operators.KindOf(f.Type) != operators.CohortFilter {
+		positive := *f
+		positive.Negation = false
+		return "not (" + n.Filter(&positive) + ")"
+	}
 	if f.Err() != nil && f.Key == "" {
 		return "a filter that cannot be read"
 	}

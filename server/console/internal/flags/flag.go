@@ -73,6 +73,7 @@ type flagView struct {
 	Enrolled bool   // the early access feature of the flag enrols people
 	Broken   string // who gets it if the filters cannot be read
 	Sets     []setView
+	Ruled    bool // they are the rules of a rule set, and its default
 	Needs    []related
 	Shares   charts.Bar
 	Parts    []partView // the variants
@@ -186,6 +187,15 @@ func (v *flagView) say(q *shell.Request, names *words.Names) error {
 	for i := range f.Groups {
 		v.Sets = append(v.Sets, setView{names.Condition(&f.Groups[i], f.AggregationGroupTypeIndex), f.Groups[i].Description})
 	}
+	if set := f.RuleSet; set != nil {
+		v.Ruled = true
+		for i := range set.Rules {
+			r := &set.Rules[i]
+			v.Sets = append(v.Sets, setView{names.Rule(r, set), description(r)})
+		}
+		v.Sets = append(v.Sets, setView{Words: "otherwise " + words.Default(set)})
+		return nil
+	}
 	form, usual := formOf(v.FlagView), newFlagForm()
 	if len(form.Variants) == 0 {
 		v.Payload = payloadOf(form.Payload)
@@ -210,6 +220,13 @@ func (v *flagView) say(q *shell.Request, names *words.Names) error {
 		}
 	}
 	return nil
+}
+
+func description(r *flags.Rule) string {
+	if r.Description == nil {
+		return ""
+	}
+	return *r.Description
 }
 
 // payloadOf returns a payload as the page shows it.
