@@ -158,7 +158,8 @@ func (i *fileImport) importFlags(ctx context.Context) error {
 			row, renamed[f.ID] = i.renamed(ctx, f.ID), true // the first one with the ID
 		}
 		if row == nil {
-			row = i.wanted(f, &storage.Flag{ID: f.ID, Created: storage.Now()})
+			now := storage.Now()
+			row = i.wanted(f, &storage.Flag{ID: f.ID, Created: now, Updated: now})
 			created = append(created, row)
 		}
 		if g := gone[row.Key]; g != nil && g.ID == row.ID {

@@ -38,6 +38,9 @@ func (w *world) ids() map[string]int64 {
 	w.t.Helper()
 	ids := make(map[string]int64)
 	for _, f := range must(w.store.FlagDefinitions(w.t.Context(), w.web.ID))(w.t) {
+		if f.Created.IsZero() || f.Updated.Before(f.Created) {
+			w.t.Errorf("flag %q was created %v, and changed %v", f.Key, f.Created, f.Updated)
+		}
 		ids[f.Key] = f.ID
 	}
 	return ids

@@ -211,6 +211,12 @@ export const member = [
 
 // states are pages that have buttons which no screen has.
 export const states = [
+	['tour', async (t) => { // at its third step, which has all buttons
+		const made = await t.api.post('/feature_flags/', { key: 'toured', filters: { groups: [{}] } })
+		await t.api.patch('/../../users/@me/', { has_seen_product_intro_for: { flagstaff_tour: { project: t.project, flag: made.id, explained: true } } })
+		await t.open(`/flags/${made.id}`)
+		await t.button('I did it').waitFor()
+	}],
 	['cohort-deleted', async (t) => {
 		const made = await t.api.post('/cohorts/', { name: 'Deleted', filters: { properties: { type: 'AND', values: [{ key: 'plan', type: 'person', operator: 'exact', value: 'pro' }] } } })
 		await t.api.patch(`/cohorts/${made.id}/`, { deleted: true })
