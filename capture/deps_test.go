@@ -10,7 +10,7 @@ import (
 // package may compile beyond the standard library, and what of that it must not.
 func TestDependencies(t *testing.T) {
 	const ours = "github.com/flagstaff-go/flagstaff/"
-	allowed := map[string]bool{"github.com/google/uuid": true, "github.com/cespare/xxhash/v2": true}
+	allowed := map[string]bool{"github.com/google/uuid": true, "github.com/cespare/xxhash/v2": true, "github.com/twmb/murmur3": true}
 	forbidden := map[string]string{
 		"database/sql": "stores live in modules of their own", // its driver interface comes with uuid
 		"log":          "errors are returned, or told to ClientConfig.OnError",

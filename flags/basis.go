@@ -29,9 +29,9 @@ func (r *Result) OpenFeatureReason() string {
 	switch r.Reason.Code {
 	case ReasonFlagDisabled:
 		return "DISABLED"
-	case ReasonTargeting:
+	case codeTargeting:
 		return "TARGETING_MATCH"
-	case ReasonSplit:
+	case codeSplit:
 		return "SPLIT"
 	}
 	switch r.basis {

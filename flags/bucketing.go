@@ -39,46 +39,46 @@ func parseHash(name string) (hashKind, bool) {
 	return kindSHA1, false
 }
 
-// A bucket is where a text falls: the top 60 bits of its hash (evaluation.md §2.1).
-// Definitions speak of shares of 1; the compiler turns their ends into buckets, so
+// A point is where a text falls: the top 60 bits of its hash (evaluation.md §2.1).
+// Definitions speak of shares of 1; the compiler turns their ends into points, so
 // that evaluation compares integers.
-type bucket uint64
+type point uint64
 
-// buckets is how many there are.
-const buckets = 1 << 60
+// points is how many there are.
+const points = 1 << 60
 
 // share is the bucket as a float64 in [0, 1], which is what definitions compare. 1 is
-// possible, since the top buckets round up.
-func (b bucket) share() float64 { return float64(b) / buckets }
+// possible, since the top points round up.
+func (b point) share() float64 { return float64(b) / points }
 
 // endAtMost returns the first bucket whose share is above a share.
-func endAtMost(share float64) bucket {
-	return endOf(share, func(b bucket) bool { return b.share() <= share })
+func endAtMost(share float64) point {
+	return endOf(share, func(b point) bool { return b.share() <= share })
 }
 
 // endBelow returns the first bucket whose share is not below a share.
-func endBelow(share float64) bucket {
-	return endOf(share, func(b bucket) bool { return b.share() < share })
+func endBelow(share float64) point {
+	return endOf(share, func(b point) bool { return b.share() < share })
 }
 
 // endOf returns the first bucket that is not in, where all before one are. It is near
 // the share: within what a float64 of 60 bits rounds.
-func endOf(share float64, in func(bucket) bool) bucket {
+func endOf(share float64, in func(point) bool) point {
 	if share != share { // not in JSON, and no bucket is in
 		return 0
 	}
 	const rounded = 1 << 8
-	near := bucket(min(max(share, 0), 1) * buckets)
+	near := point(min(max(share, 0), 1) * points)
 	first := near - min(near, rounded)
-	return first + bucket(sort.Search(int(min(near+rounded, buckets)-first), func(n int) bool { return !in(first + bucket(n)) }))
+	return first + point(sort.Search(int(min(near+rounded, points)-first), func(n int) bool { return !in(first + point(n)) }))
 }
 
 // bucket returns where a text falls.
-func (k hashKind) bucket(text []byte) bucket {
+func (k hashKind) bucket(text []byte) point {
 	if k == kindXX64 {
-		return bucket(xxhash.Sum64(text) >> 4)
+		return point(xxhash.Sum64(text) >> 4)
 	}
-	return bucket(sha1Top(text) >> 4)
+	return point(sha1Top(text) >> 4)
 }
 
 // Bucket returns where a subject falls in a flag's rollout, in [0, 1], with the

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEnds compares buckets with the ends of shares as definitions compare them, in float64,
+// TestEnds compares points with the ends of shares as definitions compare them, in float64,
 // around each end (evaluation.md §2.1 to §2.3).
 func TestEnds(t *testing.T) {
 	shares := []float64{0, 1, math.NaN(), math.Inf(1), math.Inf(-1), -0.1, 1.5, math.SmallestNonzeroFloat64, 1e-18, 0x1p-60, 0x1p-59, 0x1p-8, math.Nextafter(1, 0), 1 - 0x1p-53, 0.1 + 0.2}
@@ -24,10 +24,10 @@ func TestEnds(t *testing.T) {
 	}
 	for _, share := range shares {
 		atMost, below := endAtMost(share), endBelow(share)
-		for _, end := range []bucket{atMost, below} {
+		for _, end := range []point{atMost, below} {
 			for d := -130; d <= 130; d++ { // float64 rounds the last 128 to one
-				b := end + bucket(d)
-				if b >= buckets { // before the first one, or behind the last
+				b := end + point(d)
+				if b >= points { // before the first one, or behind the last
 					continue
 				}
 				if in := b.share() <= share; in != (b < atMost) {
@@ -44,9 +44,9 @@ func TestEnds(t *testing.T) {
 // FuzzEnds does it for any share and bucket.
 func FuzzEnds(f *testing.F) {
 	f.Add(0.25, uint64(1)<<58)
-	f.Add(1.0, uint64(buckets-1))
+	f.Add(1.0, uint64(points-1))
 	f.Fuzz(func(t *testing.T, share float64, n uint64) {
-		b := bucket(n % buckets)
+		b := point(n % points)
 		if got := b < endAtMost(share); got != (b.share() <= share) {
 			t.Errorf("bucket %d at most %v: %v", b, share, got)
 		}

@@ -35,7 +35,7 @@ type compiledRule struct {
 	holdsOut   bool
 	holdoutAll bool
 	holdout    string // seed
-	holdoutEnd bucket
+	holdoutEnd point
 	holdoutAt  float64 // percent / 100, for Explain
 
 	split *compiledSplit // in place of all above, or nil
@@ -53,8 +53,8 @@ type RuleResult struct {
 	HoldoutID    *int64
 }
 
-// A typedValue is a value of a flag with a rule set.
-type typedValue struct {
+// A ruleValue is a value of a flag with a rule set.
+type ruleValue struct {
 	TypedValue
 	about *RuleResult // of a variant; nil: what the rule says
 }
@@ -118,14 +118,14 @@ func (c *compiler) compileRule(f *compiledFlag, src *Rule, dst *compiledRule, n 
 		cond.everyone = true
 		dst.value = c.addTyped(f, src.Value, nil)
 		return
-	case ruleSplit:
+	case ruleOfSplit:
 		dst.split = c.compileSplit(f, src.Split)
 		return
 	}
 	share := src.RolloutPercentage / 100
 	cond.threshold, cond.end = share, endAtMost(share)
 	if src.RolloutPercentage == 100 {
-		cond.end = buckets // 1 is possible, and at most 1
+		cond.end = points // 1 is possible, and at most 1
 	}
 	cond.hashMatters = true
 	dst.prefix = src.Seed + "."
@@ -182,9 +182,9 @@ func (c *compiler) addTyped(f *compiledFlag, raw json.RawMessage, about *RuleRes
 // addText returns the number of a typed value.
 func (c *compiler) addText(json string, about *RuleResult) int32 {
 	if len(c.s.typed) == 0 {
-		c.s.typed = append(c.s.typed, typedValue{}) // of flags without rule sets
+		c.s.typed = append(c.s.typed, ruleValue{}) // of flags without rule sets
 	}
-	c.s.typed = append(c.s.typed, typedValue{newTypedValue(json), about})
+	c.s.typed = append(c.s.typed, ruleValue{newTypedValue(json), about})
 	return int32(len(c.s.typed) - 1)
 }
 

@@ -28,9 +28,9 @@ type Snapshot struct {
 	places []int32 // places in flags by the number of a Ref, or -1
 
 	values   []value
-	typed    []typedValue // values of rule sets; the first one is none
-	payloads []payload    // the first one is none
-	edges    []edges      // of values: what AppendFlags copies before and after the reason
+	typed    []ruleValue // values of rule sets; the first one is none
+	payloads []payload   // the first one is none
+	edges    []edges     // of values: what AppendFlags copies before and after the reason
 	reasons  []Reason
 	rendered []span // of reasons
 	arena    []byte // all rendered bytes
@@ -156,7 +156,7 @@ type rareParts struct {
 	tags      []string // evaluation contexts
 	direct    []int32  // flags that it depends on, all earlier unless it is cyclic
 	holdoutAt float64  // share of a holdout
-	holdout   bucket   // where it ends
+	holdout   point    // where it ends
 	rules     *compiledRules
 }
 
@@ -194,7 +194,7 @@ func (f *compiledFlag) onValue() int32 { return f.offValue + 1 }
 
 // A variantBound is a variant with the end of its share (evaluation.md §2.3).
 type variantBound struct {
-	end   bucket
+	end   point
 	value int32
 	below float64 // the end as a share
 }
@@ -202,7 +202,7 @@ type variantBound struct {
 // A compiledCondition is what a Condition is compiled to.
 type compiledCondition struct {
 	checks      []uint32 // of its filters, in effective order (evaluation.md §3.5)
-	end         bucket   // the first that is outside of the rollout
+	end         point    // the first that is outside of the rollout
 	threshold   float64  // rollout percentage / 100, for Explain
 	everyone    bool     // the rollout percentage is 100, so nothing is hashed
 	hashMatters bool     // evaluation.md §2.6

@@ -100,7 +100,7 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 
 		// Condition sets of one aggregation share one bucket. It is drawn here and
 		// not in a method, which would cost 4 % of a request for all flags (E5).
-		drawn    bucket
+		drawn    point
 		drawnFor = int32(ownerNobody) // the aggregation
 	)
 	for i := range f.conditions {
@@ -215,7 +215,7 @@ func (f *compiledFlag) drawless(c *compiledCondition) int32 {
 }
 
 // variantAt returns the value of the variant whose share has the bucket, or on.
-func (f *compiledFlag) variantAt(drawn bucket) int32 {
+func (f *compiledFlag) variantAt(drawn point) int32 {
 	for i := range f.variants {
 		if drawn < f.variants[i].end {
 			return f.variants[i].value
@@ -401,12 +401,12 @@ func (in *Input) idProperty(id string, slot int32) string {
 // The hashed text is the flag's prefix, the subject and a salt. The subject,
 // followed by the only salt there is, stays in the buffer from flag to flag;
 // each flag writes its prefix in front.
-func (in *Input) bucket(f *compiledFlag, subject, salt string) bucket {
+func (in *Input) bucket(f *compiledFlag, subject, salt string) point {
 	return in.bucketFor(f.prefix, f.hash, subject, salt)
 }
 
 // bucketFor is bucket with another prefix than the flag's.
-func (in *Input) bucketFor(prefix string, hash hashKind, subject, salt string) bucket {
+func (in *Input) bucketFor(prefix string, hash hashKind, subject, salt string) point {
 	if subject == "" {
 		return 0
 	}

@@ -9,7 +9,7 @@ func (in *Input) decideByRules(f *compiledFlag) decision {
 	if f.aggregation != ownerPerson {
 		key, ok := in.subject(f, f.aggregation)
 		if !ok {
-			return decision{r.nullValue, reasonNoGroupKey}
+			return decision{r.nullValue, reasonGroupMissing}
 		}
 		subject = key
 	}
@@ -53,7 +53,7 @@ func (in *Input) decideByRule(f *compiledFlag, c *compiledCondition, rule *compi
 	case rule.holdsOut && in.isHeldOutOf(f, rule, subject, i):
 		return decision{fallback, reasonAt(reasonRuleHeldOut, i)}, true
 	}
-	inRollout := c.everyone || subject != "" && (c.end == buckets && in.trace == nil || in.bucketFor(rule.prefix, f.hash, subject, saltRollout) < c.end)
+	inRollout := c.everyone || subject != "" && (c.end == points && in.trace == nil || in.bucketFor(rule.prefix, f.hash, subject, saltRollout) < c.end)
 	if in.trace != nil {
 		in.traceRollout(f, i, subject, inRollout)
 	}
@@ -81,7 +81,7 @@ func (r *compiledRule) matchReason(i int32) int32 {
 
 // variantAt returns the value of the variant whose share has the bucket. The last one gets
 // what lies beyond all of them.
-func (r *compiledRule) variantAt(drawn bucket) int32 {
+func (r *compiledRule) variantAt(drawn point) int32 {
 	for i := range r.variants {
 		if drawn < r.variants[i].end {
 			return r.variants[i].value

@@ -269,11 +269,11 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *slotValue, enrolled bool) {
 	}
 }
 
-func (in *Input) traceHoldout(f *compiledFlag, subject string, drawn bucket, out bool) {
+func (in *Input) traceHoldout(f *compiledFlag, subject string, drawn point, out bool) {
 	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: drawn.share(), Hashed: true, Threshold: f.rare.holdoutAt, In: out}
 }
 
-func (in *Input) traceRuleHoldout(rule *compiledRule, subject string, drawn bucket, out bool, i int32) {
+func (in *Input) traceRuleHoldout(rule *compiledRule, subject string, drawn point, out bool, i int32) {
 	in.trace.Conditions[i].Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: drawn.share(), Hashed: true, Threshold: rule.holdoutAt, In: out}
 }
 
@@ -394,7 +394,7 @@ func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside b
 	}
 }
 
-func (in *Input) traceVariant(f *compiledFlag, drawn bucket, value int32) {
+func (in *Input) traceVariant(f *compiledFlag, drawn point, value int32) {
 	t := &VariantTrace{Bucket: drawn.share(), Bounds: []VariantShare{}, Variant: in.snap.values[value].variant}
 	if f.ruled {
 		rule := &f.rare.rules.rules[in.current]

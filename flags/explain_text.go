@@ -46,13 +46,13 @@ func (t *Trace) explainReason(f *compiledFlag) string {
 
 // ruleReasons puts the reasons of rule sets into words; # is the number of the rule.
 var ruleReasons = map[string]string{
-	ReasonTargeting:   "rule # is the first that gave a value",
-	ReasonSplit:       "rule # is the first that gave a value",
-	ReasonRolloutMiss: "the filters of rule # matched, its rollout did not, and the rule ends with the default",
-	ReasonPaused:      "the filters of rule # matched, and it is paused: it gives the default",
-	ReasonRuleHoldout: "the filters of rule # matched, and its holdout takes the subject out",
-	ReasonNoRule:      "no rule gave a value",
-	ReasonNoGroupKey:  "the request does not name the group that the flag is for",
+	codeTargeting:    "rule # is the first that gave a value",
+	codeSplit:        "rule # is the first that gave a value",
+	codeRolloutMiss:  "the filters of rule # matched, its rollout did not, and the rule ends with the default",
+	codePaused:       "the filters of rule # matched, and it is paused: it gives the default",
+	codeRuleHoldout:  "the filters of rule # matched, and its holdout takes the subject out",
+	codeNoRule:       "no rule gave a value",
+	ReasonNoGroupKey: "the request does not name the group that the flag is for",
 }
 
 // String returns the trace as lines for people, who count condition sets from 1.

@@ -20,7 +20,7 @@ import (
 // everything that it does not know to decide, which has all the rules.
 
 // notDrawn is no bucket.
-const notDrawn = buckets
+const notDrawn = points
 
 // quickSlots is how many properties a flag may look at to be evaluated quickly. Their
 // values lie on the stack.
@@ -104,7 +104,7 @@ func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request, forms *quickForms)
 	var (
 		reason unmatched
 		values [quickSlots]quickValue // by place in f.needs
-		drawn  = bucket(notDrawn)
+		drawn  = point(notDrawn)
 	)
 conditions:
 	for i := range f.conditions {
@@ -182,7 +182,7 @@ func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID strin
 	if rule.paused {
 		return decision{set.defaultValue, reasonAt(reasonRulePaused, i)}, true, true
 	}
-	drawn := bucket(notDrawn)
+	drawn := point(notDrawn)
 	if rule.holdsOut && distinctID != "" {
 		if drawn, ok = f.quickBucketFor(rule.holdout, distinctID, saltRollout); !ok {
 			return d, false, false
@@ -233,11 +233,11 @@ func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) (value
 
 // quickBucket is Input.bucket with the hashed text on the stack. It is not ok if the distinct ID
 // would have to be cut, is not UTF-8, or belongs to a very long key.
-func (f *compiledFlag) quickBucket(subject, salt string) (drawn bucket, ok bool) {
+func (f *compiledFlag) quickBucket(subject, salt string) (drawn point, ok bool) {
 	return f.quickBucketFor(f.prefix, subject, salt)
 }
 
-func (f *compiledFlag) quickBucketFor(prefix, subject, salt string) (drawn bucket, ok bool) {
+func (f *compiledFlag) quickBucketFor(prefix, subject, salt string) (drawn point, ok bool) {
 	var buf [96]byte // to clear more takes time
 	size := len(prefix) + len(subject) + len(salt)
 	switch {
@@ -257,7 +257,7 @@ func (f *compiledFlag) quickBucketFor(prefix, subject, salt string) (drawn bucke
 // longBucket is quickBucket for long texts.
 //
 //go:noinline
-func (f *compiledFlag) longBucket(prefix, subject, salt string) (drawn bucket, ok bool) {
+func (f *compiledFlag) longBucket(prefix, subject, salt string) (drawn point, ok bool) {
 	var buf [400]byte
 	if len(prefix)+len(subject)+len(salt) > len(buf) {
 		return 0, false

@@ -31,7 +31,7 @@ const (
 	reasonDisabled
 	reasonMissing
 	reasonNoRule
-	reasonNoGroupKey
+	reasonGroupMissing
 	reasonRuleError
 	reasonRuleDependency
 	reasonFailed0 // of failCode 1; the other codes follow
@@ -80,10 +80,10 @@ func allReasons(n int) []Reason {
 		Reason{ReasonHoldout, -1, "Holdout condition value"},
 		Reason{ReasonFlagDisabled, -1, "Feature flag is disabled"},
 		Reason{ReasonMissingFlag, -1, "Flag cannot be evaluated due to missing dependency"},
-		Reason{ReasonNoRule, -1, "No rule matched"},
+		Reason{codeNoRule, -1, "No rule matched"},
 		Reason{ReasonNoGroupKey, -1, "The request does not name the group"},
-		Reason{ReasonError, -1, "A rule could not be evaluated"},
-		Reason{ReasonDependencyError, -1, "A flag that a rule depends on could not be evaluated"})
+		Reason{codeError, -1, "A rule could not be evaluated"},
+		Reason{codeDependencyError, -1, "A flag that a rule depends on could not be evaluated"})
 	all = append(all, failures[1:]...)
 	for i := range n {
 		all = append(all,
@@ -93,11 +93,11 @@ func allReasons(n int) []Reason {
 			Reason{ReasonNoConditionMatch, i, textNoBehavioral},
 			Reason{ReasonNoConditionMatch, i, textNoGroupGiven},
 			Reason{ReasonNoGroupType, i, textNoGroup},
-			Reason{ReasonTargeting, i, "Matched rule " + strconv.Itoa(i+1)},
-			Reason{ReasonSplit, i, "Matched rule " + strconv.Itoa(i+1)},
-			Reason{ReasonRolloutMiss, i, "Rule " + strconv.Itoa(i+1) + " rollout miss"},
-			Reason{ReasonPaused, i, "Rule " + strconv.Itoa(i+1) + " is paused"},
-			Reason{ReasonRuleHoldout, i, "Rule " + strconv.Itoa(i+1) + " holdout"})
+			Reason{codeTargeting, i, "Matched rule " + strconv.Itoa(i+1)},
+			Reason{codeSplit, i, "Matched rule " + strconv.Itoa(i+1)},
+			Reason{codeRolloutMiss, i, "Rule " + strconv.Itoa(i+1) + " rollout miss"},
+			Reason{codePaused, i, "Rule " + strconv.Itoa(i+1) + " is paused"},
+			Reason{codeRuleHoldout, i, "Rule " + strconv.Itoa(i+1) + " holdout"})
 	}
 	return all
 }

@@ -40,7 +40,7 @@ func (s *Snapshot) setRule(r *Result, f *compiledFlag, v *value, reason int32) {
 	if i := r.Reason.ConditionIndex; i >= 0 && r.Rule == nil {
 		rule := &f.rare.rules.rules[i]
 		r.Rule = rule.about
-		if r.Reason.Code == ReasonRuleHoldout && rule.heldOut != nil {
+		if r.Reason.Code == codeRuleHoldout && rule.heldOut != nil {
 			r.Rule = rule.heldOut
 		}
 	}

@@ -21,15 +21,15 @@ const (
 	ReasonMissingFlag      = "missing_dependency"
 
 	// The codes of flags with a rule set (rules.md §4.3).
-	ReasonTargeting       = "targeting_match"
-	ReasonSplit           = "experiment_split"
-	ReasonRolloutMiss     = "rollout_miss"
-	ReasonPaused          = "experiment_paused"
-	ReasonRuleHoldout     = "holdout"
-	ReasonNoRule          = "no_rule_match"
-	ReasonNoGroupKey      = "missing_group_key"
-	ReasonError           = "error"
-	ReasonDependencyError = "dependency_error"
+	codeTargeting       = "targeting_match"
+	codeSplit           = "experiment_split"
+	codeRolloutMiss     = "rollout_miss"
+	codePaused          = "experiment_paused"
+	codeRuleHoldout     = "holdout"
+	codeNoRule          = "no_rule_match"
+	ReasonNoGroupKey    = "missing_group_key"
+	codeError           = "error"
+	codeDependencyError = "dependency_error"
 
 	// Codes of failed results.
 	ErrorFlagData   = "flag_data_parsing_error"
@@ -184,9 +184,9 @@ func (r *Reason) append(dst []byte) []byte {
 
 // olderCodes are the codes that clients know for those of rule sets (rules.md §4.4).
 var olderCodes = map[string]string{
-	ReasonTargeting: ReasonConditionMatch, ReasonSplit: ReasonConditionMatch, ReasonRolloutMiss: ReasonOutOfRollout,
-	ReasonRuleHoldout: ReasonHoldout, ReasonPaused: ReasonNoConditionMatch, ReasonNoRule: ReasonNoConditionMatch,
-	ReasonNoGroupKey: ReasonNoConditionMatch, ReasonError: ReasonNoConditionMatch, ReasonDependencyError: ReasonNoConditionMatch,
+	codeTargeting: ReasonConditionMatch, codeSplit: ReasonConditionMatch, codeRolloutMiss: ReasonOutOfRollout,
+	codeRuleHoldout: ReasonHoldout, codePaused: ReasonNoConditionMatch, codeNoRule: ReasonNoConditionMatch,
+	ReasonNoGroupKey: ReasonNoConditionMatch, codeError: ReasonNoConditionMatch, codeDependencyError: ReasonNoConditionMatch,
 }
 
 // appendTail appends what stands behind the reason. payloadAt is where in dst the

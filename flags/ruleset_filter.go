@@ -13,22 +13,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/semver"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// valueFaults says of each operator what is wrong with a value, or "" (rules.md §2.5).
-// There are no other operators, and no other names for these.
-var valueFaults = map[string]func(v jsonscan.Value) string{
-	operator.Exact: anything, operator.IsNot: anything, operator.IsSet: anything, operator.IsNotSet: anything,
-	operator.IContains: aText, operator.NotIContains: aText, operator.StartsWith: aText, operator.NotStartsWith: aText,
-	operator.EndsWith: aText, operator.NotEndsWith: aText, operator.Regex: aText, operator.NotRegex: aText,
-	operator.IContainsMulti: aList, operator.NotIContainsMulti: aList,
-	operator.GT: aNumber, operator.GTE: aNumber, operator.LT: aNumber, operator.LTE: aNumber,
-	operator.SemverGT: aVersion, operator.SemverGTE: aVersion, operator.SemverLT: aVersion, operator.SemverLTE: aVersion,
-	operator.SemverEQ: aVersion, operator.SemverNEQ: aVersion, operator.SemverTilde: aVersion, operator.SemverCaret: aVersion,
-	operator.SemverWildcard: aWildcard,
-	operator.IsDateExact:    aDate, operator.IsDateAfter: aDate, operator.IsDateBefore: aDate,
-	operator.In: anything, operator.NotIn: anything, operator.FlagEvaluatesTo: anything,
+// valueFaults says of the values that operators need what is wrong with one, or "" (rules.md
+// §2.5).
+var valueFaults = map[operators.Operand]func(v jsonscan.Value) string{
+	operators.OperandAny: anything, operators.OperandNone: anything, operators.OperandText: aText, operators.OperandPattern: aText,
+	operators.OperandTexts: aList, operators.OperandNumber: aNumber, operators.OperandVersion: aVersion, operators.OperandDate: aDate,
+	operators.OperandCohort: anything, operators.OperandFlagValue: anything,
 }
 
 func anything(jsonscan.Value) string { return "" }
@@ -74,6 +68,15 @@ func aVersion(v jsonscan.Value) string {
 	return ""
 }
 
+// wildcards is whether a range reads what aVersion does not.
+func wildcards(read func(string) (semver.Range, bool)) bool {
+	if read == nil {
+		return false
+	}
+	_, ok := read("1.*")
+	return ok
+}
+
 func aWildcard(v jsonscan.Value) string {
 	s, _ := text.Str(v)
 	if _, ok := semver.Wildcard(s); v.Kind() != jsonscan.String || !ok {
@@ -116,7 +119,7 @@ func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
 	}
 	if m.given("group_type_index") {
 		n, ok := integer(m.members["group_type_index"])
-		if !ok || n < 0 || n > maxGroupIndex || f.Type == "person" {
+		if !ok || n < 0 || n > served.MaxGroupTypeIndex || f.Type == "person" {
 			m.fail(codeInvalid, m.path("group_type_index"), "want the index of a group type, in a filter of type group")
 		}
 		f.GroupTypeIndex = new(int(n))
@@ -131,13 +134,17 @@ func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
 	}
 	f.Extra = extraMembers(v, func(name string) bool { return !slices.Contains(shown[1:], name) })
 	name := cmp.Or(f.Operator, operator.Exact)
-	check, ok := valueFaults[name]
-	if !ok {
+	spec, _ := operators.Named(name)
+	check := valueFaults[spec.Operand]
+	if wildcards(spec.Range) {
+		check = aWildcard
+	}
+	if spec.Name != name || check == nil { // under a name of other documents, or of condition sets alone
 		r.fail(codeInvalid, m.path("operator"), "there is no such operator")
 		return f
 	}
 	property := f.Type == "person" || f.Type == "group"
-	if spec, _ := operators.Named(name); property && spec.For != operators.PropertyFilter {
+	if property && spec.For != operators.PropertyFilter {
 		r.fail(codeInvalid, m.path("operator"), "the operator is for filters of type cohort or flag")
 		return f
 	}

@@ -1,6 +1,10 @@
 package flags
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/internal/operators"
+)
 
 // Conditions returns the condition sets that give the flag with a key the same value for
 // everybody. It is not ok if there are none (rules.md §5): the flag must be boolean, each rule
@@ -36,5 +40,6 @@ func (s *RuleSet) Conditions(key string) (f Filters, ok bool) {
 // differsInConditions reports whether a filter means something else in a condition set, or may:
 // it is negated, or has a pattern, which fails a rule set if it does not compile.
 func differsInConditions(f Filter) bool {
-	return f.Negation || f.Operator == "regex" || f.Operator == "not_regex"
+	spec, _ := operators.Named(f.Operator)
+	return f.Negation || spec.Operand == operators.OperandPattern
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -25,7 +26,6 @@ const (
 	maxSeed        = 400 // characters
 	maxObjectDepth = 20
 	maxNumber      = 1<<53 - 1
-	maxGroupIndex  = 1 << 20
 	hundred        = 100_00 // percent, in hundredths
 )
 
@@ -373,7 +373,7 @@ func (r *ruleReader) set(document []byte) *RuleSet {
 	}
 	if i := root.members["aggregation_group_type_index"]; i != nil {
 		n, ok := integer(i)
-		if !ok || n < 0 || n > maxGroupIndex {
+		if !ok || n < 0 || n > served.MaxGroupTypeIndex {
 			r.fail(codeInvalid, root.path("aggregation_group_type_index"), "want the index of a group type")
 		}
 		s.Aggregation = ByGroup(int(n))
@@ -448,7 +448,7 @@ func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 	if m.has("id") || !r.byHand {
 		rule.ID = m.uuid("id")
 	}
-	rule.Type = m.one("rule_type", ruleTargeted, ruleRollout, ruleExperiment, ruleSplit)
+	rule.Type = m.one("rule_type", ruleTargeted, ruleRollout, ruleExperiment, ruleOfSplit)
 	if r.fault != nil {
 		return rule
 	}
@@ -460,10 +460,10 @@ func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 		m.forbid("a percentage rollout", ruleMembers[commonMembers+6:]...)
 	case ruleExperiment:
 		m.forbid("an experiment", "value")
-	case ruleSplit:
+	case ruleOfSplit:
 		m.forbid("a split", ruleMembers[commonMembers:len(ruleMembers)-1]...)
 	}
-	if rule.Type != ruleSplit {
+	if rule.Type != ruleOfSplit {
 		m.forbid("the rule", "split")
 	}
 	rule.Targeting = m.targeting()
@@ -477,7 +477,7 @@ func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 		rule.Metadata = compact(v)
 	}
 	switch rule.Type {
-	case ruleSplit:
+	case ruleOfSplit:
 		rule.Split = m.splitOf("split")
 		return rule
 	case ruleTargeted, ruleRollout:

@@ -32,7 +32,7 @@ func (e *encoder) rule(r *Rule) {
 	if r.Metadata != nil {
 		e.member("metadata").json(r.Metadata)
 	}
-	if r.Type == ruleSplit {
+	if r.Type == ruleOfSplit {
 		e.member("split").split(r.Split)
 		e.raw(`}`)
 		return

@@ -41,7 +41,7 @@ type RuleSplit struct {
 }
 
 const (
-	ruleSplit = "split"
+	ruleOfSplit = "split"
 
 	restLast       = "last"
 	noSubjectFirst = "first"

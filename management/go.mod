@@ -21,6 +21,7 @@ require (
 	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
 	github.com/mssola/useragent v1.0.0 // indirect
+	github.com/twmb/murmur3 v1.2.2 // indirect
 )
 
 require (

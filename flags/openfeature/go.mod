@@ -12,6 +12,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/twmb/murmur3 v1.2.2 // indirect
 	go.uber.org/mock v0.6.0 // indirect
 )
 

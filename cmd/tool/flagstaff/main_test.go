@@ -114,6 +114,7 @@ func TestModules(t *testing.T) {
 		"github.com/flagstaff-go/flagstaff/vet": "the rules of vet and prune",
 		"github.com/aymanbagabas/go-udiff":      "differences of files, for gen -check and prune -n",
 		"github.com/cespare/xxhash/v2":          "hashes persons, in package flags",
+		"github.com/twmb/murmur3":               "hashes persons as other products do, in package flags",
 		"github.com/dlclark/regexp2/v2":         "matches patterns with look-around, in package flags",
 		"github.com/urfave/cli/v3":              "reads command lines",
 		"go.yaml.in/yaml/v3":                    "reads .flagstaff-vet.yaml",

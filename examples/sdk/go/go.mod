@@ -16,6 +16,7 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/klauspost/compress v1.17.11 // indirect
+	github.com/twmb/murmur3 v1.2.2 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
 
