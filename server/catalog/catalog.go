@@ -236,9 +236,10 @@ func (c *Catalog) status(id int64) server.DefinitionsStatus {
 	return server.DefinitionsStatus{Origin: "store", Loaded: p.compiled, Checked: p.checked, Problems: p.flags.Snapshot().Problems()}
 }
 
-// Follow names the Loader that brings the flags of a project into the Store. Their origin, and
-// the time when it was looked at, are the Loader's from then on. The problems are those of the
-// Evaluator of the Loader: a document can have problems that flags in the Store do not have.
+// Follow names the Loader that brings the flags of a project into the Store. From then on,
+// [server.DefinitionsStatus] has the Loader's origin and the times when it loaded and looked, and
+// the problems that the Evaluator of the Loader has found: a document can have problems that flags
+// in the Store do not have.
 func (c *Catalog) Follow(project int64, l *source.Loader, read *flags.Evaluator) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -87,7 +87,7 @@ type Output struct {
 // subject. The first 1000 characters of each answer are read.
 type Extractive struct{}
 
-// Summarize implements [Summarizer]. Its error is that of ctx, or says what is wrong with the Question.
+// Summarize implements [Summarizer]. It fails if ctx ends or if something is wrong with the Question.
 func (Extractive) Summarize(ctx context.Context, in Input) (Output, error) {
 	q, answers, err := in.read(ctx)
 	if err != nil || len(answers) == 0 {

@@ -57,7 +57,7 @@ func showParts(q *Request) error {
 		Changes: []Change{{"rollout percentage", "20 %", "40 %"}, {"description", "", "Dark colours"}, {"tag", "web", ""}},
 	}
 	v.Fail("wrong", "is 101, want a percentage from 0 to 100")
-	v.Snippet.Name, v.Snippet.Code = "Go", `on := client.Flag("dark-mode", "user-1").Bool()`
+	v.Snippet.Name, v.Snippet.Code = "Go", `on := client.For(request).Bool("dark-mode", false)`
 	now := q.Config.Now()
 	for i, key := range []string{"dark-mode", "a-key-for-which-there-is-no-room" + strings.Repeat("-and-more", 9), "new-checkout"} {
 		row := partsRow{On: i != 1, Key: key, Class: []string{"good", "warn", "bad"}[i], Count: forms.Number(12_345 * i)}
@@ -81,7 +81,7 @@ func showParts(q *Request) error {
 	}
 	x := v.Effect.Bar.Add(0, 15, "gain", "gain the flag")
 	v.Effect.Bar.Add(x, 85, "same", "keep their value")
-	v.Entries = []Entry{{Who: "Ada Lovelace", What: "changed", At: q.Moment(now), Changes: v.Changes}}
+	v.Entries = []Entry{{Who: "ada@example.com", What: "changed", At: q.Moment(now), Changes: v.Changes}}
 	q.Layout.Done, q.Layout.Undo = "The flag is saved.", &UndoView{Action: here}
 	return q.Render(http.StatusOK, "parts", v)
 }

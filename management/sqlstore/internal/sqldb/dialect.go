@@ -100,8 +100,8 @@ func (d *Dialect) statement(query string, given []any) (_ string, args []any, em
 	return d.bind(query), args, empty
 }
 
-// param returns a value as the database takes it. A UUID is that of an event or a person; others
-// are texts, and come by pointers.
+// param returns a value as the database takes it. A uuid.UUID is the ID of an event or a person,
+// which SQLite stores as bytes. Other UUIDs are stored as texts: fields of rows point to them.
 func (d *Dialect) param(v any) any {
 	switch v := v.(type) {
 	case moment:
@@ -211,7 +211,7 @@ func listOf(v any) (list, bool) {
 	return nil, false
 }
 
-// idsOf returns UUIDs as the texts that they are but for events and persons.
+// idsOf returns UUIDs as texts, which is how all are stored but those of events and persons.
 func idsOf(ids []uuid.UUID) []string { return collect(ids, (*uuid.UUID).String) }
 
 // collect returns f of each element.

@@ -370,19 +370,34 @@ func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) (
 	seen := make(map[string]bool)
 	var from storage.EventPlace
 	for range recentPages {
-		events, next, err := db.FindEvents(ctx, project, storage.EventFilter{}, from, recentEvents)
+		places, ids, err := db.recent(ctx, project, from)
 		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("read recent distinct IDs: %w", err)
 		}
-		for i := range events {
-			if e := &events[i]; len(list) < limit && !seen[e.DistinctID] {
-				seen[e.DistinctID] = true
-				list, since = append(list, e.DistinctID), e.Time
+		for _, from = range places {
+			if id, ok := ids[from.ID]; ok && len(list) < limit && !seen[id] {
+				seen[id] = true
+				list, since = append(list, id), from.Time
 			}
 		}
-		if from = next; from.ID == 0 || len(list) >= limit {
+		if len(places) < recentEvents || len(list) >= limit {
 			break
 		}
 	}
 	return list, since, nil
+}
+
+// recent returns the next page of RecentDistinctIDs, with the distinct IDs of its events. It does
+// not read their properties, which can be large.
+func (db *DB) recent(ctx context.Context, project int64, from storage.EventPlace) (places []storage.EventPlace, ids map[int64]string, err error) {
+	s, err := db.newEventSearch(ctx, project, storage.EventFilter{})
+	if err == nil {
+		places, err = s.newest(ctx, from, recentEvents)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	ids = make(map[int64]string, len(places))
+	read := collect(places, func(p *storage.EventPlace) int64 { return p.ID })
+	return places, ids, db.read(ctx, "SELECT id, distinct_id FROM event WHERE id IN (?)", []any{read}, pairsTo(ids))
 }

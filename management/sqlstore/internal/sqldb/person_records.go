@@ -17,16 +17,21 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
+// Which distinct IDs personRows returns.
+const (
+	allDistinctIDs  = "person_distinct_id d WHERE d.person_id = p.id"
+	firstDistinctID = "(SELECT distinct_id FROM person_distinct_id WHERE person_id = p.id ORDER BY distinct_id LIMIT 1) d"
+)
+
 // personRows is the beginning of a query for persons. The query returns their
 // distinct IDs as well, so that no person is seen without them while it is
 // merged or deleted.
-func (d *Dialect) personRows() string {
+func (d *Dialect) personRows(ids string) string {
 	list := "json_group_array(d.distinct_id)"
 	if d.Postgres {
 		list = "json_agg(d.distinct_id)::text"
 	}
-	return `SELECT p.id, p.properties, p.is_identified, p.created_at,
-		(SELECT ` + list + ` FROM person_distinct_id d WHERE d.person_id = p.id) FROM person p WHERE `
+	return "SELECT p.id, p.properties, p.is_identified, p.created_at, (SELECT " + list + " FROM " + ids + ") FROM person p WHERE "
 }
 
 // personInto returns a function that appends the rows of this query to a list.
@@ -58,7 +63,7 @@ func (db *DB) PersonByDistinctID(ctx context.Context, project int64, distinctID 
 
 func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*storage.Person, error) {
 	var list []storage.Person
-	err := db.read(ctx, db.d.personRows()+where, args, personInto(&list))
+	err := db.read(ctx, db.d.personRows(allDistinctIDs)+where, args, personInto(&list))
 	p, err := first(list, err)
 	return p, wrap("read a person", err)
 }
@@ -116,7 +121,7 @@ func (db *DB) Persons(ctx context.Context, project int64, f storage.PersonFilter
 	return paged(ctx, &db.accounts, "persons", "SELECT count("+each(&f, id)+") "+tail, args, offset, func() (list []storage.Person, err error) {
 		// An index finds the page; only then are properties read.
 		page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
-		err = db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list))
+		err = db.read(ctx, db.d.personRows(allDistinctIDs)+page, append(args, limit, offset), personInto(&list))
 		return list, wrap("read persons", err)
 	})
 }
@@ -128,7 +133,7 @@ func (db *DB) PersonsBefore(ctx context.Context, project int64, f storage.Person
 	id, tail, args := db.d.selected(project, &f)
 	page := "p.id IN (SELECT " + each(&f, id) + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
 	var list []storage.Person
-	err := db.read(ctx, db.d.personRows()+page, append(args, before, limit), personInto(&list))
+	err := db.read(ctx, db.d.personRows(allDistinctIDs)+page, append(args, before, limit), personInto(&list))
 	return list, wrap("read persons", err)
 }
 
@@ -168,7 +173,7 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 	var p *storage.Person
 	err := db.about(ctx, project, func(t *tx) error {
 		var list []storage.Person
-		_, err := t.run(ctx, db.d.personRows()+"p.id = ? AND p.project_id = ?", []any{id, project}, personInto(&list))
+		_, err := t.run(ctx, db.d.personRows(allDistinctIDs)+"p.id = ? AND p.project_id = ?", []any{id, project}, personInto(&list))
 		if p, err = first(list, err); err != nil {
 			return err
 		}
@@ -189,41 +194,25 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 // personsPerPart is the number of persons that AllPersons reads at once.
 const personsPerPart = 500
 
-// AllPersons implements [storage.Persons].
+// AllPersons implements [storage.Persons]. Persons come in the order of their IDs.
 func (db *DB) AllPersons(ctx context.Context, project int64) iter.Seq2[storage.Person, error] {
 	return func(yield func(storage.Person, error) bool) {
-		last := uuid.Nil
-		for {
-			part, err := db.personsAfter(ctx, project, last)
-			if err != nil {
-				yield(storage.Person{}, err)
+		query := db.d.personRows(firstDistinctID) + "p.project_id = ? AND p.id > ? ORDER BY p.id LIMIT ?"
+		for last, more := uuid.Nil, true; more; {
+			var part []storage.Person
+			if err := db.read(ctx, query, []any{project, last, personsPerPart}, personInto(&part)); err != nil {
+				yield(storage.Person{}, wrap("read persons", err))
 				return
 			}
-			for i := range part {
-				if err := ctx.Err(); err != nil {
-					yield(storage.Person{}, err)
+			for _, p := range part {
+				if err := ctx.Err(); !yield(p, err) || err != nil {
 					return
 				}
-				if !yield(part[i], nil) {
-					return
-				}
+				last = p.ID
 			}
-			if len(part) < personsPerPart {
-				return
-			}
-			last = part[len(part)-1].ID
+			more = len(part) == personsPerPart
 		}
 	}
-}
-
-// personsAfter returns the next persons in the order of their IDs.
-func (db *DB) personsAfter(ctx context.Context, project int64, last uuid.UUID) (list []storage.Person, err error) {
-	err = db.read(ctx, db.d.personRows()+"p.project_id = ? AND p.id > ? ORDER BY p.id LIMIT ?", []any{project, last, personsPerPart}, personInto(&list))
-	for i := range list {
-		p := &list[i]
-		p.DistinctIDs = p.DistinctIDs[:min(1, len(p.DistinctIDs))]
-	}
-	return list, wrap("read persons", err)
 }
 
 // namesAtOnce is how many persons indexPersons reads at once.

@@ -44,20 +44,27 @@ const checkedLately = time.Minute
 
 const problemsListed = 500
 
+// cohortsPath begins the path of a problem of a cohort; its ID follows.
+const cohortsPath = "/cohorts/"
+
 func listProblems(q *shell.Request) error {
 	found := slices.Clone(q.Config.Problems(q.At.Project.ID))
 	slices.SortStableFunc(found, func(a, b flags.Problem) int { return cmp.Compare(b.Severity, a.Severity) })
 	v := &problemsView{Range: forms.Count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
-	cohorts, err := cohortNames(q)
-	if err != nil {
-		return err
+	var cohorts map[string]string
+	ofCohort := func(p flags.Problem) bool { return p.DefinitionError != nil && strings.HasPrefix(p.Path, cohortsPath) }
+	if slices.ContainsFunc(found, ofCohort) {
+		var err error
+		if cohorts, err = cohortNames(q); err != nil {
+			return err
+		}
 	}
 	for _, f := range found[:min(len(found), problemsListed)] {
 		f.DefinitionError = cmp.Or(f.DefinitionError, new(flags.DefinitionError))
 		p := problem{Problem: f, Place: f.Path}
 		if f.Flag != "" {
 			p.Kind, p.Name, p.URL = "flag", f.Flag, q.ProjectPath("/flags/"+url.PathEscape(f.Flag))
-		} else if rest, ok := strings.CutPrefix(f.Path, "/cohorts/"); ok {
+		} else if rest, ok := strings.CutPrefix(f.Path, cohortsPath); ok {
 			id, place, _ := strings.Cut(rest, "/")
 			p.Kind, p.Name, p.Place = "cohort", cmp.Or(cohorts[id], id), place
 			if cohorts[id] != "" {

@@ -35,8 +35,8 @@ type Step struct {
 // intro is the name of the tour among the introductions that a user has seen.
 const intro = "flagstaff_tour"
 
-// A progress is what a user has done of the tour with the flag that the user has made. What is true
-// stays true. For who has left the tour the store has true in its place.
+// A progress is what a user has done of the tour, with the flag that the user has made. A step that
+// is done stays done. When the user leaves the tour, the store gets true in place of the progress.
 type progress struct {
 	Project   int64 `json:"project"`
 	Flag      int64 `json:"flag"`
@@ -130,8 +130,9 @@ func Asked(q *shell.Request) error {
 	return p.keep(q)
 }
 
-// Of returns the tour for a page of flags, which the user may change. It is nil for who has left it,
-// who has made a flag before it, and who is on it in another project. That all is done is shown once.
+// Of returns the panel for a page of flags that the user may change. It is nil for a user who has
+// left the tour, has made a flag before it, or is on it in another project. When all steps are done,
+// the panel says so once.
 func Of(q *shell.Request) (*Panel, error) {
 	p, left := read(q)
 	if left {
