@@ -238,7 +238,7 @@ func (w *writer) declare(s *shape, name, of string) {
 			w.declare(s.fields[member], name+fields[member], of)
 		}
 		inner, w.body = w.body, outer
-		w.comment(name+" is part of the "+of+".")
+		w.comment(name + " is part of the " + of + ".")
 		w.printf("type %s struct {\n", name)
 		for _, member := range s.names() {
 			tag := member
