@@ -88,6 +88,7 @@ func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 	id := uint32(len(c.s.checks))
 	ch := build()
 	ch.op, ch.aspect, ch.negated, ch.slot, ch.invert = k.op, operators.Ops[k.op].Aspect, k.negated, k.slot, k.inverted
+	ch.ruled = k.ruled
 	c.s.checks = append(c.s.checks, ch)
 	c.checkOf[k] = id
 	return id

@@ -40,6 +40,7 @@ type Input struct {
 	keys          []string
 	someKeys      bool // keys says which; false: all
 	failOverrides bool // stored hash keys could not be read
+	partial       bool // see Request.Partial
 
 	// What a Go caller's Request says of stored data, and copies of its lists.
 	hasOverrides bool
@@ -134,7 +135,7 @@ func (in *Input) bindTo(s *Snapshot, distinctID string, f runtime.Filter, now ti
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
 	in.id, in.filter, in.now = distinctID, f, now
 	in.keys, in.someKeys = nil, false
-	in.trace, in.hashed, in.failOverrides, in.hasOverrides, in.hasCohorts = nil, false, false, false, false
+	in.trace, in.hashed, in.failOverrides, in.hasOverrides, in.hasCohorts, in.partial = nil, false, false, false, false, false
 	in.buf = in.buf[:0]
 }
 
