@@ -35,6 +35,7 @@ type Input struct {
 
 	snap          *Snapshot
 	id            string // distinct ID, cut
+	uncut         string // the same, as it came
 	filter        runtime.Filter
 	now           time.Time
 	keys          []string
@@ -104,6 +105,7 @@ func (in *Input) Reset(s *Snapshot, distinctID string, f runtime.Filter, now tim
 		s = emptySnapshot()
 	}
 	in.bindTo(s, cutDistinctID(distinctID), f, now)
+	in.uncut = distinctID
 	if s.idSlot >= 0 {
 		in.setProperty(s.idSlot, slotValue{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})
 	}

@@ -105,6 +105,10 @@ func (in *Input) bindRequest(s *Snapshot, r *Request) {
 	}
 	in.bindTo(self, "", runtime.Filter{Kind: r.Filter.Kind, Tags: in.ownTags}, now)
 	in.id = in.copied(cutDistinctID(r.DistinctID))
+	in.uncut = in.id
+	if len(in.id) != len(r.DistinctID) {
+		in.uncut = in.copied(r.DistinctID)
+	}
 	if s.anonymousSlot >= 0 {
 		in.AnonymousID = in.copied(r.AnonymousID)
 	}
