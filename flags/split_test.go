@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"strings"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
