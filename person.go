@@ -174,6 +174,8 @@ func (p *Person) Bool(key string, fallback bool) bool {
 		return p.snapshot.Bool(key, &r, fallback)
 	case d.Failed():
 		return fallback
+	case d.Ruled():
+		return d.Bool(fallback || d.Enabled())
 	}
 	return d.Enabled()
 }
