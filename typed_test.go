@@ -25,7 +25,7 @@ const typedDocument = `{"flags": [
 ]}`
 
 func TestTyped(t *testing.T) {
-	KeepHandles(t)
+	keepHandles(t)
 	d, err := flags.Decode(strings.NewReader(typedDocument))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestTyped(t *testing.T) {
 // TestTypedHandles: handles have the values of rule sets of their type, and otherwise the
 // fallback; Check says what differs (rules.md §2.1 and §2.2).
 func TestTypedHandles(t *testing.T) {
-	KeepHandles(t)
+	keepHandles(t)
 	type size struct{ A []int }
 	document := strings.Replace(typedDocument, `"flags": [`, `"flags": [
 		{"id": 10, "key": "on", "active": true, "filters": {"version": 2, "return_type": "boolean", "rules": [{"rule_type": "targeted_release", "value": true}]}},
