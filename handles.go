@@ -76,7 +76,7 @@ func (f *BoolFlag) Of(p *Person) bool {
 	case !ok:
 		r := p.filtered()
 		return f.flag.Bool(p.snapshot, &r, f.fallback)
-	case d.Failed(), d.Multivariate():
+	case d.Failed(), d.Multivariate(), isNull(d):
 		return f.fallback
 	}
 	return d.Enabled()

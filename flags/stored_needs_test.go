@@ -198,7 +198,7 @@ func TestResultFromJSON(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`[]`: "must be an object, not an array", `{"enabled":"yes"}`: "enabled is a JSON string, want bool", `{"reason":{"condition_index":1.5}}`: "reason.condition_index", `{`: "flags: result",
+		`[]`: "must be an object, not an array", `{"enabled":"yes"}`: "enabled must be true or false, not a string", `{"reason":{"condition_index":1.5}}`: "reason.condition_index", `{`: "flags: result",
 	} {
 		var r flags.Result
 		if err := r.UnmarshalJSON([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
