@@ -72,8 +72,7 @@ func TestCheckMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.evaluator.Swap(s)
-	before := declared.handles
-	t.Cleanup(func() { declared.handles = before })
+	KeepHandles(t)
 	declared.handles = nil
 	NewBool("new-chekcout", false)
 	if err := c.Check(); err == nil || err.Error() != `flagstaff: flag "new-chekcout" does not exist` {
@@ -109,8 +108,7 @@ func TestOtherFlags(t *testing.T) {
 		{"id":6,"key":"off","active":false,"is_remote_configuration":true,"filters":{"groups":[{}],"payloads":{"true":"2.5"}}}
 	]}`
 	before := snapshotOf(t, document)
-	declaredBefore := declared.handles
-	t.Cleanup(func() { declared.handles = declaredBefore })
+	KeepHandles(t)
 	type answers struct {
 		Bool, BoolOfVariants   bool
 		Variant, VariantOfBool colour

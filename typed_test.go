@@ -24,6 +24,7 @@ const typedDocument = `{"flags": [
 ]}`
 
 func TestTyped(t *testing.T) {
+	flagstaff.KeepHandles(t)
 	d, err := flags.Decode(strings.NewReader(typedDocument))
 	if err != nil {
 		t.Fatal(err)

@@ -84,6 +84,11 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 			return broken
 		}
 		return no
+	case operators.AspectCompared:
+		if p.kind == jsonscan.Null && c.more.compared.MustBeSet {
+			return no
+		}
+		result = in.isCompared(c.more.compared, p)
 	case operators.AspectText:
 		result = c.hasText(in.lower(p))
 	case operators.AspectTruth:

@@ -163,7 +163,11 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 	}
 	p := filterBuild{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
 	before := len(c.problems)
-	id, code := p.compileOperator()
+	compile := p.compileOperator
+	if fl.Comparison != (Comparison{}) {
+		compile = p.comparedCheck
+	}
+	id, code := compile()
 	if before == len(c.problems) && !spec.Operand.Admits(fl.Value) {
 		c.problem(SeverityError, &path{up: at, name: "value"}, value, "want "+spec.Operand.String(), "wrong value for operator %s", name)
 	}

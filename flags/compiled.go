@@ -230,15 +230,16 @@ type check struct {
 
 // A compiledOperand holds what only some operators need.
 type compiledOperand struct {
-	texts   []string            // operators.OpContainsAny; operators.OpTexts up to smallSet
-	set     map[string]struct{} // operators.OpTexts beyond smallSet
-	matcher Matcher
-	high    float64 // operators.OpBetween
-	date    reldate.Date
-	at      time.Time // date, if it is not relative
-	version semver.Version
-	rng     semver.Range
-	accepts []bool // operators.OpFlag: by the value of the flag, counted from its first
+	texts    []string            // operators.OpContainsAny; operators.OpTexts up to smallSet
+	set      map[string]struct{} // operators.OpTexts beyond smallSet
+	matcher  Matcher
+	high     float64 // operators.OpBetween
+	date     reldate.Date
+	at       time.Time // date, if it is not relative
+	version  semver.Version
+	rng      semver.Range
+	compared *comparedOperand // operators.OpCompared
+	accepts  []bool           // operators.OpFlag: by the value of the flag, counted from its first
 }
 
 // A compiledCohort is what a Cohort is compiled to (evaluation.md §5).

@@ -49,7 +49,7 @@ func checkBoth(t *testing.T, s *flags.Snapshot, id string, person map[string]any
 	full := fully(t, s, "f", id, person)
 	for way, r := range map[string]flags.Result{"quick": quick, "full": full} {
 		if got := string(r.JSON()) + " " + r.Reason.Code; got != want {
-			t.Errorf("%s for %q: %s, want %s", way, id, got, want)
+			t.Errorf("%s for %q %v: %s, want %s", way, id, person, got, want)
 		}
 	}
 }
