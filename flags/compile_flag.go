@@ -17,7 +17,7 @@ func (c *compiler) compileFlag(i int32) {
 
 	c.s.maxPrefix = max(c.s.maxPrefix, len(f.prefix))
 	f.id, f.version = m.ID, m.Version
-	f.hasExperiment = m.hasExperiment()
+	f.hasExperiment = m.InExperiment()
 	f.encrypted = m.HasEncryptedPayloads
 	f.form = formOf(m)
 	f.survey = strings.HasPrefix(f.key(), surveyPrefix)
