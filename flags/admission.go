@@ -107,7 +107,7 @@ func (in *Input) decideAll() (n int, partial bool) {
 				continue
 			}
 			n++
-			partial = partial || uint32(d.reason-reasonFailed0) < failCodes
+			partial = partial || isFailure(d.reason)
 		}
 	}
 	return n, partial

@@ -729,7 +729,7 @@ func TestRemoteFlags(t *testing.T) {
 func TestUnreadableFlags(t *testing.T) {
 	d := decode(t, `{"flags":[
 		{"id":1,"key":"broken","active":true,"version":3,"filters":{"groups":5}},
-		{"id":2,"key":"newer","active":true,"filters":{"version":2}},
+		{"id":2,"key":"newer","active":true,"filters":{"version":3}},
 		{"id":3,"key":"needs","active":true,"filters":{"groups":[{"properties":[{"key":"1","type":"flag","operator":"flag_evaluates_to","value":true}]}]}},
 		{"id":4,"key":"settled","active":true,"filters":{"groups":[{"properties":[{"key":"2","type":"flag","operator":"flag_evaluates_to","value":true}]},{}]}}]}`)
 	_, back := rewrite(t, d, wire.DefinitionsOptions{})
