@@ -307,10 +307,10 @@
   }
 
   function total() {
-    const out = $("[data-total=shares]");
-    if (!out) return;
-    const sum = all("[data-sum=shares]").reduce((n, el) => n + (Number(el.value) || 0), 0);
-    out.value = `${Math.round(sum * 100) / 100}% together` + (Math.abs(sum - 100) > 0.001 ? ", want 100%" : "");
+    for (const out of all("[data-total]")) {
+      const sum = all(`[data-sum="${out.dataset.total}"]`).reduce((n, el) => n + (Number(el.value) || 0), 0);
+      out.value = `${Math.round(sum * 100) / 100}% together` + (Math.abs(sum - 100) > 0.001 ? ", want 100%" : "");
+    }
   }
 
   // What people take elsewhere can be copied.
