@@ -41,9 +41,9 @@ type formView struct {
 	Parts []variantView
 	choices
 
-	Types     []forms.Option
-	Cards     []ruleView // of a rule set
-	Otherwise valueView
+	Types        []forms.Option
+	Cards        []ruleView // of a rule set
+	Otherwise    valueView
 	Aggregations []forms.Option
 	targeting.Offered
 }

@@ -75,7 +75,10 @@ var details = []field{
 	namesField("tags", func(form *flagForm) *string { return &form.Tags }),
 }
 
-// settings are the fields besides targeting and values that most flags leave as they are.
+// settings are the fields besides targeting and values that most flags leave as they are. Flags with
+// a rule set have the first ones alone.
+const settingsOfRules = 4
+
 var settings = []field{
 	textField("evaluation_runtime", func(form *flagForm) *string { return &form.Runtime }, runtimes...),
 	namesField("evaluation_contexts", func(form *flagForm) *string { return &form.Contexts }),
@@ -199,6 +202,10 @@ func readFlagForm(v url.Values) *flagForm {
 
 // refuse notes what the Service says against the form.
 func (form *flagForm) refuse(e *management.Error) {
+	if place, of := strings.CutPrefix(e.Attr, "filters__"); of { // of a rule set (rules.md §7)
+		form.place(strings.Split(place, "__"), e.Detail)
+		return
+	}
 	field, detail := fieldOf(e, form.AsJSON)
 	if field == "json" {
 		detail = e.Text()
