@@ -117,6 +117,7 @@
     }
     swap("main", page, button);
     $("#form")?.setAttribute("data-unsaved", "");
+    preview($("#form"));
   });
 
   function swap(selector, page, from) {
@@ -206,8 +207,9 @@
 
   // While a form is edited, the server says who changes.
   let asking, question;
-  document.addEventListener("input", (event) => {
-    const form = event.target.closest("#form"), panel = $("#effect");
+  document.addEventListener("input", (event) => preview(event.target.closest("#form")));
+  function preview(form) {
+    const panel = $("#effect");
     if (!form || !panel) return;
     clearTimeout(asking);
     asking = setTimeout(async () => {
@@ -235,7 +237,7 @@
         if (error.name !== "AbortError") $("[data-effect]", panel).textContent = away.title + ".";
       }
     }, 500);
-  });
+  }
 
   // A form whose answer takes long says that it was sent.
   document.addEventListener("submit", (event) => {
