@@ -175,14 +175,17 @@ func (m *record) names(name string) {
 }
 
 // Unsupported returns where the set has what the public reference of the language does not
-// evaluate, as JSON pointers: group flags, experiments with an ID, and predicates about
-// cohorts, groups and flags (rules.md §2.6).
+// evaluate, as JSON pointers: group flags, experiments with an ID, predicates about cohorts,
+// groups and flags, and splits of other products (rules.md §7.5).
 func (s *RuleSet) Unsupported() (places []string) {
 	if s.Aggregation != ByPerson {
 		places = append(places, "/aggregation_group_type_index")
 	}
 	for i := range s.Rules {
 		at := "/rules/" + strconv.Itoa(i)
+		if s.Rules[i].Type == ruleOfSplit {
+			places = append(places, at+"/rule_type")
+		}
 		if s.Rules[i].ExperimentID != nil {
 			places = append(places, at+"/experiment_id")
 		}

@@ -44,7 +44,9 @@ const (
 )
 
 // A FlagPreview is what a change of a flag would do. Values are false, true or a
-// variant, or null where they cannot be computed.
+// variant, or null where they cannot be computed; of a flag with a rule set they are of its
+// type, or null where the caller's fallback counts, too. What a new rule draws is only an
+// example: it gets its seed when it is stored.
 type FlagPreview struct {
 	Subjects int `json:"subjects"` // distinct IDs
 	Changed  int `json:"changed"`  // of them: those for whom the flag would have another value
@@ -203,6 +205,9 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 		return before, nil, err
 	}
 	if patch.Enrollment.Set {
+		if err := refuseRuleSet(f, "feature_enrollment", noEnrollment); err != nil {
+			return nil, nil, err
+		}
 		f.Filters = withEnrollment(f.Filters, patch.Enrollment.Value)
 	}
 	switch other, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagKey.Is(f.Key), storage.FlagDeleted.Is(false)); {

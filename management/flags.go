@@ -2,6 +2,7 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -105,7 +106,7 @@ var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; 
 func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string, patch FlagPatch) (*FlagView, error) {
 	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *storage.Flag) error {
 		patch := patch
-		if err := patch.validate(f); err != nil {
+		if err := cmp.Or(patch.validate(f), patch.checkRuledVersion(f)); err != nil {
 			return err
 		}
 		return w.updateFlag(ctx, set, f, &patch)
@@ -216,7 +217,8 @@ func (w *work) nextVersion(f *storage.Flag, note versionNote) {
 // they have.
 func (s *Service) flagChanges(before, after *storage.Flag, secret bool) []field.Change {
 	if !secret {
-		return field.Differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
+		was, is := hideSeeds(before.Filters, after.Filters)
+		return field.Differences("FeatureFlag", flagFields(before, was, nil), flagFields(after, is, nil))
 	}
 	changes := field.Differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))
 	was, is := s.openPayloads(before), s.openPayloads(after)

@@ -34,9 +34,11 @@ func Of(documents ...*flags.Definitions) *Subjects {
 		for i := range d.Flags {
 			filters := &d.Flags[i].Filters
 			for at, f := range filters.All() {
-				aggregation := filters.Groups[at.Group].AggregationGroupTypeIndex
-				if aggregation == flags.Inherited {
-					aggregation = filters.AggregationGroupTypeIndex
+				aggregation := filters.AggregationGroupTypeIndex
+				if filters.RuleSet != nil {
+					aggregation = filters.RuleSet.Aggregation
+				} else if own := filters.Groups[at.Group].AggregationGroupTypeIndex; own != flags.Inherited {
+					aggregation = own
 				}
 				s.add(f, aggregation)
 			}
