@@ -183,8 +183,8 @@ func summaryOf(subjects, changed, gain, lose, other int, since string) string {
 // ValueWords says what a value of a flag is.
 func ValueWords(v any) string {
 	switch v := v.(type) {
-	case nil:
-		return "not known"
+	case nil: // it cannot be computed, or rules give no value
+		return "the fallback of the program"
 	case bool:
 		if v {
 			return "on"

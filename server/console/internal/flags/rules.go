@@ -321,9 +321,8 @@ func (form *flagForm) ruleSet() (*flags.RuleSet, error) {
 
 // ruled reports whether a form stands for a rule set.
 func (form *flagForm) ruled() bool {
-	if form.AsJSON {
-		_, has := forms.ReadObject(form.JSON)["rules"]
-		return has || form.Type != ""
+	if o := forms.ReadObject(form.JSON); form.AsJSON && (o["rules"] != nil || string(o["version"]) == "2") {
+		return true
 	}
 	return form.Type != ""
 }
@@ -383,6 +382,7 @@ func (form *flagForm) checkRules() {
 // place notes what is wrong with a part of a rule set at the field that stands for it.
 func (form *flagForm) place(steps []string, text string) {
 	field, known := ruleFieldOf(steps)
+	text = sentence(strings.TrimSuffix(text, "."))
 	if form.AsJSON || !known {
 		if place := words.Place(strings.Join(steps, "/")); place != "" {
 			text = place + ": " + text
@@ -391,7 +391,7 @@ func (form *flagForm) place(steps []string, text string) {
 	if form.AsJSON {
 		field = "json"
 	}
-	form.Fail(field, "%s", sentence(strings.TrimSuffix(text, ".")))
+	form.Fail(field, "%s", text)
 }
 
 // ruleFieldOf returns the name of the field for a place in a rule set, or that of the part of the

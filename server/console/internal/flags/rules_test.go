@@ -3,35 +3,33 @@ package flags_test
 import (
 	"encoding/json"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/server/console/consoletest"
 	screens "github.com/flagstaff-go/flagstaff/server/console/internal/flags"
 )
 
-const (
-	idA, idB, idC = `"id":"11111111-1111-4111-8111-111111111111"`, `"id":"22222222-2222-4222-8222-222222222222"`, `"id":"33333333-3333-4333-8333-333333333333"`
-	drawnBy       = `"assignment_algorithm":"sha1_60_v1"`
-)
+// ruleSets are documents with everything that rule sets can have.
+func ruleSets(t *testing.T) (sets map[string]json.RawMessage) {
+	raw, err := os.ReadFile("testdata/rulesets.json")
+	consoletest.Fatal(t, err)
+	consoletest.Fatal(t, json.Unmarshal(raw, &sets))
+	return sets
+}
 
 // TestRulesRoundTrip: a form of a rule set stands for the same rule set, but for its seeds, which
 // no form has (rules.md §2).
 func TestRulesRoundTrip(t *testing.T) {
-	for name, rules := range map[string]string{
-		"no rules":           `"return_type":"string","default_value":null,"rules":[]`,
-		"for groups":         `"return_type":"string","default_value":"a","rules":[],"aggregation_group_type_index":2`,
-		"a targeted release": `"return_type":"boolean","default_value":false,"rules":[{` + idA + `,"rule_type":"targeted_release","targeting":{"properties":[{"key":"plan","value":["pro","team"],"type":"person"},{"key":"id","value":3,"operator":"not_in","type":"cohort"},{"key":"other","value":true,"operator":"flag_evaluates_to","type":"flag"},{"key":"seats","value":5,"operator":"gte","type":"group","group_type_index":0,"negation":true}]},"description":"staff","metadata":{"ticket":[1,null]},"value":true}]`,
-		"percentages":        `"return_type":"number","default_value":-0.5,"rules":[{` + idA + `,"rule_type":"percentage_rollout","targeting":{"properties":[]},"value":1e3,"rollout_percentage":33.33,"on_rollout_miss":"continue",` + drawnBy + `,"seed":"s1"},{` + idB + `,"rule_type":"percentage_rollout","targeting":{"properties":[]},"value":0,"rollout_percentage":0,"on_rollout_miss":"return_default",` + drawnBy + `,"seed":"s2","assign_by":"person"}]`,
-		"experiments":        `"return_type":"string","default_value":"x","rules":[{` + idA + `,"rule_type":"experiment","targeting":{"properties":[]},"rollout_percentage":80,"on_rollout_miss":"continue",` + drawnBy + `,"seed":"s1","experiment_id":null,"paused":true,"variants":[{"key":"a","weight":33.34,"value":"two\nlines"},{"key":"b","weight":66.66,"value":" b "}]},{` + idB + `,"rule_type":"experiment","targeting":{"properties":[]},"rollout_percentage":100,"on_rollout_miss":"return_default",` + drawnBy + `,"seed":"s2","experiment_id":7,"paused":false,"variants":[{"key":"a","weight":50,"value":"p"},{"key":"b","weight":50,"value":"q"}],"holdout":{"id":9,"seed":"h","exclusion_percentage":2.5}}]`,
-		"objects":            `"return_type":"object","default_value":{},"rules":[{` + idC + `,"rule_type":"targeted_release","targeting":{"properties":[]},"value":{"z":1.50,"a":[null,"","a text that makes the whole of it longer than one line"]}}]`,
-		"another product's":  `"return_type":"string","default_value":null,"rules":[{` + idA + `,"rule_type":"split","targeting":{"properties":[]},"description":"imported","split":{"hash":"crc32","modulus":"100","suffix":".x","ends":["50","100"],"values":["a","b"],"rest":"last","no_subject":"continue"}}]`,
-	} {
+	for name, document := range ruleSets(t) {
 		t.Run(name, func(t *testing.T) {
-			f, err := flags.DecodeFilters([]byte(`{"version":2,`+rules+`}`), "key")
+			f, err := flags.DecodeFilters(document, "key")
 			consoletest.Fatal(t, err)
 			got, wrong := screens.Back(&f)
 			if wrong != nil {
@@ -47,6 +45,55 @@ func TestRulesRoundTrip(t *testing.T) {
 			consoletest.Fatal(t, err)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// made returns a flag with a rule set as the Service makes it, with IDs and seeds of its own.
+func made(t *testing.T, s *consoletest.Site, key, document string) *management.FlagView {
+	t.Helper()
+	filters, err := flags.DecodeFilters([]byte(document), "key")
+	consoletest.Fatal(t, err)
+	for i := range filters.RuleSet.Rules {
+		r := &filters.RuleSet.Rules[i]
+		if r.ID, r.Seed = "", ""; r.Holdout != nil {
+			r.Holdout.Seed = ""
+		}
+	}
+	patch := management.FlagPatch{Key: optional.Of(key), Filters: optional.Of(filters)}
+	f, err := s.Service.CreateFlag(t.Context(), s.Owner, "1", patch)
+	consoletest.Fatal(t, err)
+	return f
+}
+
+// TestRuleFormRoundTrip saves the form of flags with rule sets as it is: nothing changes. No page
+// shows a seed.
+func TestRuleFormRoundTrip(t *testing.T) {
+	s := consoletest.NewSite(t)
+	for name, document := range ruleSets(t) {
+		t.Run(name, func(t *testing.T) {
+			s.T = t
+			key := strings.NewReplacer(" ", "-", "'", "").Replace(name)
+			f := made(t, s, key, string(document))
+			path, shown := s.EditPath(key), s.FlagPath(key)
+			for _, at := range []string{path, shown, shown + "/history", "/projects/1/explain?person=user-001&flag=" + key} {
+				page := s.Get(at).Want(200, key)
+				page.CheckPage()
+				if strings.Contains(page.Body, "seed") {
+					t.Errorf("%s has seeds", at)
+				}
+				for _, r := range f.Filters.RuleSet.Rules {
+					if r.Seed != "" && strings.Contains(page.Body, r.Seed) {
+						t.Errorf("%s has the seed of rule %s", at, r.ID)
+					}
+				}
+			}
+			form := s.Get(path).Form("form")
+			asJSON := s.Post(path, consoletest.With(form, "do", "to-json")).Want(200, "Rules as JSON").Form("form")
+			back := s.Post(path, consoletest.With(asJSON, "do", "to-form")).Want(200).Form("form")
+			for _, form := range []url.Values{form, asJSON, back} {
+				s.Post(path, consoletest.With(form, "do", "save", "reviewed", "1")).Leads(shown + "?done=unchanged")
 			}
 		})
 	}
@@ -82,10 +129,10 @@ func TestRuleForm(t *testing.T) {
 	press("even r2")
 	press("to-json")
 	const want = `{"version":2,"return_type":"string","default_value":"classic","rules":[
-		{"rule_type":"targeted_release","targeting":{"properties":[{"key":"plan","value":"staff","operator":"exact","type":"person","negation":true}]},
-			"value":"lab"},
-		{"rule_type":"percentage_rollout","targeting":{"properties":[]},"value":"copied","rollout_percentage":10,"on_rollout_miss":"return_default",
-			"assignment_algorithm":"sha1_60_v1"},
+		{"rule_type":"targeted_release",
+			"targeting":{"properties":[{"key":"plan","value":"staff","operator":"exact","type":"person","negation":true}]},"value":"lab"},
+		{"rule_type":"percentage_rollout","targeting":{"properties":[]},"value":"copied","rollout_percentage":10,
+			"on_rollout_miss":"return_default","assignment_algorithm":"sha1_60_v1"},
 		{"rule_type":"experiment","targeting":{"properties":[]},"rollout_percentage":80,"on_rollout_miss":"return_default",
 			"assignment_algorithm":"sha1_60_v1","experiment_id":null,"paused":false,"variants":[{"key":"test","weight":50,"value":"long"},
 				{"key":"third","weight":50,"value":"other"}],"holdout":{"id":null,"exclusion_percentage":5}}]}`

@@ -100,8 +100,8 @@ type setView struct {
 	Number        int
 	Outcome       string
 	Holdout       *scaleView // of a rule
-	Class         string // good, bad or ""
-	Empty         bool   // it asks for nothing
+	Class         string     // good, bad or ""
+	Empty         bool       // it asks for nothing
 	Steps         []stepView
 	Draw, Variant *scaleView
 	Pinned        string
