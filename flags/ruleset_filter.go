@@ -200,9 +200,6 @@ func (s *RuleSet) Unsupported() (places []string) {
 		if s.Rules[i].ExperimentID != nil {
 			places = append(places, at+"/experiment_id")
 		}
-		if s.Rules[i].Split != nil {
-			places = append(places, at+"/split")
-		}
 		for j := range s.Rules[i].Targeting {
 			f, at := &s.Rules[i].Targeting[j], at+"/targeting/properties/"+strconv.Itoa(j)
 			if f.Type != "person" {
