@@ -24,12 +24,6 @@ const typedDocument = `{"flags": [
 	{"id": 9, "key": "off", "active": true, "filters": {"groups": []}}
 ]}`
 
-// keepHandles forgets the flags that a test declares, for the tests and examples after it.
-func keepHandles(t *testing.T) {
-	before := declared.handles
-	t.Cleanup(func() { declared.handles = before })
-}
-
 func TestTyped(t *testing.T) {
 	keepHandles(t)
 	d, err := flags.Decode(strings.NewReader(typedDocument))

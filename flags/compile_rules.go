@@ -89,12 +89,12 @@ func newTypedValue(raw string) TypedValue {
 // compileRuleSet compiles what decides a flag with a rule set (rules.md §3).
 func (c *compiler) compileRuleSet(f *compiledFlag, m *Flag) {
 	set := m.Filters.RuleSet
-	f.ruled, f.hash = true, kindSHA1
+	f.hash = kindSHA1
 	f.aggregation = c.aggregation(set.Aggregation)
 	f.quickKnows = true
 	r := &compiledRules{rules: make([]compiledRule, len(set.Rules))}
 	f.makeRare().rules = r
-	r.nullValue = c.addTyped(f, nil, nil)
+	r.nullValue = f.offValue
 	r.defaultValue = r.nullValue
 	if set.Default != nil {
 		r.defaultValue = c.addTyped(f, set.Default, nil)
@@ -103,7 +103,7 @@ func (c *compiler) compileRuleSet(f *compiledFlag, m *Flag) {
 	for n := range set.Rules {
 		c.compileRule(f, &set.Rules[n], &r.rules[n], n)
 	}
-	f.failedValue = c.addValue(f, value{failed: true, typed: c.addText("null", nil)}, nil)
+	f.failedValue = c.addValue(f, value{failed: true, typed: c.s.values[f.offValue].typed}, nil)
 	f.matchBasis = basisVaries
 	c.keepNeeds(f)
 }

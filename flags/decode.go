@@ -728,6 +728,9 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		d.wrong(at, m.filters, kindNames[jsonscan.Object])
 	}
 	err := d.filters(&f.Filters, f.Key, at, m.filters)
+	if f.HasExperiment != nil && *f.HasExperiment && f.Filters.RuleSet == nil {
+		f.HasExperiment = nil // which says the same
+	}
 	if f.Filters.firstFault() != nil {
 		f.Filters.source = bytes.Clone(m.filters)
 	}
@@ -794,7 +797,8 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	}
 	o.odd = o.odd && (f.Version == 0 || f.Version == 1) // other versions may know more
 	d.check(&o, at)
-	if f.Version == ruleVersion && f.fault == nil {
+	if f.Version == ruleVersion && (f.fault == nil || d.out == nil) {
+		f.fault, d.doubt = nil, nil // of members that a rule set does not have
 		d.ruleSet(f, key, at, v)
 		return nil
 	}

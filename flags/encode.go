@@ -63,7 +63,7 @@ func (f Filters) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads filters as [DecodeFilters] does for a flag with an unknown key. It
 // takes any JSON: what it does not understand is an error of the filters, see
-// [Filters.Err].
+// [Filters.Err]. A rule set may have rules without IDs and seeds, see [RuleSet.Complete].
 func (f *Filters) UnmarshalJSON(b []byte) error {
 	read, err := DecodeFilters(bytes.Clone(b), "")
 	if fault, ok := errors.AsType[*DefinitionError](err); ok && read.source == nil {
@@ -377,6 +377,11 @@ func (e *encoder) filter(f *Filter) {
 	}
 	if f.Negation {
 		e.member("negation").bool(true)
+	}
+	for _, m := range f.Comparison.members() {
+		if *m.value {
+			e.member(m.name).bool(true)
+		}
 	}
 	if e.full {
 		e.textMember("cohort_name", f.CohortName)

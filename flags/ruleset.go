@@ -106,9 +106,9 @@ const (
 	typeObject  = "object"
 )
 
-// hasExperiment is what results say: that a rule has an experiment, and else what the flag
-// says. A flag with condition sets that says nothing has one.
-func (f *Flag) hasExperiment() bool {
+// InExperiment is what the metadata of results say: that a rule has an experiment, and else what
+// the flag says. A flag with condition sets that says nothing has one.
+func (f *Flag) InExperiment() bool {
 	set := f.Filters.RuleSet
 	if set != nil && slices.ContainsFunc(set.Rules, func(r Rule) bool { return r.ExperimentID != nil }) {
 		return true

@@ -202,6 +202,21 @@ func TestRuleSetByHand(t *testing.T) {
 	}
 }
 
+// TestRuleValues: rules.md §2.2. Values are kept as they are but for white space and negative zero.
+func TestRuleValues(t *testing.T) {
+	for value, want := range map[string]string{
+		`{ }`: `{}`, `{"a" : [ 1 , -0 , [ ] , { "b":-0.0e5 } ] , "\u0063" : "x y" , "d":null}`: `{"a":[1,0,[],{"b":0}],"\u0063":"x y","d":null}`,
+	} {
+		set, err := flags.DecodeRuleSet([]byte(`{"version":2,"return_type":"object","default_value":`+value+`,"rules":[]}`), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(set.Default) != want {
+			t.Errorf("%s: %s, want %s", value, set.Default, want)
+		}
+	}
+}
+
 func FuzzRuleSet(f *testing.F) {
 	f.Add([]byte(paywall))
 	f.Fuzz(func(t *testing.T, document []byte) {
