@@ -105,7 +105,8 @@ const (
 	{"id": 1, "key": "text", "active": true, "filters": {"version": 2, "return_type": "string", "default_value": "none", "rules": [
 		{"id": "11111111-1111-4111-8111-111111111111", "rule_type": "targeted_release", "description": "staff", "metadata": {"x": [1]}, "value": "a",
 			"targeting": {"properties": [
-				{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"], "negation": true, "group_type_index": null, "label": "Plan"},
+				{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"], "negation": true, "group_type_index": null, "label": "Plan",
+					"case_sensitive": true, "strict_type": true, "must_be_set": true, "any_element": null},
 				{"key": "plan", "value": "pro"},
 				{"key": "mail", "operator": "icontains_multi", "value": ["@a", "@b"]},
 				{"key": "mail", "operator": "ends_with", "value": ".de"}, {"key": "mail", "operator": "regex", "value": "^a"},
