@@ -154,7 +154,7 @@ func valueOf(r *flags.Result) value { return value{r.Enabled, r.Failed, r.Value(
 // number, an object, or null.
 func typedText(r *flags.Result) string {
 	raw := string(r.JSON())
-	if raw == "" || strings.ContainsAny(raw[:1], `tf"`) || r.Failed {
+	if raw == "" || strings.ContainsAny(raw[:1], `tf"`) || r.Failed || r.Reason.Code == flags.ReasonFlagDisabled {
 		return ""
 	}
 	return raw

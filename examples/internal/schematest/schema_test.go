@@ -406,6 +406,18 @@ func TestMembers(t *testing.T) {
 		}
 	}
 
+	for _, name := range []string{"ruleset", "rule", "rulefilter"} {
+		properties := define(name).Properties
+		for member, p := range properties {
+			if p.Description == "" && p.Ref == "" {
+				t.Errorf("%s: %s has no description", name, member)
+			}
+		}
+		if len(properties) < 5 {
+			t.Errorf("%s has %d members", name, len(properties))
+		}
+	}
+
 	var filter struct {
 		Properties struct {
 			Operator struct {
