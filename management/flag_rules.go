@@ -166,6 +166,9 @@ func refuseRuleSet(f *storage.Flag, attr, instead string) error {
 // hideSeeds returns the filters of two versions of a flag as people may see them in what has
 // changed: without seeds, but for a mark where one has changed.
 func hideSeeds(before, after flags.Filters) (was, is flags.Filters) {
+	if before.RuleSet == nil && after.RuleSet == nil {
+		return before, after
+	}
 	was, is = before.Clone(), after.Clone()
 	type secret struct {
 		at    *string
