@@ -28,9 +28,9 @@ func IsRuleSet(f *flags.Filters) bool { return f.Version == 2 }
 
 // CheckLanguage returns an [*Error] if the version of filters is not absent and not that of a
 // rule set (rules.md §7.1).
-func CheckLanguage(f *flags.Filters) error { return about("filters", checkLanguage(f)) }
+func CheckLanguage(f *flags.Filters) error { return about("filters", languageFault(f)) }
 
-func checkLanguage(f *flags.Filters) error {
+func languageFault(f *flags.Filters) error {
 	v := Member(f.Extra, "version")
 	fault := errors.AsType[*flags.DefinitionError]
 	e, faulty := fault(f.Err())
