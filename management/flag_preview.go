@@ -199,6 +199,11 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 	case patch.Enrollment.Undecoded() != nil, patch.Enrollment.Null:
 		return nil, nil, invalid("feature_enrollment", "invalid_input", "Must be a valid boolean.")
 	}
+	made := f.ID == 0 && patch.ruled(f) // it starts disabled: what it would do is what it does once it is on
+	on := made && patch.Active.Value
+	if made {
+		patch.Active.Value = false
+	}
 	if err := patch.validate(f); err != nil {
 		return nil, nil, err
 	}
@@ -210,6 +215,7 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 	if err := w.applyFlag(ctx, set, f, &patch.FlagPatch); err != nil || f.Deleted {
 		return before, nil, err
 	}
+	f.Active = f.Active || on
 	if patch.Enrollment.Set {
 		if err := refuseRuleSet(f, "feature_enrollment", noEnrollment); err != nil {
 			return nil, nil, err
