@@ -112,6 +112,8 @@ func reportedValue(value json.RawMessage) string {
 		return "on"
 	case slices.Equal(value, []byte("false")):
 		return "off"
+	case json.Unmarshal(value, new(float64)) == nil && !slices.Equal(value, []byte("null")):
+		return string(value)
 	case json.Unmarshal(value, &key) != nil || key == "":
 		return "no value"
 	case key == storage.OtherCalls:
