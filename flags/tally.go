@@ -18,7 +18,7 @@ type Tally struct {
 // A TallyCount is how often a flag had a value since a [Tally] was drained last.
 type TallyCount struct {
 	Key    string // of the flag
-	Value  string // as [Result.Text]; of a rule set a text as it is, and what else [TypedValue.Report] returns
+	Value  string // as [Result.Text], or JSON of a rule set's value that is no text, "true" if it is long
 	Failed bool   // the flag could not be computed
 	Count  uint64 // evaluations, not 0
 }
@@ -94,7 +94,7 @@ func (t *Tally) Drain() iter.Seq[TallyCount] {
 				r := Result{Enabled: v.enabled, Variant: v.variant, hasVariant: v.hasVariant}
 				value := r.Text()
 				if f.ruled && !v.hasVariant {
-					value = t.snap.typed[v.typed].Report()
+					value = t.snap.typed[v.typed].label()
 				}
 				if !yield(TallyCount{f.key(), value, v.failed, count}) {
 					return
