@@ -138,7 +138,7 @@ func (d Detail) Payload() string {
 func (d Detail) Typed() (v TypedValue, ok bool) {
 	switch {
 	case d.written != nil:
-		v = newTypedValue(d.written.typed)
+		return d.written.Typed()
 	case d.snap != nil && d.snap.flags[d.flag].ruled:
 		v = d.snap.typed[d.snap.values[d.decided.value].typed].TypedValue
 	}
@@ -152,6 +152,18 @@ func (d Detail) Bool(fallback bool) bool {
 		return v.JSON == "true"
 	}
 	return fallback
+}
+
+// Rule is the field of the same name of [Result].
+func (d Detail) Rule() *RuleResult {
+	switch {
+	case d.written != nil:
+		return d.written.Rule
+	case d.Ruled():
+		f := &d.snap.flags[d.flag]
+		return d.snap.ruleOf(f, &d.snap.values[d.decided.value], &d.snap.reasons[d.decided.reason])
+	}
+	return nil
 }
 
 // Ruled reports whether a rule set decides the flag, so that its value has a type.
