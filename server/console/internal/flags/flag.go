@@ -219,7 +219,7 @@ func (v *flagView) say(q *shell.Request, names *words.Names) error {
 			r := &set.Rules[i]
 			v.Sets = append(v.Sets, setView{names.Rule(r, set), description(r)})
 		}
-		v.Sets = append(v.Sets, setView{Words: "otherwise " + words.Default(set)})
+		v.Sets = append(v.Sets, setView{Words: "otherwise: " + words.Default(set)})
 	}
 	if len(form.Variants) == 0 {
 		v.Payload = payloadOf(form.Payload)
