@@ -82,7 +82,7 @@ func TestRulesOfTwo(t *testing.T) {
 
 	version := s.Flag("headline").Version
 	s.Get(fmt.Sprintf("%s/compare?from=%d&to=%d", s.FlagPath("headline"), version-1, version)).Want(200,
-		"rule 1 nothing 70% of everyone: 50% one, 50% two", "default value none").CheckPage()
+		"rule 1 everyone where plan is pro: mine nothing rule 2 nothing everyone where plan is pro: mine", "default value none").CheckPage()
 }
 
 // TestRulesRefused: what the Service says against a rule set stands at the field (rules.md §7).
