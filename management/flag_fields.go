@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management/check"
@@ -165,6 +166,9 @@ type FlagView struct {
 	BucketingHash       string        `json:"bucketing_hash"` // our own (evaluation.md §2.1)
 	LastCalledAt        *time.Time    `json:"last_called_at"`
 	UsedInReplay        bool          `json:"is_used_in_replay_settings"`
+
+	// Warnings are about a rule set that was just written (rules.md §7.8).
+	Warnings []judge.Warning `json:"warnings,omitempty"`
 }
 
 // A MinimalFlag is a flag within something else (management.md §13.4).

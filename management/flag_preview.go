@@ -69,6 +69,9 @@ type FlagPreview struct {
 	// OtherFlags are flags that depend on this one and that would have another
 	// value for somebody.
 	OtherFlags []ChangedFlag `json:"other_flags"`
+
+	// Warnings are about a rule set that the change writes (rules.md §7.8).
+	Warnings []judge.Warning `json:"warnings,omitempty"`
 }
 
 // A FlagTransition is how many distinct IDs would get one value instead of
@@ -120,6 +123,9 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	}
 	v := c.preview()
 	v.Definition, v.MoreDefinition, v.Since = definition, more, since
+	if after != nil && patch.Filters.Set {
+		v.Warnings = ruleWarnings(before, after.Filters.RuleSet)
+	}
 	return v, nil
 }
 

@@ -132,6 +132,26 @@ func filtersError(f *flags.Filters, err error) error {
 	return judgeError(err)
 }
 
+// ruleWarnings returns the warnings about a rule set that a flag gets, which is nil before it is
+// made.
+func ruleWarnings(before *storage.Flag, after *flags.RuleSet) []judge.Warning {
+	switch {
+	case after == nil:
+		return nil
+	case before == nil:
+		return judge.Warnings(nil, after)
+	}
+	return judge.Warnings(before.Filters.RuleSet, after)
+}
+
+// warned adds the warnings about the rule set that a patch has written, if it has.
+func (v *FlagView) warned(before *storage.Flag, patch *FlagPatch) *FlagView {
+	if v != nil && patch.Filters.Set {
+		v.Warnings = ruleWarnings(before, v.Filters.RuleSet)
+	}
+	return v
+}
+
 // noEnrollment is what to use in place of a flag with a rule set for early access.
 const noEnrollment = "persons cannot enrol in it. Use another flag."
 
