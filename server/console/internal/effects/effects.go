@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
@@ -31,6 +32,7 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 		return nil, err
 	}
 	v := effectOf(q, p, names, Since(q, p.Since))
+	v.Warned = Warnings(p.Warnings)
 	filters := patch.Filters.Value
 	on := f == nil
 	if f != nil {
@@ -52,6 +54,19 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 		}
 	}
 	return v, nil
+}
+
+// Warnings says what is perhaps not meant about a rule set.
+func Warnings(list []judge.Warning) (out []string) {
+	for _, w := range list {
+		if w.Code == judge.WarnReset { // whose detail is for programs
+			w.Detail = words.Place(strings.ReplaceAll(w.Attr, "__", "/")) + " is new, and draws anew in place of one with the same " +
+				"filters that is gone. To keep everybody's value, change that one instead."
+			w.Detail = strings.ToUpper(w.Detail[:1]) + w.Detail[1:]
+		}
+		out = append(out, w.Detail)
+	}
+	return out
 }
 
 // GroupCaveat says what an effect does not count.

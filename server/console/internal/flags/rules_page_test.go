@@ -23,6 +23,9 @@ const headline = `{"version":2,"return_type":"string","default_value":"none","ru
 func TestRulesSayWhoChanges(t *testing.T) {
 	s := consoletest.NewSite(t)
 	const none = "Nothing changes for the 40 persons who were seen last"
+	whole := s.Get("/projects/1/flags/new").Form("form")
+	s.Post("/projects/1/flags/new", consoletest.With(whole, "key", "k", "type", "string", "default", "x", "do", "review")).Want(200,
+		"The flag is off for everyone. Switched on: Of the 40 persons who were seen last", "40 gain it").CheckPage()
 	made(t, s, "headline", headline)
 	s.Update("headline", `{"active":true,"version":1}`)
 	path := s.EditPath("headline")
@@ -50,7 +53,28 @@ func TestRulesSayWhoChanges(t *testing.T) {
 	review := press("save").Want(200, "Review changes", "get another value", "rule 1")
 	review.CheckPage()
 	s.Post(path, consoletest.With(review.Form(""), "do", "save")).Leads(s.FlagPath("headline") + "?done=saved")
-	s.Get(s.FlagPath("headline")).Want(200, "60% of everyone: 50% one, 50% two everyone where plan is pro: for pro everyone: for all otherwise: none", "Value text, by rules")
+	s.Get(s.FlagPath("headline")).Want(200,
+		"60% of everyone: 50% one, 50% two everyone where plan is pro: for pro everyone: for all otherwise: none", "Value text, by rules")
+}
+
+// TestRulesWarn: what is perhaps not meant is said while one edits, on the review and on the page of
+// the flag (rules.md §7.8).
+func TestRulesWarn(t *testing.T) {
+	s := consoletest.NewSite(t)
+	made(t, s, "headline", headline)
+	const unreachable = "Nobody gets a value of rule 3: rule 1 decides for all whom it includes."
+	path := s.EditPath("headline")
+	form := s.Get(path).Form("form")
+	moved := s.Post(path, consoletest.With(s.Post(path, consoletest.With(form, "do", "up r2")).Form("form"), "do", "up r1")).Form("form")
+	s.Post(path, consoletest.With(moved, "do", "preview")).Want(200, unreachable,
+		"Rule 1 was below rule 2: somebody gets another value by the order alone.")
+	s.Post(path, consoletest.With(moved, "do", "review")).Want(200, unreachable).CheckPage()
+	anew := consoletest.With(s.Post(path, consoletest.With(s.Post(path, consoletest.With(form, "do", "copy r1")).Form("form"), "do",
+		"remove r1")).Form("form"), "do", "preview")
+	s.Post(path, anew).Want(200, "Rule 2 is new, and draws anew in place of one with the same filters that is gone.",
+		"Who is within the percentage of a new rule is drawn when it is saved")
+	s.Post(path, consoletest.With(moved, "do", "save")).Leads(s.FlagPath("headline") + "?done=saved")
+	s.Get(s.FlagPath("headline")).Want(200, unreachable).CheckPage()
 }
 
 // TestRulesOfTwo: what two people have changed of a rule set is told apart, and taken over.
