@@ -53,7 +53,8 @@ func TestExplainRules(t *testing.T) {
 	} {
 		var patch management.FlagPatch
 		consoletest.Fatal(t, json.Unmarshal([]byte(`{"key":"`+key+`","filters":{"version":2,"return_type":"string",
-			"default_value":"other","rules":[{"rule_type":"targeted_release","targeting":{"properties":[{"key":"plan","type":"person","value":"none"}]},"value":"x"},
+			"default_value":"other","rules":[{"rule_type":"targeted_release","value":"x",
+				"targeting":{"properties":[{"key":"plan","type":"person","value":"none"}]}},
 				{"rule_type":"experiment","experiment_id":null,"targeting":{"properties":[]},"on_rollout_miss":"continue",
 				"assignment_algorithm":"sha1_60_v1",`+tt.rule+`,"holdout":{"id":null,"exclusion_percentage":`+tt.held+`},
 				"variants":[{"key":"a","weight":100,"value":"one"},{"key":"b","weight":0,"value":"two"}]}]}}`), &patch))
