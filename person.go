@@ -162,7 +162,8 @@ func (p *Person) filtered() flags.Request {
 }
 
 // Bool reports whether a flag is on, and reports the exposure. It returns the fallback
-// if the flag is unknown or failed, or if nothing is loaded.
+// if the flag is unknown or failed, if its rule set leaves the value to the caller, or if
+// nothing is loaded.
 func (p *Person) Bool(key string, fallback bool) bool {
 	if p == nil {
 		return fallback
@@ -172,10 +173,21 @@ func (p *Person) Bool(key string, fallback bool) bool {
 	case !ok:
 		r := p.filtered()
 		return p.snapshot.Bool(key, &r, fallback)
-	case d.Failed():
+	case d.Failed(), isNull(d):
 		return fallback
+	case d.Ruled():
+		return d.Bool(fallback || d.Enabled())
 	}
 	return d.Enabled()
+}
+
+// isNull reports whether a rule set leaves the value to the caller.
+func isNull(d flags.Detail) bool {
+	if !d.Ruled() {
+		return false
+	}
+	_, ok := d.Typed()
+	return !ok
 }
 
 // Variant returns the key of the variant of a flag, "true" for a flag that is on without

@@ -33,6 +33,7 @@ func (s *Snapshot) decideFlag(i int32, r *Request) decision {
 		r = &noRequest
 	}
 	switch {
+	case f.ruled && r.Partial:
 	case f.quickParses:
 		if d, ok := s.decideParsing(f, r); ok {
 			return d
@@ -106,7 +107,7 @@ func (in *Input) decideAll() (n int, partial bool) {
 				continue
 			}
 			n++
-			partial = partial || uint32(d.reason-reasonFailed0) < failCodes
+			partial = partial || isFailure(d.reason)
 		}
 	}
 	return n, partial

@@ -57,6 +57,8 @@ func (in *Input) computeVerdict(id uint32) verdict {
 			p = in.absentProperty(c.slot)
 		}
 		switch {
+		case p == nil && c.ruled && in.partial:
+			v = broken
 		case p == nil:
 			v = verdictOf(c.missing)
 		case c.op == operators.OpText && p.have&folded != 0:
@@ -84,6 +86,11 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 			return broken
 		}
 		return no
+	case operators.AspectCompared:
+		if p.kind == jsonscan.Null && c.more.compared.MustBeSet {
+			return no
+		}
+		result = in.isCompared(c.more.compared, p)
 	case operators.AspectText:
 		result = c.hasText(in.lower(p))
 	case operators.AspectTruth:

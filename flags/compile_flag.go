@@ -17,7 +17,7 @@ func (c *compiler) compileFlag(i int32) {
 
 	c.s.maxPrefix = max(c.s.maxPrefix, len(f.prefix))
 	f.id, f.version = m.ID, m.Version
-	f.hasExperiment = m.hasExperiment()
+	f.hasExperiment = m.InExperiment()
 	f.encrypted = m.HasEncryptedPayloads
 	f.form = formOf(m)
 	f.survey = strings.HasPrefix(f.key(), surveyPrefix)
@@ -29,7 +29,11 @@ func (c *compiler) compileFlag(i int32) {
 	f.tagMatch, _ = runtime.ParseTagMatch(m.EvaluationContextsMatchMode)
 	f.continuity, f.enrollment, f.holdoutValue = -1, -1, -1
 	f.fixed.value = valueHidden
-	f.offValue = c.addValue(f, value{}, nil)
+	off := value{}
+	if f.ruled = m.Filters.RuleSet != nil || m.Filters.Version == ruleVersion; f.ruled {
+		off.typed = c.addText("null", nil)
+	}
+	f.offValue = c.addValue(f, off, nil)
 
 	switch {
 	case f.state == normal && m.Filters.RuleSet != nil:
@@ -43,20 +47,26 @@ func (c *compiler) compileFlag(i int32) {
 	switch {
 	case f.state != normal:
 		c.tryFlag(m)
-	case m.Filters.fault == nil && m.Filters.RuleSet == nil: // what is found else may follow from it
+	case m.Filters.fault != nil: // what is found else may follow from it
+	case m.Filters.RuleSet != nil:
+		c.lintRuleSet(f, m)
+	default:
 		c.lintFlag(f, m)
 	}
 }
 
 // compileState fixes the decision of a flag whose state is not normal.
 func (c *compiler) compileState(f *compiledFlag) {
-	switch f.state {
-	case cyclic:
+	failed := value{failed: true, typed: c.s.values[f.offValue].typed}
+	switch {
+	case f.ruled && (f.state == cyclic || f.state == missing):
+		f.fixed = decision{c.addValue(f, failed, nil), reasonRuleDependency}
+	case f.state == cyclic:
 		f.fixed.value = valueOmitted
-	case missing:
+	case f.state == missing:
 		f.fixed = decision{f.offValue, reasonMissing}
-	case faulty:
-		f.failedValue = c.addValue(f, value{failed: true}, nil)
+	case f.state == faulty:
+		f.failedValue = c.addValue(f, failed, nil)
 		f.fixed = f.failWith(failFlagData)
 	}
 }

@@ -89,12 +89,12 @@ func newTypedValue(raw string) TypedValue {
 // compileRuleSet compiles what decides a flag with a rule set (rules.md §3).
 func (c *compiler) compileRuleSet(f *compiledFlag, m *Flag) {
 	set := m.Filters.RuleSet
-	f.ruled, f.hash = true, kindSHA1
+	f.hash = kindSHA1
 	f.aggregation = c.aggregation(set.Aggregation)
 	f.quickKnows = true
 	r := &compiledRules{rules: make([]compiledRule, len(set.Rules))}
 	f.makeRare().rules = r
-	r.nullValue = c.addTyped(f, nil, nil)
+	r.nullValue = f.offValue
 	r.defaultValue = r.nullValue
 	if set.Default != nil {
 		r.defaultValue = c.addTyped(f, set.Default, nil)
@@ -103,7 +103,7 @@ func (c *compiler) compileRuleSet(f *compiledFlag, m *Flag) {
 	for n := range set.Rules {
 		c.compileRule(f, &set.Rules[n], &r.rules[n], n)
 	}
-	f.failedValue = c.addValue(f, value{failed: true, typed: c.addText("null", nil)}, nil)
+	f.failedValue = c.addValue(f, value{failed: true, typed: c.s.values[f.offValue].typed}, nil)
 	f.matchBasis = basisVaries
 	c.keepNeeds(f)
 }
@@ -196,7 +196,7 @@ func (c *compiler) compileTargeting(f *compiledFlag, src *Rule, n int) []uint32 
 	defer func() { c.ruled, c.inverted = false, false }()
 	for j := range src.Targeting {
 		fl := &src.Targeting[j]
-		at := &path{up: &path{up: &path{up: rulePath(n), name: "targeting"}, name: "properties"}, n: j}
+		at := ruleFilterPath(n, j)
 		c.inverted = fl.Negation
 		switch operators.KindOf(fl.Type) {
 		case operators.FlagFilter:
@@ -225,6 +225,19 @@ func (c *compiler) compileTargeting(f *compiledFlag, src *Rule, n int) []uint32 
 // rulePath returns the path of rule i.
 func rulePath(i int) *path {
 	return &path{up: &path{up: &path{name: "filters"}, name: "rules"}, n: i}
+}
+
+// ruleFilterPath returns the path of filter j of rule i.
+func ruleFilterPath(i, j int) *path {
+	return &path{up: &path{up: &path{up: rulePath(i), name: "targeting"}, name: "properties"}, n: j}
+}
+
+// pathOf returns the path of a filter of [Filters.All].
+func (f *Filters) pathOf(at Place) *path {
+	if f.RuleSet != nil {
+		return ruleFilterPath(at.Group, at.Property)
+	}
+	return filterPath(at.Group, at.Property)
 }
 
 // place returns where a rule is, for people.

@@ -218,6 +218,7 @@ type check struct {
 	negated bool
 	missing bool     // the result when the property is not set
 	invert  bool     // the result is turned around at the end (rules.md §3.2)
+	ruled   bool     // of a rule
 	fail    failCode // of operators.OpFail; of operators.OpUseless in a rule set: a set property fails the flag
 	slot    int32    // of the property; for operators.OpCohort a cohort, for operators.OpFlag a flag
 	truthy  bool
@@ -230,15 +231,16 @@ type check struct {
 
 // A compiledOperand holds what only some operators need.
 type compiledOperand struct {
-	texts   []string            // operators.OpContainsAny; operators.OpTexts up to smallSet
-	set     map[string]struct{} // operators.OpTexts beyond smallSet
-	matcher Matcher
-	high    float64 // operators.OpBetween
-	date    reldate.Date
-	at      time.Time // date, if it is not relative
-	version semver.Version
-	rng     semver.Range
-	accepts []bool // operators.OpFlag: by the value of the flag, counted from its first
+	texts    []string            // operators.OpContainsAny; operators.OpTexts up to smallSet
+	set      map[string]struct{} // operators.OpTexts beyond smallSet
+	matcher  Matcher
+	high     float64 // operators.OpBetween
+	date     reldate.Date
+	at       time.Time // date, if it is not relative
+	version  semver.Version
+	rng      semver.Range
+	compared *comparedOperand // operators.OpCompared
+	accepts  []bool           // operators.OpFlag: by the value of the flag, counted from its first
 }
 
 // A compiledCohort is what a Cohort is compiled to (evaluation.md §5).

@@ -117,6 +117,7 @@ type checkKey struct {
 	value   string
 
 	ruled, inverted bool
+	comparison      Comparison
 }
 
 // A knownFilter is a filter on a property that was compiled, and in which there was

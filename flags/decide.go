@@ -352,10 +352,11 @@ func (in *Input) matchDependency(c *check) verdict {
 // on.
 func (in *Input) failureOf(id uint32) failCode {
 	target := in.snap.checks[id].slot
-	if in.snap.flags[target].unreadable {
+	reason := in.decisions[target].reason
+	if in.snap.flags[target].unreadable || reason < reasonFailed0 { // the codes of rule sets are not for condition sets
 		return failFlagData
 	}
-	return failCode(in.decisions[target].reason-reasonFailed0) + 1
+	return failCode(reason-reasonFailed0) + 1
 }
 
 // subject returns the text that a condition set hashes (evaluation.md §2.4).

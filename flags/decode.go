@@ -728,6 +728,9 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		d.wrong(at, m.filters, kindNames[jsonscan.Object])
 	}
 	err := d.filters(&f.Filters, f.Key, at, m.filters)
+	if f.HasExperiment != nil && *f.HasExperiment && f.Filters.RuleSet == nil {
+		f.HasExperiment = nil // which says the same
+	}
 	if f.Filters.firstFault() != nil {
 		f.Filters.source = bytes.Clone(m.filters)
 	}

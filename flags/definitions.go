@@ -211,6 +211,9 @@ type Filter struct {
 	// Negation inverts a leaf of a cohort. It is ignored in condition sets.
 	Negation bool `json:"negation,omitempty"`
 
+	// Comparison is how a filter of a rule compares.
+	Comparison Comparison `json:"-"`
+
 	// DependencyChain, when present, says that Key is a flag key and not an
 	// ID. Its content is not used.
 	DependencyChain *[]string `json:"dependency_chain,omitempty"`

@@ -378,6 +378,11 @@ func (e *encoder) filter(f *Filter) {
 	if f.Negation {
 		e.member("negation").bool(true)
 	}
+	for _, m := range f.Comparison.members() {
+		if *m.value {
+			e.member(m.name).bool(true)
+		}
+	}
 	if e.full {
 		e.textMember("cohort_name", f.CohortName)
 	}

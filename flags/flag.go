@@ -49,7 +49,8 @@ type Flag struct {
 	// HasEncryptedPayloads keeps the flag out of every evaluation.
 	HasEncryptedPayloads bool `json:"has_encrypted_payloads,omitempty"`
 
-	// HasExperiment is copied to the result's metadata. Nil means true.
+	// HasExperiment is what [Flag.InExperiment] returns. Nil means true, and for a flag with a
+	// rule set that none of its rules has an experiment.
 	HasExperiment *bool `json:"has_experiment,omitempty"`
 
 	// fault is the reason why Decode could not understand the flag. Such a
@@ -152,11 +153,10 @@ var flagFields = []flagField{
 		name: "has_experiment",
 		read: func(d *decoder, m *flagMembers, p *path, v jsonscan.Value) {
 			b := true
-			if d.bool(&b, p, v); !b {
-				m.flag.HasExperiment = &b
-			}
+			d.bool(&b, p, v)
+			m.flag.HasExperiment = &b
 		},
-		hash: func(b contentHash, f *Flag) contentHash { return b.flag(f.HasExperiment == nil || *f.HasExperiment) },
+		hash: func(b contentHash, f *Flag) contentHash { return b.flag(f.InExperiment()) },
 	},
 	{
 		name: "filters",

@@ -394,6 +394,10 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		return false, k.fail == 0
 	case operators.AspectText, operators.AspectASCII:
 		return k.quickText(v)
+	case operators.AspectCompared:
+		if match, ok = k.more.compared.quick(v); !ok {
+			return false, false
+		}
 	case operators.AspectTruth:
 		match = (v.kind == quickTrue || v.kind >= quickFolded && casefold.IsLower(v.text, "true")) == k.truthy
 	case operators.AspectNumber:

@@ -32,7 +32,7 @@ const (
 	reasonMissing
 	reasonNoRule
 	reasonGroupMissing
-	reasonRuleError
+	reasonRuleError // here begin those of failed results, see isFailure
 	reasonRuleDependency
 	reasonFailed0 // of failCode 1; the other codes follow
 	reasonIndexed = reasonFailed0 + failCodes
@@ -55,6 +55,11 @@ const (
 	reasonRuleHeldOut
 	reasonKinds
 )
+
+// isFailure reports whether a result with the reason is a failed one.
+func isFailure(reason int32) bool {
+	return uint32(reason-reasonRuleError) < reasonIndexed-reasonRuleError
+}
 
 func reasonFailed(c failCode) int32 { return reasonFailed0 + int32(c) - 1 }
 

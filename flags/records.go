@@ -7,7 +7,7 @@ import (
 )
 
 // AppendRecords is AppendFlags in the form of POST /flags?v=3, which has the value of a flag
-// with its type (rules.md §4.3). No record has a seed.
+// with its type (rules.md §4.3).
 func (in *Input) AppendRecords(dst []byte) ([]byte, Outcome) {
 	n, partial := in.decideAll()
 	dst = append(dst, '{')
@@ -40,7 +40,11 @@ func (r *Result) AppendRecord(dst []byte) []byte {
 	default:
 		dst = strconv.AppendBool(dst, r.Enabled)
 	}
-	dst = text.AppendQuoted(append(dst, `,"reason":{"code":`...), r.Reason.Code)
+	code := r.Reason.Code
+	if r.typed != "" && code == ErrorFlagData {
+		code = codeError
+	}
+	dst = text.AppendQuoted(append(dst, `,"reason":{"code":`...), code)
 	dst = append(dst, `,"condition_index":`...)
 	if r.Reason.ConditionIndex < 0 {
 		dst = append(dst, "null"...)

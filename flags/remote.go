@@ -1,13 +1,5 @@
 package flags
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-)
-
 // Values of flags that a server was asked for. They reach evaluation with the
 // request, so that this package does no I/O.
 
@@ -44,7 +36,7 @@ func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 //go:noinline
 func (s *Snapshot) remoteBool(i int32, r *Request, fallback bool) (enabled, ok bool) {
 	answer, ok := s.answer(i, r)
-	if answer.Failed {
+	if answer.Failed || answer.typed == "null" {
 		return fallback, ok
 	}
 	return answer.Enabled, ok
@@ -118,59 +110,4 @@ func (s *Snapshot) lacksFor(i int32, r *Request) bool {
 	lacks := in.lackingFlags().has(i)
 	releaseInput(in)
 	return lacks
-}
-
-// UnmarshalJSON reads what MarshalJSON writes: an entry of the answer to
-// POST /flags?v=2 (evaluation.md §11.1). Members that it does not know are passed
-// over, and an absent or null one is the zero value, but for has_experiment, which
-// is true then, and the condition index, which is -1.
-func (r *Result) UnmarshalJSON(b []byte) error {
-	var in struct {
-		Key     string  `json:"key"`
-		Enabled bool    `json:"enabled"`
-		Variant *string `json:"variant"`
-		Failed  bool    `json:"failed"`
-		Reason  struct {
-			Code           string `json:"code"`
-			ConditionIndex *int   `json:"condition_index"`
-			Description    string `json:"description"`
-		} `json:"reason"`
-		Metadata struct {
-			ID            int64           `json:"id"`
-			Version       *int            `json:"version"`
-			Payload       json.RawMessage `json:"payload"`
-			HasExperiment *bool           `json:"has_experiment"`
-		} `json:"metadata"`
-	}
-	if v, err := jsonscan.Parse(b, maxDepth); err != nil {
-		return fmt.Errorf("flags: result: %w", err)
-	} else if v.Kind() != jsonscan.Object {
-		return fmt.Errorf("flags: result: %w", wrongType(v, "an object"))
-	}
-	if err := json.Unmarshal(b, &in); err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("flags: result: %s is a JSON %s, want %s", e.Field, e.Value, e.Type)
-		}
-		return fmt.Errorf("flags: result: %w", err)
-	}
-	out := Result{
-		Key: in.Key, Enabled: in.Enabled, Failed: in.Failed,
-		Reason:   Reason{in.Reason.Code, -1, in.Reason.Description},
-		Metadata: Metadata{ID: in.Metadata.ID, HasExperiment: in.Metadata.HasExperiment == nil || *in.Metadata.HasExperiment},
-	}
-	if in.Variant != nil {
-		out.Variant, out.hasVariant = *in.Variant, true
-	}
-	if in.Reason.ConditionIndex != nil && *in.Reason.ConditionIndex >= 0 {
-		out.Reason.ConditionIndex = *in.Reason.ConditionIndex
-	}
-	if in.Metadata.Version != nil {
-		out.Metadata.Version = *in.Metadata.Version
-	}
-	if asText, ok := payloadText(in.Metadata.Payload); ok {
-		out.Metadata.Payload = asText
-		out.payload = appendPayload(nil, in.Metadata.Payload, asText)
-	}
-	*r = out
-	return nil
 }

@@ -106,9 +106,9 @@ const (
 	typeObject  = "object"
 )
 
-// hasExperiment is what results say: that a rule has an experiment, and else what the flag
-// says. A flag with condition sets that says nothing has one.
-func (f *Flag) hasExperiment() bool {
+// InExperiment is what the metadata of results say: that a rule has an experiment, and else what
+// the flag says. A flag with condition sets that says nothing has one.
+func (f *Flag) InExperiment() bool {
 	set := f.Filters.RuleSet
 	if set != nil && slices.ContainsFunc(set.Rules, func(r Rule) bool { return r.ExperimentID != nil }) {
 		return true
@@ -117,6 +117,31 @@ func (f *Flag) hasExperiment() bool {
 		return *f.HasExperiment
 	}
 	return set == nil
+}
+
+// Values returns each value that the set can give, once, as JSON, without a Default of null.
+func (s *RuleSet) Values() (list []json.RawMessage) {
+	seen := make(map[string]bool)
+	add := func(value json.RawMessage) {
+		if value != nil && !seen[string(value)] {
+			seen[string(value)] = true
+			list = append(list, value)
+		}
+	}
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		add(r.Value)
+		for _, v := range r.Variants {
+			add(v.Value)
+		}
+		if r.Split != nil {
+			for _, v := range r.Split.Values {
+				add(v)
+			}
+		}
+	}
+	add(s.Default)
+	return list
 }
 
 // clone returns a copy whose rules and filters can be replaced.

@@ -99,10 +99,14 @@ func aDate(v jsonscan.Value) string {
 	return "want a date, or a span before now such as -7d"
 }
 
+var filterMembers = []string{
+	"type", "key", "operator", "value", "negation", "group_type_index", "case_sensitive", "strict_type", "must_be_set", "any_element",
+}
+
 // filter reads a filter of a rule (rules.md §2.5).
 func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
 	shown := []string{"cohort_name", "label", "group_key_names"}
-	m := r.record(at, v, append([]string{"type", "key", "operator", "value", "negation", "group_type_index"}, shown...)...)
+	m := r.record(at, v, slices.Concat(filterMembers, shown)...)
 	f.Type = "person"
 	if m.has("type") || !m.byHand {
 		f.Type = m.one("type", "person", "cohort", "group", "flag")
@@ -116,6 +120,13 @@ func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
 	}
 	if m.given("negation") {
 		f.Negation = m.bool("negation")
+	}
+	for _, c := range f.Comparison.members() {
+		if m.given(c.name) {
+			if *c.value = m.bool(c.name); f.Type != "person" && f.Type != "group" {
+				m.fail(codeInvalid, m.path(c.name), "it is for filters of type person or group")
+			}
+		}
 	}
 	if m.given("group_type_index") {
 		n, ok := integer(m.members["group_type_index"])
@@ -175,8 +186,8 @@ func (m *record) names(name string) {
 }
 
 // Unsupported returns where the set has what the public reference of the language does not
-// evaluate, as JSON pointers: group flags, experiments with an ID, predicates about cohorts,
-// groups and flags, and splits of other products (rules.md §7.5).
+// evaluate, as JSON pointers: group flags, experiments with an ID, filters about cohorts, groups
+// and flags, and what that language does not have (rules.md §7.5 and §9).
 func (s *RuleSet) Unsupported() (places []string) {
 	if s.Aggregation != ByPerson {
 		places = append(places, "/aggregation_group_type_index")
@@ -190,8 +201,14 @@ func (s *RuleSet) Unsupported() (places []string) {
 			places = append(places, at+"/experiment_id")
 		}
 		for j := range s.Rules[i].Targeting {
-			if s.Rules[i].Targeting[j].Type != "person" {
-				places = append(places, at+"/targeting/properties/"+strconv.Itoa(j)+"/type")
+			f, at := &s.Rules[i].Targeting[j], at+"/targeting/properties/"+strconv.Itoa(j)
+			if f.Type != "person" {
+				places = append(places, at+"/type")
+			}
+			for _, c := range f.Comparison.members() {
+				if *c.value {
+					places = append(places, at+"/"+c.name)
+				}
 			}
 		}
 	}

@@ -336,16 +336,38 @@ func objectFault(v jsonscan.Value, depth int) (fault string) {
 }
 
 // compact returns JSON without white space between its tokens. Negative zero is zero.
-func compact(v jsonscan.Value) json.RawMessage {
-	var b bytes.Buffer
-	if json.Compact(&b, bytes.ToValidUTF8(v, []byte("\uFFFD"))) != nil {
-		return bytes.Clone(v)
+func compact(v jsonscan.Value) json.RawMessage { return appendCompact(nil, v) }
+
+func appendCompact(dst []byte, v jsonscan.Value) []byte {
+	switch v.Kind() {
+	case jsonscan.Object:
+		dst = append(dst, '{')
+		for o := v.Object(); o.Next(); {
+			if dst[len(dst)-1] != '{' {
+				dst = append(dst, ',')
+			}
+			dst = append(append(append(dst, '"'), bytes.ToValidUTF8(o.RawName(), replacement)...), `":`...)
+			dst = appendCompact(dst, o.Value())
+		}
+		return append(dst, '}')
+	case jsonscan.Array:
+		dst = append(dst, '[')
+		for a := v.Array(); a.Next(); {
+			if dst[len(dst)-1] != '[' {
+				dst = append(dst, ',')
+			}
+			dst = appendCompact(dst, a.Value())
+		}
+		return append(dst, ']')
+	case jsonscan.Number:
+		if f, ok := v.Float(); ok && f == 0 {
+			return append(dst, '0')
+		}
 	}
-	if f, ok := v.Float(); v.Kind() == jsonscan.Number && ok && f == 0 {
-		return json.RawMessage("0")
-	}
-	return b.Bytes()
+	return append(dst, bytes.ToValidUTF8(v, replacement)...)
 }
+
+var replacement = []byte("\uFFFD")
 
 // set reads the root.
 func (r *ruleReader) set(document []byte) *RuleSet {

@@ -36,11 +36,15 @@ type StoredNeeds struct {
 	// Missing says that the flag refers to a flag or a cohort that is not among
 	// the definitions. The server may have left it out.
 	Missing bool `json:"missing,omitempty"`
+
+	// Unreadable says that the definition cannot be understood here, such as one in a newer
+	// language. The server may understand it.
+	Unreadable bool `json:"unreadable,omitempty"`
 }
 
 // IsZero reports whether nothing is needed.
 func (n StoredNeeds) IsZero() bool {
-	return len(n.Person) == 0 && len(n.Groups) == 0 && !n.PersonCreated && len(n.Cohorts) == 0 && !n.Overrides && !n.Missing
+	return len(n.Person) == 0 && len(n.Groups) == 0 && !n.PersonCreated && len(n.Cohorts) == 0 && !n.Overrides && !n.Missing && !n.Unreadable
 }
 
 // String returns the needs in words, such as "stored properties of the person
@@ -68,6 +72,9 @@ func (n StoredNeeds) String() string {
 	}
 	if n.Missing {
 		parts = append(parts, "a flag or a cohort that is not among the definitions")
+	}
+	if n.Unreadable {
+		parts = append(parts, "a definition that cannot be understood here")
 	}
 	if len(parts) == 0 {
 		return "nothing"
@@ -150,7 +157,7 @@ func (in *Input) lackingFlags() flagSet {
 // lacks reports whether a flag itself looks at what the request lacks. A nil Input
 // stands for a request that carries nothing.
 func (in *Input) lacks(s *Snapshot, f *compiledFlag) bool {
-	if f.state == missing || s.missesCohort(f) {
+	if f.state == missing || f.state == faulty || s.missesCohort(f) {
 		return true
 	}
 	if f.state != normal || f.fixed.value != valueHidden {
@@ -222,6 +229,7 @@ func (s *Snapshot) addStoredNeeds(n *StoredNeeds, f *compiledFlag, in *Input) {
 	if f.state == missing || s.missesCohort(f) {
 		n.Missing = true
 	}
+	n.Unreadable = n.Unreadable || f.state == faulty
 	if f.state != normal || f.fixed.value != valueHidden {
 		return
 	}

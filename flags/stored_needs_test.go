@@ -44,7 +44,8 @@ const storedDocument = `{"flags":[
 func TestNeedsOf(t *testing.T) {
 	s := compiled(t, storedDocument)
 	for key, want := range map[string]string{
-		"everybody": "nothing", "rollout": "nothing", "inactive": "nothing", "continuity-for-all": "nothing", "of-inactive": "nothing", "broken": "nothing",
+		"everybody": "nothing", "rollout": "nothing", "inactive": "nothing", "continuity-for-all": "nothing", "of-inactive": "nothing",
+		"broken":     "a definition that cannot be understood here",
 		"unknown":    "nothing",
 		"person":     "stored properties of the person (city, plan)",
 		"client":     "stored properties of the person (plan)",
@@ -75,8 +76,8 @@ func TestLacking(t *testing.T) {
 		request *flags.Request
 		want    []string
 	}{
-		{"nothing", nil, []string{"person", "created", "static", "nested", "continuity", "early", "dependent", "no-cohort", "no-flag", "client"}},
-		{"a server", &flags.Request{Filter: runtime.Filter{Kind: runtime.Server}}, []string{"person", "created", "static", "nested", "continuity", "early", "dependent", "no-cohort", "no-flag"}},
+		{"nothing", nil, []string{"person", "created", "static", "nested", "continuity", "early", "dependent", "no-cohort", "no-flag", "broken", "client"}},
+		{"a server", &flags.Request{Filter: runtime.Filter{Kind: runtime.Server}}, []string{"person", "created", "static", "nested", "continuity", "early", "dependent", "no-cohort", "no-flag", "broken"}},
 		{"a group", &flags.Request{Groups: map[string]string{"company": "acme"}, Keys: []string{"group", "everybody", "group"}}, []string{"group"}},
 		{"a group with its property", &flags.Request{
 			Groups: map[string]string{"company": "acme"}, GroupProperties: map[string]map[string]any{"company": {"tier": "gold"}}, Keys: []string{"group"},
@@ -84,7 +85,7 @@ func TestLacking(t *testing.T) {
 		{"one property", &flags.Request{PersonProperties: map[string]any{"plan": "pro"}, Keys: []string{"person", "client"}}, []string{"person"}},
 		{"all properties, one null", &flags.Request{
 			PersonProperties: map[string]any{"plan": "pro", "city": nil, "seats": 5, "$feature_enrollment/early": false, "__posthog_person_metadata__created_at": "2025-02-01"},
-		}, []string{"static", "nested", "continuity", "dependent", "no-cohort", "no-flag"}},
+		}, []string{"static", "nested", "continuity", "dependent", "no-cohort", "no-flag", "broken"}},
 		{"no cohort", &flags.Request{Cohorts: []int64{}, PersonProperties: map[string]any{"seats": 1}, Keys: []string{"static", "nested", "dependent"}}, nil},
 		{"no hash key", &flags.Request{Overrides: map[string]string{}, Keys: []string{"continuity"}}, nil},
 		{"no flag", &flags.Request{Keys: []string{}}, nil},
@@ -142,7 +143,7 @@ func TestAnswers(t *testing.T) {
 	all := s.Evaluate(r)
 	for key, want := range map[string]struct{ enabled, unconfirmed, answered bool }{
 		"everybody": {true, false, false}, "person": {true, false, true}, "static": {true, false, true}, "created": {false, true, false}, "nested": {true, true, false},
-		"client": {true, false, true}, "inactive": {}, "broken": {}, "early": {answered: true},
+		"client": {true, false, true}, "inactive": {}, "broken": {false, true, false}, "early": {answered: true},
 	} {
 		one, err := s.Flag(key, r)
 		if err != nil || one.Enabled != want.enabled || one.Unconfirmed != want.unconfirmed || one.Remote != want.answered {
@@ -198,7 +199,7 @@ func TestResultFromJSON(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`[]`: "must be an object, not an array", `{"enabled":"yes"}`: "enabled is a JSON string, want bool", `{"reason":{"condition_index":1.5}}`: "reason.condition_index", `{`: "flags: result",
+		`[]`: "must be an object, not an array", `{"enabled":"yes"}`: "enabled must be true or false, not a string", `{"reason":{"condition_index":1.5}}`: "reason.condition_index", `{`: "flags: result",
 	} {
 		var r flags.Result
 		if err := r.UnmarshalJSON([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {

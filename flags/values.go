@@ -36,10 +36,10 @@ func (s *Snapshot) boolAt(i int32, r *Request, fallback bool) bool {
 		d = s.decideFlag(i, r)
 	}
 	if d.value < 0 {
-		return fallback && d.value == valueOmitted
+		return fallback && (d.value == valueOmitted || f.ruled)
 	}
 	v := &s.values[d.value]
-	if v.failed {
+	if v.failed || v.typed != 0 && s.typed[v.typed].Type == "" {
 		return fallback
 	}
 	return v.enabled

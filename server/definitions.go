@@ -114,25 +114,35 @@ func (a *Request) definitionsWithCohorts(access *management.DefinitionsAccess) e
 	return a.definitions(access, true)
 }
 
-// localEvaluation answers with definitions by an older name. The parameter
-// send_cohorts is true without a value, too.
+// localEvaluation answers with definitions by an older name.
 func (a *Request) localEvaluation(access *management.DefinitionsAccess) error {
-	cohorts, given := false, false
-	for value := range valuesOf(a.x.r.URL.RawQuery, "send_cohorts") {
-		cohorts, given = value == "", true
-	}
-	if given && !cohorts {
-		var err error
-		if cohorts, err = a.Asked("send_cohorts"); err != nil {
-			return err
-		}
+	cohorts, err := a.askedOrBare("send_cohorts")
+	if err != nil {
+		return err
 	}
 	return a.definitions(access, cohorts)
 }
 
-// definitions answers with the definitions of a project.
+// askedOrBare is Asked for a parameter that is true without a value, too.
+func (a *Request) askedOrBare(name string) (bool, error) {
+	bare := false
+	for value := range valuesOf(a.x.r.URL.RawQuery, name) {
+		bare = value == ""
+	}
+	if bare {
+		return true, nil
+	}
+	return a.Asked(name)
+}
+
+// definitions answers with the definitions of a project. Rule sets come with cohorts, which
+// stand in them for what they are.
 func (a *Request) definitions(access *management.DefinitionsAccess, cohorts bool) error {
 	s, x := a.s, a.x
+	ruleSets, err := a.askedOrBare("rule_sets")
+	if err != nil {
+		return err
+	}
 	p, err := a.published(access.Project.APIKey)
 	if err != nil {
 		return err
@@ -153,7 +163,10 @@ func (a *Request) definitions(access *management.DefinitionsAccess, cohorts bool
 		return errQuota
 	}
 	render := p.Published.inlined
-	if cohorts {
+	switch {
+	case ruleSets:
+		render = p.Published.ruleSets
+	case cohorts:
 		render = p.Published.definitions
 	}
 	d, err := render()

@@ -100,8 +100,8 @@ func (s *Server) appendFlags(x *exchange, form wire.Form, p *Project, e wire.Env
 	}
 	var out flags.Outcome
 	switch {
-	case form == wire.V2 && x.query.Detailed:
-		x.out, out = wire.AppendDetailed(x.out[:0], snapshot, &x.in, e)
+	case (form == wire.V2 || form == wire.V3) && x.query.Detailed:
+		x.out, out = wire.AppendDetailed(x.out[:0], form, snapshot, &x.in, e)
 	case form == wire.V2:
 		x.out, out = wire.AppendResponse(x.out[:0], snapshot, &x.in, e)
 	default:

@@ -52,6 +52,7 @@ type EarlyAccessFeature struct {
 // is safe for concurrent use.
 type Published struct {
 	definitions, inlined func() (document, error) // nil: there are none
+	ruleSets             func() (document, error) // definitions, for clients that know rule sets
 	surveys              document
 	earlyAccess          []EarlyAccessFeature
 	beta                 document // the features of earlyAccess at that stage
@@ -68,7 +69,12 @@ type Published struct {
 func Publish(p Publication) (*Published, error) {
 	out := &Published{apiKey: p.APIKey}
 	if p.Definitions != nil {
-		out.definitions, out.inlined = renderDefinitions(p, false), renderDefinitions(p, true)
+		out.definitions = renderDefinitions(p, wire.DefinitionsOptions{})
+		out.inlined = renderDefinitions(p, wire.DefinitionsOptions{InlineCohorts: true})
+		out.ruleSets = out.definitions
+		if slices.ContainsFunc(p.Definitions.Flags, func(f flags.Flag) bool { return f.Filters.RuleSet != nil }) {
+			out.ruleSets = renderDefinitions(p, wire.DefinitionsOptions{RuleSets: true})
+		}
 	}
 	surveys, err := appendList(nil, "survey", p.Surveys)
 	if err != nil {
@@ -91,11 +97,10 @@ func Publish(p Publication) (*Published, error) {
 	return out, nil
 }
 
-func renderDefinitions(p Publication, inline bool) func() (document, error) {
+func renderDefinitions(p Publication, o wire.DefinitionsOptions) func() (document, error) {
+	o.Project, o.Hide = p.Project, p.Hide
 	return sync.OnceValues(func() (document, error) {
-		body, err := wire.AppendDefinitions(nil, p.Definitions, wire.DefinitionsOptions{
-			Project: p.Project, InlineCohorts: inline, Hide: p.Hide,
-		})
+		body, err := wire.AppendDefinitions(nil, p.Definitions, o)
 		return newDocument(body), err
 	})
 }

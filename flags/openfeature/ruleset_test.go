@@ -51,7 +51,7 @@ func TestRuleSets(t *testing.T) {
 		{"string", "split", "x", "SPLIT", "a", ""},
 		{"bool", "group", nil, "ERROR", "", of.InvalidContextCode},
 		{"bool", "broken", nil, "ERROR", "", of.GeneralCode},
-		{"bool", "inactive", false, "DISABLED", "", ""},
+		{"bool", "inactive", nil, "DISABLED", "", ""},
 	} {
 		got, detail := resolve(t, c, tt.kind, tt.key, person)
 		want := tt.want

@@ -186,7 +186,7 @@ func TestFollow(t *testing.T) {
 					t.Error("a change that was told of is not live")
 				}
 				s.tell("data: {\"type\":\"other\"}\n\ndata: no JSON\n\ndata:{\"type\":\ndata: \"refetchEvaluation\"}\r\n\r\n")
-				const query = "token=phc_project&send_cohorts"
+				const query = "token=phc_project&send_cohorts&rule_sets"
 				var queries []string
 				for _, one := range s.since() {
 					queries = append(queries, fmt.Sprint(one.status, " ", one.query))

@@ -124,9 +124,9 @@ func (r Remote) Load(ctx context.Context, have string) (*flags.Definitions, stri
 // Document is Load without decoding.
 func (r Remote) Document(ctx context.Context, have string) (document []byte, version string, err error) {
 	haveHash, haveETag, _ := strings.Cut(have, " ")
-	query := "send_cohorts"
+	query := "send_cohorts&rule_sets"
 	if r.ProjectKey != "" {
-		query = "token=" + url.QueryEscape(r.ProjectKey) + "&send_cohorts"
+		query = "token=" + url.QueryEscape(r.ProjectKey) + "&" + query
 	}
 	follower := followerOf(ctx)
 	wanted := follower.wanted()

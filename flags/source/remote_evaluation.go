@@ -434,7 +434,7 @@ func encode(v any) (b []byte, ok bool) {
 
 // evaluate sends a body to POST /flags. lasting says that the results may be kept.
 func (r Remote) evaluate(ctx context.Context, body []byte) (results *flags.RemoteResults, size int, lasting bool, err error) {
-	request, err := r.request(ctx, http.MethodPost, "flags", "v=2")
+	request, err := r.request(ctx, http.MethodPost, "flags", "v=3")
 	if err != nil {
 		return nil, 0, false, err
 	}
@@ -469,13 +469,14 @@ func (r Remote) evaluate(ctx context.Context, body []byte) (results *flags.Remot
 	return results, len(document), lasting, err
 }
 
-// readResults reads the response to POST /flags?v=2 (evaluation.md §11.1). It is not
-// lasting if the server had no access to what it knows.
+// readResults reads the response to POST /flags?v=3 (rules.md §4.5), or what an older server
+// answers. It is not lasting if the server had no access to what it knows. A record that cannot
+// be read is a failed flag, and the others count.
 func readResults(document []byte) (results *flags.RemoteResults, lasting bool, err error) {
 	var in struct {
-		Flags        map[string]flags.Result `json:"flags"`
-		Errors       bool                    `json:"errorsWhileComputingFlags"`
-		QuotaLimited []string                `json:"quotaLimited"`
+		Flags        map[string]json.RawMessage `json:"flags"`
+		Errors       bool                       `json:"errorsWhileComputingFlags"`
+		QuotaLimited []string                   `json:"quotaLimited"`
 	}
 	if err := json.Unmarshal(document, &in); err != nil {
 		return nil, false, fmt.Errorf("source: the server's answer with flags: %w", err)
@@ -488,8 +489,14 @@ func readResults(document []byte) (results *flags.RemoteResults, lasting bool, e
 	}
 	// Without a flag that failed by itself, the errors are about stored data.
 	lasting = !in.Errors
-	for _, result := range in.Flags {
+	results = &flags.RemoteResults{Results: make(map[string]flags.Result, len(in.Flags))}
+	for key, record := range in.Flags {
+		var result flags.Result
+		if err := result.UnmarshalJSON(record); err != nil {
+			result = flags.Result{Key: key, Failed: true, Reason: flags.Reason{Code: flags.ErrorFlagData, ConditionIndex: -1, Description: err.Error()}}
+		}
 		lasting = lasting || result.Failed && result.Reason.Code != flags.ErrorOverrides
+		results.Results[key] = result
 	}
-	return &flags.RemoteResults{Results: in.Flags}, lasting, nil
+	return results, lasting, nil
 }

@@ -74,7 +74,7 @@ func (f *fakeServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case panics:
 		panic("boom")
-	case r.Method != http.MethodPost || r.URL.Path != "/flags" || r.URL.RawQuery != "v=2" || r.Header.Get("Authorization") != "":
+	case r.Method != http.MethodPost || r.URL.Path != "/flags" || r.URL.RawQuery != "v=3" || r.Header.Get("Authorization") != "":
 		return respond(r, http.StatusTeapot, nil, ""), nil
 	}
 	select {
@@ -248,7 +248,7 @@ func TestEvaluateFailures(t *testing.T) {
 		{"the quota", func(f *fakeServer) { f.answer = `{"flags":{},"quotaLimited":["feature_flags"]}` }, "quota is used up", 5 * time.Minute},
 		{"no JSON", func(f *fakeServer) { f.answer = `<html>` }, "the server's answer", 0},
 		{"another JSON", func(f *fakeServer) { f.answer = `{}` }, "has no flags", 0},
-		{"a broken result", func(f *fakeServer) { f.answer = `{"flags":{"vip":{"enabled":1}}}` }, "want bool", 0},
+		{"a record that is no object", func(f *fakeServer) { f.answer = `{"flags":[]}` }, "the server's answer", 0},
 		{"a panic", func(f *fakeServer) { f.panics = true }, "panicked: boom", 0},
 		{"too large", func(f *fakeServer) { f.answer = strings.Repeat(" ", 16<<20+1) }, "more than 16777216 bytes", 0},
 		{"the flag is missing", func(f *fakeServer) { f.answer = `{"flags":{}}` }, "", 0},
@@ -284,6 +284,21 @@ func TestEvaluateFailures(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestBrokenRecord: a record that cannot be read is a flag that failed, and the others count
+// (rules.md §4.5).
+func TestBrokenRecord(t *testing.T) {
+	f := &fakeServer{answer: `{"flags":{"vip":{"key":"vip","value":[]},"paid":{"key":"paid","value":true,"metadata":{"config_version":1}}}}`}
+	e, l := asking(t, f, nil)
+	r := &flags.Request{DistinctID: "user-1"}
+	r.RemoteResults = l.RemoteResults(t.Context(), r)
+	if got, err := e.Snapshot().Flag("vip", r); err != nil || !got.Failed || !got.Remote || !strings.Contains(got.Reason.Description, "value must be") {
+		t.Errorf("vip = %+v, %v", got, err)
+	}
+	if !e.Bool("vip", r, true) || !e.Bool("paid", r, false) {
+		t.Error("a failed flag is not the fallback, or another record fails with it")
 	}
 }
 

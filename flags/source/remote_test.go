@@ -92,7 +92,7 @@ func TestRemote(t *testing.T) {
 				want = []string{"", "", ""}
 			}
 			for i, r := range server.requests {
-				if r.Method != http.MethodGet || r.URL.Path != "/flags/definitions" || r.URL.RawQuery != "token=phc_project&send_cohorts" {
+				if r.Method != http.MethodGet || r.URL.Path != "/flags/definitions" || r.URL.RawQuery != "token=phc_project&send_cohorts&rule_sets" {
 					t.Errorf("request %d = %s %s", i, r.Method, r.URL)
 				}
 				if got := r.Header.Get("Authorization"); got != "Bearer "+secret {
@@ -137,9 +137,9 @@ func TestRemoteURL(t *testing.T) {
 		url, project, want string
 		err                string
 	}{
-		{"https://flags.example.com", "phc_a", "https://flags.example.com/flags/definitions?token=phc_a&send_cohorts", ""},
-		{"https://flags.example.com/", "", "https://flags.example.com/flags/definitions?send_cohorts", ""},
-		{"http://127.0.0.1:8000/prefix/", "phc_&=", "http://127.0.0.1:8000/prefix/flags/definitions?token=phc_%26%3D&send_cohorts", ""},
+		{"https://flags.example.com", "phc_a", "https://flags.example.com/flags/definitions?token=phc_a&send_cohorts&rule_sets", ""},
+		{"https://flags.example.com/", "", "https://flags.example.com/flags/definitions?send_cohorts&rule_sets", ""},
+		{"http://127.0.0.1:8000/prefix/", "phc_&=", "http://127.0.0.1:8000/prefix/flags/definitions?token=phc_%26%3D&send_cohorts&rule_sets", ""},
 		{"", "", "", "Remote.URL"},
 		{"flags.example.com", "", "", "Remote.URL"},
 		{"ftp://flags.example.com", "", "", "Remote.URL"},

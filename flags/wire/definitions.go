@@ -227,7 +227,7 @@ func (w *document) flag(f *flags.Flag) {
 		older := *f
 		older.Filters, _ = set.Conditions(f.Key)
 		older.BucketingHash, older.BucketingIdentifier, older.EnsureExperienceContinuity = "sha1", "", false
-		older.HasExperiment = new(f.HasExperiment != nil && *f.HasExperiment)
+		older.HasExperiment = new(f.InExperiment())
 		f = &older
 	}
 	xx := w.usesXXHash(f) && f.Filters.RuleSet == nil
@@ -247,7 +247,7 @@ func (w *document) flag(f *flags.Flag) {
 	w.member("deleted").bool(false)
 	w.member("active").bool(f.Active)
 	w.member("ensure_experience_continuity").bool(f.EnsureExperienceContinuity || remote)
-	w.member("has_experiment").bool(f.HasExperiment == nil || *f.HasExperiment)
+	w.member("has_experiment").bool(f.InExperiment())
 	w.member("version").integer(int64(f.Version))
 	w.member("evaluation_runtime").text(runtime.ParseRequirement(f.EvaluationRuntime).String())
 	bucketing := "distinct_id"

@@ -697,7 +697,8 @@ func TestRemoteFlags(t *testing.T) {
 		{"xxhash64 with continuity", ``, `"active":true,"bucketing_hash":"xxhash64","ensure_experience_continuity":true`, []string{remote, xx}, "xxhash64", true},
 		{"sha1 with continuity", ``, `"active":true,"ensure_experience_continuity":true`, []string{remote}, "", true},
 		{"inactive", ``, `"active":false,"bucketing_hash":"xxhash64"`, []string{plain, xx}, "xxhash64", false},
-		{"unknown configuration language", ``, `"active":true,"filters":{"version":2,"rules":[]}`, []string{remote, undo, `"version":2}`}, "", false},
+		{"unknown configuration language", ``, `"active":true,"filters":{"version":3,"rules":[]}`, []string{remote, undo, `"version":3}`}, "", false},
+		{"unreadable rule set", ``, `"active":true,"filters":{"version":2,"rules":[]}`, []string{remote, undo, `"version":-1}`}, "", false},
 		{"unreadable", ``, `"active":true,"evaluation_runtime":5`, []string{remote, undo, `"groups":[],"multivariate":null,"payloads":{},"version":-1}`}, "", false},
 		{"unreadable with continuity", ``, `"ensure_experience_continuity":true,"active":true,"filters":[]`, []string{remote}, "", true},
 		{"unreadable and inactive", ``, `"active":false,"filters":[]`, []string{plain}, "", false},
@@ -728,7 +729,7 @@ func TestRemoteFlags(t *testing.T) {
 func TestUnreadableFlags(t *testing.T) {
 	d := decode(t, `{"flags":[
 		{"id":1,"key":"broken","active":true,"version":3,"filters":{"groups":5}},
-		{"id":2,"key":"newer","active":true,"filters":{"version":2}},
+		{"id":2,"key":"newer","active":true,"filters":{"version":3}},
 		{"id":3,"key":"needs","active":true,"filters":{"groups":[{"properties":[{"key":"1","type":"flag","operator":"flag_evaluates_to","value":true}]}]}},
 		{"id":4,"key":"settled","active":true,"filters":{"groups":[{"properties":[{"key":"2","type":"flag","operator":"flag_evaluates_to","value":true}]},{}]}}]}`)
 	_, back := rewrite(t, d, wire.DefinitionsOptions{})

@@ -138,16 +138,16 @@ func appendValues(dst []byte, form Form, results iter.Seq2[string, flags.Result]
 	return append(dst, '}')
 }
 
-// AppendDetailed is AppendResponse with the outcome of each condition:
+// AppendDetailed is AppendLegacy in the forms V2 and V3, with the outcome of each condition set:
 //
 //	"conditions":[{"condition_index":0,"matched":false,"code":"no_condition_match"}]
 //
 // The code is a reason code, "provisional" for a condition that passed only
 // because the flag it depends on failed, "error" if it failed the flag, or
-// "not_reached". It explains every flag by itself and is slow.
-func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
+// "not_reached". A rule set has no condition sets. It explains every flag by itself and is slow.
+func AppendDetailed(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
 	if s == nil {
-		return AppendResponse(dst, s, in, e)
+		return AppendLegacy(dst, form, s, in, e)
 	}
 	results := in.Evaluate()
 	out := flags.Outcome{Flags: results.Len(), Partial: results.Partial || e.Partial}
@@ -157,9 +157,14 @@ func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 		if len(dst) > first {
 			dst = append(dst, ',')
 		}
-		dst = r.AppendJSON(append(text.AppendQuoted(dst, key), ':'))
+		dst = append(text.AppendQuoted(dst, key), ':')
+		if form == V3 {
+			dst = r.AppendRecord(dst)
+		} else {
+			dst = r.AppendJSON(dst)
+		}
 		dst = append(dst[:len(dst)-1], `,"conditions":[`...)
-		if t, err := in.Explain(key); err == nil {
+		if t, err := in.Explain(key); err == nil && r.JSON() == nil {
 			for i, c := range t.Conditions {
 				if i > 0 {
 					dst = append(dst, ',')

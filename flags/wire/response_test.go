@@ -102,7 +102,7 @@ func TestGolden(t *testing.T) {
 		{"v2-keys", answerOf(wire.AppendResponse(nil, s, in(s, `{"flag_keys":["flag-bool"]}`), env))},
 		{"v2-minimal", answerOf(wire.AppendResponse(nil, minimal, in(minimal, `{"flag_keys":["flag-bool"]}`), env))},
 		{"v2-not-ready", answerOf(wire.AppendResponse(nil, nil, nil, config))},
-		{"v2-detailed", answerOf(wire.AppendDetailed(nil, s, in(s, request), env))},
+		{"v2-detailed", answerOf(wire.AppendDetailed(nil, wire.V2, s, in(s, request), env))},
 		{"v2-quota", wire.AppendEmpty(nil, wire.V2, limited)},
 		{"v2-empty-config", wire.AppendEmpty(nil, wire.V2, config)},
 		{"values", answerOf(wire.AppendLegacy(nil, wire.Values, s, in(s, request), env))},
@@ -156,7 +156,7 @@ func TestOutcome(t *testing.T) {
 					t.Errorf("AppendLegacy, form %d = %s, %+v, want %+v", form, b, got, tt.want)
 				}
 			}
-			b, got := wire.AppendDetailed(nil, tt.s, fill(t, s, body), tt.env)
+			b, got := wire.AppendDetailed(nil, wire.V2, tt.s, fill(t, s, body), tt.env)
 			if got != tt.want || bytes.Contains(b, []byte(`"errorsWhileComputingFlags":true`)) != tt.want.Partial {
 				t.Errorf("AppendDetailed = %s, %+v, want %+v", b, got, tt.want)
 			}
@@ -431,7 +431,7 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("legacy forms for %q:\n%s\n%s\n%s", body, values, enabled, keys)
 		}
 
-		detailed, _ := wire.AppendDetailed(nil, s, &in, e)
+		detailed, _ := wire.AppendDetailed(nil, wire.V2, s, &in, e)
 		if !json.Valid(detailed) {
 			t.Fatalf("AppendDetailed for %q: %s", body, detailed)
 		}

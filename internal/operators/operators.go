@@ -268,7 +268,8 @@ const (
 	OpSemverLT
 	OpSemverLTE
 	OpSemverRange
-	OpUseless // a value that matches no property that is set, negated or not
+	OpCompared // another one, as flags.Comparison says
+	OpUseless  // a value that matches no property that is set, negated or not
 )
 
 // An Aspect is what of a property an Op looks at.
@@ -285,6 +286,7 @@ const (
 	AspectNumber
 	AspectDate
 	AspectVersion
+	AspectCompared // what the filter's comparison says
 )
 
 // Ops has what the rest of the code asks of an [Op]. The order of the constants means nothing.
@@ -322,6 +324,7 @@ var Ops = [...]struct {
 	OpSemverLT:    {Aspect: AspectVersion, Quick: true, Parses: true},
 	OpSemverLTE:   {Aspect: AspectVersion, Quick: true, Parses: true},
 	OpSemverRange: {Aspect: AspectVersion, Quick: true, Parses: true},
+	OpCompared:    {Aspect: AspectCompared, Quick: true},
 	OpUseless:     {Aspect: AspectUseless, Quick: true},
 }
 

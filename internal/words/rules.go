@@ -26,7 +26,8 @@ func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
 	if r.Type == "percentage_rollout" || r.Type == "experiment" {
 		share = r.RolloutPercentage
 	}
-	text := n.Condition(&flags.Condition{Properties: r.Targeting, RolloutPercentage: &share}, set.Aggregation) + ": "
+	index, grouped := set.Aggregation.Index()
+	text := n.audience(share, index, grouped, r.Targeting, n.leaf) + ": "
 	switch {
 	case r.Type == "split":
 		return text + "a split of another product"

@@ -93,38 +93,40 @@ func Aggregation(c *flags.Condition, ofFlag flags.Aggregation) (index int, ok bo
 	return ofFlag.Index()
 }
 
-// Condition says whom a condition set admits, of a flag with an aggregation.
+// Condition says whom a condition set admits, of a flag with an aggregation. It ignores the
+// negation of filters, as evaluation does.
 func (n *Names) Condition(c *flags.Condition, ofFlag flags.Aggregation) string {
-	text, share := "everyone", Rollout(c)
 	index, grouped := Aggregation(c, ofFlag)
-	switch {
-	case grouped && share == 100 && len(c.Properties) == 0:
-		text = "each " + n.groupType(index)
-	case grouped:
-		text = Percent(share) + " of " + n.groupType(index) + " groups"
-	case share != 100:
-		text = Percent(share) + " of everyone"
-	}
-	for i := range c.Properties {
-		joint := " and "
-		if i == 0 {
-			joint = " where "
-		}
-		text += joint + n.Filter(&c.Properties[i])
-	}
+	text := n.audience(Rollout(c), index, grouped, c.Properties, n.Filter)
 	if c.Variant != nil && *c.Variant != "" {
 		text += " (always " + *c.Variant + ")"
 	}
 	return text
 }
 
+// audience says which share it is of those for whom all filters hold.
+func (n *Names) audience(share float64, index int, grouped bool, properties []flags.Filter, filter func(*flags.Filter) string) string {
+	text := "everyone"
+	switch {
+	case grouped && share == 100 && len(properties) == 0:
+		text = "each " + n.groupType(index)
+	case grouped:
+		text = Percent(share) + " of " + n.groupType(index) + " groups"
+	case share != 100:
+		text = Percent(share) + " of everyone"
+	}
+	for i := range properties {
+		joint := " and "
+		if i == 0 {
+			joint = " where "
+		}
+		text += joint + filter(&properties[i])
+	}
+	return text
+}
+
 // Filter says what a filter asks for.
 func (n *Names) Filter(f *flags.Filter) string {
-	if f.Negation && operators.KindOf(f.Type) != operators.CohortFilter {
-		positive := *f
-		positive.Negation = false
-		return "not (" + n.Filter(&positive) + ")"
-	}
 	if f.Err() != nil && f.Key == "" {
 		return "a filter that cannot be read"
 	}
