@@ -146,7 +146,7 @@ func TestRuleSetRevert(t *testing.T) {
 		t.Errorf("imported again: %+v", again)
 	}
 	for document, want := range map[string]string{
-		`{"flags":[{"key":"k","filters":{"groups":[{}]}}]}`: "cannot get condition sets",
+		`{"flags":[{"key":"k","filters":{"groups":[{}]}}]}`:                                              "cannot get condition sets",
 		strings.NewReplacer(`"string"`, `"boolean"`, `"none"`, "null", `"new"`, "true").Replace(another): "type of a flag cannot change",
 	} {
 		_, err := w.ApplyDefinitions(t.Context(), w.as(w.ada), ref(w.web), []byte(document), management.ApplyOptions{})
