@@ -101,6 +101,7 @@ func TestPlace(t *testing.T) {
 		"filters/rules/1/targeting/properties/0/value":       "rule 2, filter 1, value",
 		"rules/0/variants/1/weight":                          "rule 1, variant 2, weight",
 		"filters/default_value":                              "default value",
+		"filters/rules/order":                                "order of the rules",
 	} {
 		if got := words.Place(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
@@ -124,6 +125,7 @@ func TestValue(t *testing.T) {
 		{"tags", `["a","b"]`, "a, b"},
 		{"name", `"cut …`, `"cut …`},
 		{"name", "", ""},
+		{"filters/rules/order", "[0,2,1]", "1, 3, 2"},
 		{"filters/rules/0/rule_type", `"experiment"`, "split over variants"},
 		{"filters/rules/0/rule_type", `"unheard"`, "unheard"},
 		{"filters/rules/0/on_rollout_miss", `"return_default"`, "get the default value"},
@@ -224,6 +226,6 @@ func FuzzWords(f *testing.F) {
 }
 
 func read(raw string) *flags.Filters {
-	f, _ := flags.DecodeFilters([]byte(raw), "") // a filter that cannot be read has an error of its own
+	f, _ := flags.DecodeFilters([]byte(raw), "key") // a filter that cannot be read has an error of its own
 	return &f
 }

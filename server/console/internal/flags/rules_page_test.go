@@ -50,7 +50,7 @@ func TestRulesSayWhoChanges(t *testing.T) {
 	}
 	press("down r0").Want(200, "60% of everyone: 50% one, 50% two")
 	press("preview").Want(200, "Of the 40 persons who were seen last", "get another value", "for pro one")
-	review := press("save").Want(200, "Review changes", "get another value", "rule 1")
+	review := press("save").Want(200, "Review changes", "get another value", "order of the rules 1, 2, 3 → 2, 1, 3")
 	review.CheckPage()
 	s.Post(path, consoletest.With(review.Form(""), "do", "save")).Leads(s.FlagPath("headline") + "?done=saved")
 	s.Get(s.FlagPath("headline")).Want(200,
