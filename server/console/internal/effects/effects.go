@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -57,8 +58,9 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 }
 
 // Warnings says what is perhaps not meant about a rule set.
-func Warnings(list []judge.Warning) (out []string) {
-	for _, w := range list {
+func Warnings[W check.Warning | judge.Warning](list []W) (out []string) {
+	for i := range list {
+		w := judge.Warning(list[i])
 		if w.Code == judge.WarnReset { // whose detail is for programs
 			w.Detail = words.Place(strings.ReplaceAll(w.Attr, "__", "/")) + " is new, and draws anew in place of one with the same " +
 				"filters that is gone. To keep everybody's value, change that one instead."
