@@ -84,7 +84,7 @@ func (n *Names) ruleAudience(set *flags.RuleSet) string {
 		}
 		parts = append(parts, n.Rule(&set.Rules[i], set))
 	}
-	return strings.Join(append(parts, "otherwise "+Default(set)), "; ")
+	return strings.Join(append(parts, "otherwise: "+Default(set)), "; ")
 }
 
 // readRule reads a rule as a list of changes has it: without what is empty, and without the type
