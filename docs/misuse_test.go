@@ -32,7 +32,7 @@ var zeros = map[string][]any{
 	"capture": {
 		new(capture.AnalyticsBatch), new(capture.AnalyticsError), new(capture.AnalyticsRequest), new(capture.Batch), new(capture.Client), new(capture.ClientConfig),
 		new(capture.ClientEvent), new(capture.ClientStats), new(capture.Collector), new(capture.CollectorConfig), new(capture.Event), new(capture.EventError), new(capture.Exposure),
-		new(capture.FieldError), new(capture.LostError), new(capture.Property), new(capture.Request), new(capture.RequestError), new(capture.ResponseError), new(capture.Result),
+		new(capture.FieldError), new(capture.LostError), new(capture.Property), new(capture.Request), new(capture.RequestError), new(capture.ResponseError), new(capture.Result), new(capture.RuleExposure),
 	},
 	"flags": {
 		new(flags.Aggregation), new(flags.RemoteResults), new(flags.Detail), new(flags.BucketTrace), new(flags.Cohort), new(flags.CohortNode), new(flags.CompileOptions),

@@ -54,6 +54,9 @@ func Place(path string) string {
 		}
 		n, err := strconv.Atoi(next)
 		switch {
+		case err == nil && i > 0 && steps[i-1] == "split": // whose values are not criteria
+			out = append(out, strings.TrimSuffix(Field(step), "s")+" "+strconv.Itoa(n+1))
+			i++
 		case err == nil && parts[step] != "":
 			out = append(out, parts[step]+" "+strconv.Itoa(n+1))
 			i++

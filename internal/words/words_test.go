@@ -161,6 +161,11 @@ func TestRule(t *testing.T) {
 	for _, tt := range []struct{ kind, group, value, rules, want string }{
 		{"boolean", "", "null", "", "otherwise: the fallback of the program"},
 		{"boolean", "", "false", rule(`"targeted_release","value":true` + plan), "everyone where plan is pro: on; otherwise: off"},
+		{
+			"boolean", "", "false",
+			rule(`"targeted_release","value":true` + strings.Replace(plan, `"pro"`, `"pro","negation":true,"case_sensitive":true,"must_be_set":true`, 1)),
+			"everyone where not (plan is pro) (letter case counts, only if it is set): on; otherwise: off",
+		},
 		{"string", "", `"a"`, rule(`"percentage_rollout","rollout_percentage":20,"value":"b"` + plan), "20% of everyone where plan is pro: b; otherwise: a"},
 		{
 			"string", "", `"a"`, rule(`"percentage_rollout","rollout_percentage":20,"value":"b","on_rollout_miss":"return_default"`),
