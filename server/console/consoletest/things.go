@@ -102,7 +102,6 @@ func (s *Site) Feature(pairs ...string) (path string, stored func() *management.
 // Same compares filters by what clients see of them.
 var Same = cmp.Comparer(func(a, b flags.Filters) bool { return Shown(a) == Shown(b) })
 
-// Update changes a flag as another user would.
 // Ruled makes a flag with a rule set, which is on.
 func (s *Site) Ruled(key string) {
 	s.T.Helper()
@@ -117,6 +116,7 @@ func (s *Site) Ruled(key string) {
 	s.Update(key, `{"active":true,"version":1}`)
 }
 
+// Update changes a flag as another user would.
 func (s *Site) Update(key, body string) {
 	s.T.Helper()
 	var p management.FlagPatch
