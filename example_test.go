@@ -53,6 +53,31 @@ func ExamplePayload() {
 	// #00f
 }
 
+func ExamplePerson_String() {
+	ctx := context.Background()
+	d, err := flags.Decode(strings.NewReader(`{"flags": [
+		{"id": 1, "key": "greeting", "active": true, "filters": {"version": 2, "return_type": "string", "default_value": "Hello", "rules": [
+			{"rule_type": "targeted_release", "targeting": {"properties": [{"key": "country", "value": "FR"}]}, "value": "Bonjour"}]}},
+		{"id": 2, "key": "discount", "active": true, "filters": {"version": 2, "return_type": "number", "rules": [
+			{"rule_type": "percentage_rollout", "rollout_percentage": 100, "value": 12.5}]}}
+	]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: source.Static{Definitions: d}, Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	p := client.For(&flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"country": "FR"}})
+	fmt.Println(p.String("greeting", "Hi"), p.Float("discount", 0))
+	fmt.Println(p.String("discount", "none")) // it is a number
+	// Output:
+	// Bonjour 12.5
+	// none
+}
+
 // overrides answers the flags of a file before all others.
 func overrides(path string, next http.Handler) (http.Handler, error) {
 	file, err := os.Open(path)

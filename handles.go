@@ -3,6 +3,7 @@ package flagstaff
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,8 +46,8 @@ func Handles() []Handle {
 	return slices.Clone(declared.handles)
 }
 
-// A BoolFlag is a flag that is on or off. While the definitions have a flag with variants
-// under its key, it has its fallback.
+// A BoolFlag is a flag that is on or off. While the definitions have a flag with variants, or
+// with values of another type, under its key, it has its fallback.
 type BoolFlag struct {
 	flag     flags.Ref
 	fallback bool
@@ -76,8 +77,10 @@ func (f *BoolFlag) Of(p *Person) bool {
 	case !ok:
 		r := p.filtered()
 		return f.flag.Bool(p.snapshot, &r, f.fallback)
-	case d.Failed(), d.Multivariate(), isNull(d):
+	case d.Failed(), d.Multivariate():
 		return f.fallback
+	case d.Ruled():
+		return d.Bool(f.fallback)
 	}
 	return d.Enabled()
 }
@@ -89,6 +92,9 @@ func (f *BoolFlag) In(s *flags.Snapshot, r *flags.Request) bool {
 }
 
 func (f *BoolFlag) check(k kind) error {
+	if k.set != nil {
+		return k.wrongType(f.Key(), "NewBool", "boolean")
+	}
 	if len(k.variants) > 0 {
 		return fmt.Errorf("flag %q has variants (%s), and is declared by NewBool", f.Key(), strings.Join(k.variants, ", "))
 	}
@@ -159,6 +165,18 @@ func (f *variantHandle) declared(value string, ok bool) string {
 }
 
 func (f *variantHandle) check(k kind) error {
+	if k.set != nil {
+		if err := k.wrongType(f.Key(), "NewVariant", "string"); err != nil {
+			return err
+		}
+		for _, value := range k.set.Values() {
+			var variant string
+			if err := json.Unmarshal(value, &variant); err != nil {
+				return err
+			}
+			k.variants = append(k.variants, variant)
+		}
+	}
 	want := append([]string{f.fallback}, f.others...)
 	var errs []error
 	for _, variant := range k.variants {
@@ -271,6 +289,12 @@ func (f *payloadHandle) decode(payload string) *decodedPayload {
 }
 
 func (f *payloadHandle) check(k kind) error {
+	if k.set != nil {
+		if err := k.wrongType(f.Key(), "NewPayload", "object", "number"); err != nil {
+			return err
+		}
+		return k.wrongValues(f.Key(), f.typ(), func(value string) error { return decodePayload(value, reflect.New(f.typ()).Interface()) })
+	}
 	var errs []error
 	for _, variant := range slices.Sorted(maps.Keys(k.payloads)) {
 		if err := decodePayload(k.payloads[variant], reflect.New(f.typ()).Interface()); err != nil {
@@ -288,6 +312,27 @@ type kind struct {
 	variants []string
 	payloads map[string]string // by variant, or "true"
 	remote   bool              // the payload is the value
+	set      *flags.RuleSet    // in place of all that, or nil
+	fault    error             // why the flag always fails, or nil
+}
+
+// wrongType says that the type of a rule set is none of those that a handle is for.
+func (k *kind) wrongType(key, declaredBy string, types ...string) error {
+	if slices.Contains(types, k.set.ReturnType) {
+		return nil
+	}
+	return fmt.Errorf("flag %q has the return_type %s, and is declared by %s", key, k.set.ReturnType, declaredBy)
+}
+
+// wrongValues says which values of a rule set cannot be read as a type.
+func (k *kind) wrongValues(key string, as any, read func(value string) error) error {
+	var errs []error
+	for _, value := range k.set.Values() {
+		if err := read(string(value)); err != nil {
+			errs = append(errs, fmt.Errorf("flag %q: the value %s is not of type %v", key, value, as))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // learn remembers the kinds of the flags in new definitions.
@@ -298,7 +343,12 @@ func (c *Client) learn(d *flags.Definitions) {
 		if _, again := kinds[f.Key]; again || f.Deleted {
 			continue // the first flag with a key counts
 		}
-		k := kind{remote: f.IsRemoteConfiguration}
+		k := kind{remote: f.IsRemoteConfiguration, set: f.Filters.RuleSet}
+		if fault, ok := errors.AsType[*flags.DefinitionError](f.Unusable()); ok {
+			e := *fault
+			e.Flag = f.Key
+			k.fault = &e
+		}
 		if m := f.Filters.Multivariate; m != nil {
 			for _, v := range m.Variants {
 				k.variants = append(k.variants, v.Key)
@@ -317,8 +367,8 @@ func (c *Client) learn(d *flags.Definitions) {
 	c.kinds.Store(&kinds)
 }
 
-// Check says which of the declared flags ([Handles]) do not exist, have other variants,
-// or payloads of another type. It is [flags.ErrNotReady] if nothing is loaded. Call it at
+// Check says which of the declared flags ([Handles]) do not exist, always fail, have other
+// variants, or values or payloads of another type. It is [flags.ErrNotReady] if nothing is loaded. Call it at
 // the start, or in a test against the definitions of production.
 func (c *Client) Check() error {
 	if c == nil || c.kinds.Load() == nil || c.Snapshot() == nil {
@@ -330,6 +380,10 @@ func (c *Client) Check() error {
 		k, ok := kinds[h.Key()]
 		if !ok {
 			errs = append(errs, fmt.Errorf("flagstaff: flag %q does not exist", h.Key()))
+			continue
+		}
+		if k.fault != nil {
+			errs = append(errs, fmt.Errorf("flagstaff: %w", k.fault))
 			continue
 		}
 		if err := h.check(k); err != nil {

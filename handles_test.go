@@ -72,12 +72,18 @@ func TestCheckMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.evaluator.Swap(s)
-	KeepHandles(t)
+	keepHandles(t)
 	declared.handles = nil
 	NewBool("new-chekcout", false)
 	if err := c.Check(); err == nil || err.Error() != `flagstaff: flag "new-chekcout" does not exist` {
 		t.Errorf("Check: %v", err)
 	}
+}
+
+// keepHandles forgets at the end of a test which flags it has declared.
+func keepHandles(t *testing.T) {
+	before := declared.handles
+	t.Cleanup(func() { declared.handles = before })
 }
 
 // snapshotOf compiles a definitions document.
@@ -108,7 +114,7 @@ func TestOtherFlags(t *testing.T) {
 		{"id":6,"key":"off","active":false,"is_remote_configuration":true,"filters":{"groups":[{}],"payloads":{"true":"2.5"}}}
 	]}`
 	before := snapshotOf(t, document)
-	KeepHandles(t)
+	keepHandles(t)
 	type answers struct {
 		Bool, BoolOfVariants   bool
 		Variant, VariantOfBool colour

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// A ValueFlag is a flag whose value is a text or a number, as OpenFeature understands
-// flags (wire.md §7.2): the key of the variant, and for remote configuration the payload.
+// A ValueFlag is a flag whose value is a text or a number: that of a rule set, or what it is for
+// OpenFeature (wire.md §7.2), the key of the variant, and for remote configuration the payload.
 type ValueFlag[T string | int64 | float64] struct {
 	flag     flags.Ref
 	fallback T
@@ -127,6 +129,25 @@ func personal[T string | int64 | float64](p *Person, key string, fallback T) T {
 }
 
 func (f *ValueFlag[T]) check(k kind) error {
+	if k.set != nil {
+		name, want := fmt.Sprintf("NewValue[%T]", f.fallback), "number"
+		if _, isText := any(f.fallback).(string); isText {
+			want = "string"
+		}
+		if err := k.wrongType(f.Key(), name, want); err != nil {
+			return err
+		}
+		return k.wrongValues(f.Key(), reflect.TypeFor[T](), func(value string) error {
+			if _, isWhole := any(f.fallback).(int64); !isWhole {
+				return nil
+			}
+			n, err := strconv.ParseFloat(value, 64)
+			if err == nil && n != math.Trunc(n) {
+				err = errNoValue
+			}
+			return err
+		})
+	}
 	var errs []error
 	fail := func(what, value string) {
 		errs = append(errs, fmt.Errorf("flag %q: the %s %q is not of type %T", f.Key(), what, value, f.fallback))

@@ -33,6 +33,7 @@ func (s *Snapshot) decideFlag(i int32, r *Request) decision {
 		r = &noRequest
 	}
 	switch {
+	case f.ruled && r.Partial:
 	case f.quickParses:
 		if d, ok := s.decideParsing(f, r); ok {
 			return d

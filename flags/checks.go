@@ -57,6 +57,8 @@ func (in *Input) computeVerdict(id uint32) verdict {
 			p = in.absentProperty(c.slot)
 		}
 		switch {
+		case p == nil && c.ruled && in.partial:
+			v = broken
 		case p == nil:
 			v = verdictOf(c.missing)
 		case c.op == operators.OpText && p.have&folded != 0:

@@ -80,7 +80,7 @@ func (o *comparedOperand) takeKind(p *filterBuild) {
 		}
 	case operators.AspectASCII:
 		o.kind = jsonscan.String
-		if o.CaseSensitive && o.check.op == operators.OpContainsAny {
+		if o.CaseSensitive && o.check.more != nil {
 			o.check.more = &compiledOperand{texts: p.texts()}
 		} else if o.CaseSensitive {
 			o.check.text, _ = text.Str(p.value)

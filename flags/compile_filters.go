@@ -88,6 +88,7 @@ func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 	id := uint32(len(c.s.checks))
 	ch := build()
 	ch.op, ch.aspect, ch.negated, ch.slot, ch.invert = k.op, operators.Ops[k.op].Aspect, k.negated, k.slot, k.inverted
+	ch.ruled = k.ruled
 	c.s.checks = append(c.s.checks, ch)
 	c.checkOf[k] = id
 	return id
@@ -482,7 +483,10 @@ func (c *compiler) cohortCheck(f *compiledFlag, fl *Filter, at *path) uint32 {
 	if !ok {
 		return c.failCheck(failCohortData, &path{up: at, name: "value"}, fl.Value, hintReached, "a cohort's id must be an integer")
 	}
+	ruled, inverted := c.ruled, c.inverted
+	c.ruled, c.inverted = false, false // the criteria of a cohort are those of all flags
 	b, code := c.compileCohort(id, 0)
+	c.ruled, c.inverted = ruled, inverted
 	if code != 0 {
 		return c.failCheck(code, &path{up: at, name: "value"}, fl.Value, hintReached, "cohort %d: %s", id, cohortFailure(code))
 	}

@@ -47,7 +47,10 @@ func (c *compiler) compileFlag(i int32) {
 	switch {
 	case f.state != normal:
 		c.tryFlag(m)
-	case m.Filters.fault == nil && m.Filters.RuleSet == nil: // what is found else may follow from it
+	case m.Filters.fault != nil: // what is found else may follow from it
+	case m.Filters.RuleSet != nil:
+		c.lintRuleSet(f, m)
+	default:
 		c.lintFlag(f, m)
 	}
 }

@@ -166,7 +166,7 @@ func (c *compiler) findDependencies(places []int) (needs [][]int, dangling []boo
 			case t < 0:
 				dangling[i] = true
 				c.flag = f
-				c.problem(SeverityError, &path{up: filterPath(at.Group, at.Property), name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
+				c.problem(SeverityError, &path{up: f.Filters.pathOf(at), name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
 				c.flag = nil
 			case marked[t] != i+1:
 				marked[t] = i + 1

@@ -218,7 +218,7 @@ func (c *compiler) compileTargeting(f *compiledFlag, src *Rule, n int) []uint32 
 	defer func() { c.ruled, c.inverted = false, false }()
 	for j := range src.Targeting {
 		fl := &src.Targeting[j]
-		at := &path{up: &path{up: &path{up: rulePath(n), name: "targeting"}, name: "properties"}, n: j}
+		at := ruleFilterPath(n, j)
 		c.inverted = fl.Negation
 		switch operators.KindOf(fl.Type) {
 		case operators.FlagFilter:
@@ -247,6 +247,19 @@ func (c *compiler) compileTargeting(f *compiledFlag, src *Rule, n int) []uint32 
 // rulePath returns the path of rule i.
 func rulePath(i int) *path {
 	return &path{up: &path{up: &path{name: "filters"}, name: "rules"}, n: i}
+}
+
+// ruleFilterPath returns the path of filter j of rule i.
+func ruleFilterPath(i, j int) *path {
+	return &path{up: &path{up: &path{up: rulePath(i), name: "targeting"}, name: "properties"}, n: j}
+}
+
+// pathOf returns the path of a filter of [Filters.All].
+func (f *Filters) pathOf(at Place) *path {
+	if f.RuleSet != nil {
+		return ruleFilterPath(at.Group, at.Property)
+	}
+	return filterPath(at.Group, at.Property)
 }
 
 // place returns where a rule is, for people.

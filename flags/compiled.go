@@ -218,6 +218,7 @@ type check struct {
 	negated bool
 	missing bool     // the result when the property is not set
 	invert  bool     // the result is turned around at the end (rules.md §3.2)
+	ruled   bool     // of a rule
 	fail    failCode // of operators.OpFail; of operators.OpUseless in a rule set: a set property fails the flag
 	slot    int32    // of the property; for operators.OpCohort a cohort, for operators.OpFlag a flag
 	truthy  bool

@@ -797,7 +797,8 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	}
 	o.odd = o.odd && (f.Version == 0 || f.Version == 1) // other versions may know more
 	d.check(&o, at)
-	if f.Version == ruleVersion && f.fault == nil {
+	if f.Version == ruleVersion && (f.fault == nil || d.out == nil) {
+		f.fault, d.doubt = nil, nil // of members that a rule set does not have
 		d.ruleSet(f, key, at, v)
 		return nil
 	}

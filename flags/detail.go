@@ -157,6 +157,15 @@ func (d Detail) Rule() *RuleResult {
 	return nil
 }
 
+// Bool returns the value of a flag with a rule set that gives booleans, and the fallback for
+// values of another type and where the caller's fallback counts.
+func (d Detail) Bool(fallback bool) bool {
+	if v, ok := d.Typed(); ok && v.Type == typeBoolean {
+		return v.JSON == "true"
+	}
+	return fallback
+}
+
 // Ruled reports whether a rule set decides the flag, so that its value has a type.
 func (d Detail) Ruled() bool {
 	if d.written != nil {

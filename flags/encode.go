@@ -63,7 +63,7 @@ func (f Filters) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads filters as [DecodeFilters] does for a flag with an unknown key. It
 // takes any JSON: what it does not understand is an error of the filters, see
-// [Filters.Err].
+// [Filters.Err]. A rule set may have rules without IDs and seeds, see [RuleSet.Complete].
 func (f *Filters) UnmarshalJSON(b []byte) error {
 	read, err := DecodeFilters(bytes.Clone(b), "")
 	if fault, ok := errors.AsType[*DefinitionError](err); ok && read.source == nil {

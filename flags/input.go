@@ -35,11 +35,13 @@ type Input struct {
 
 	snap          *Snapshot
 	id            string // distinct ID, cut
+	uncut         string // the same, as it came
 	filter        runtime.Filter
 	now           time.Time
 	keys          []string
 	someKeys      bool // keys says which; false: all
 	failOverrides bool // stored hash keys could not be read
+	partial       bool // see Request.Partial
 
 	// What a Go caller's Request says of stored data, and copies of its lists.
 	hasOverrides bool
@@ -103,6 +105,7 @@ func (in *Input) Reset(s *Snapshot, distinctID string, f runtime.Filter, now tim
 		s = emptySnapshot()
 	}
 	in.bindTo(s, cutDistinctID(distinctID), f, now)
+	in.uncut = distinctID
 	if s.idSlot >= 0 {
 		in.setProperty(s.idSlot, slotValue{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})
 	}
@@ -134,7 +137,7 @@ func (in *Input) bindTo(s *Snapshot, distinctID string, f runtime.Filter, now ti
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
 	in.id, in.filter, in.now = distinctID, f, now
 	in.keys, in.someKeys = nil, false
-	in.trace, in.hashed, in.failOverrides, in.hasOverrides, in.hasCohorts = nil, false, false, false, false
+	in.trace, in.hashed, in.failOverrides, in.hasOverrides, in.hasCohorts, in.partial = nil, false, false, false, false, false
 	in.buf = in.buf[:0]
 }
 

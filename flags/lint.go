@@ -18,12 +18,23 @@ const hintServed = "it works from a file; a server does not take it"
 
 // lintFlag reports what works in a flag, but hardly as its author meant.
 func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
-	if !isServedKey(m.Key) && (len(m.Key) > 400 || !served.FlagKey.MatchString(m.Key)) {
-		c.problem(SeverityNote, &path{name: "key"}, quote(m.Key), hintServed, "the key has other characters than letters, digits, underscores and hyphens, or more than 400")
-	}
+	c.lintMembers(f, m, "condition sets")
 	if len(f.conditions) == 0 && f.holdoutValue < 0 && f.enrollment < 0 {
 		c.problem(SeverityNote, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone",
 			"the flag has no condition sets and is off for everybody")
+	}
+	if h := m.Filters.Holdout; h != nil && !isPercentage(h.ExclusionPercentage) {
+		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "holdout"}, nil, "use a percentage from 0 to 100", "the exclusion percentage %v is cut to 0 or 100", h.ExclusionPercentage)
+	}
+	c.lintVariants(m)
+	c.lintConditions(f, m)
+	c.lintPayloads(m)
+}
+
+// lintMembers is lintFlag for what all flags have. parts is what theirs are called.
+func (c *compiler) lintMembers(f *compiledFlag, m *Flag, parts string) {
+	if !isServedKey(m.Key) && (len(m.Key) > 400 || !served.FlagKey.MatchString(m.Key)) {
+		c.problem(SeverityNote, &path{name: "key"}, quote(m.Key), hintServed, "the key has other characters than letters, digits, underscores and hyphens, or more than 400")
 	}
 	switch strings.ToLower(m.EvaluationRuntime) {
 	case "", "all", "client", "server":
@@ -36,14 +47,8 @@ func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
 		c.problem(SeverityError, &path{name: "bucketing_identifier"}, quote(m.BucketingIdentifier), `use "distinct_id" or "device_id"`, "unknown bucketing identifier, it counts as distinct_id")
 	}
 	if f.aggregation == ownerNobody {
-		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: its condition sets never match")
+		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: its %s never match", parts)
 	}
-	if h := m.Filters.Holdout; h != nil && !isPercentage(h.ExclusionPercentage) {
-		c.problem(SeverityError, &path{up: &path{name: "filters"}, name: "holdout"}, nil, "use a percentage from 0 to 100", "the exclusion percentage %v is cut to 0 or 100", h.ExclusionPercentage)
-	}
-	c.lintVariants(m)
-	c.lintConditions(f, m)
-	c.lintPayloads(m)
 }
 
 // isServedKey is a quick look at most keys.

@@ -75,7 +75,8 @@ func (s *Snapshot) findPlaces() {
 }
 
 // Bool reports whether the flag is enabled, see [Snapshot.Bool]. If the flag has variants
-// in this Snapshot, it returns the fallback: the program knows another flag.
+// in this Snapshot, or a rule set of another type, it returns the fallback: the program knows
+// another flag. So it does where a rule set leaves the value to the caller.
 func (f Ref) Bool(s *Snapshot, r *Request, fallback bool) bool {
 	if s == nil {
 		return fallback
@@ -83,6 +84,11 @@ func (f Ref) Bool(s *Snapshot, r *Request, fallback bool) bool {
 	i, ok := f.place(s)
 	if !ok || s.flags[i].form&formMultivariate != 0 {
 		return fallback
+	}
+	if s.flags[i].ruled {
+		if d, ok := f.Detail(s, r); ok {
+			return d.Bool(fallback)
+		}
 	}
 	return s.boolAt(i, r, fallback)
 }

@@ -33,6 +33,11 @@ type Request struct {
 	PersonProperties map[string]any
 	GroupProperties  map[string]map[string]any
 
+	// Partial says that the person and the groups may have properties that the request lacks.
+	// A filter of a rule on such a property then fails the flag, instead of taking it as not set
+	// (rules.md §3.2).
+	Partial bool
+
 	// Person and OfGroups say the same by lists, which cost no allocation where a
 	// request is made for one call. A property that a list has counts in place of one of
 	// the same name in the maps. Of several with one name the last counts.
@@ -100,13 +105,17 @@ func (in *Input) bindRequest(s *Snapshot, r *Request) {
 	}
 	in.bindTo(self, "", runtime.Filter{Kind: r.Filter.Kind, Tags: in.ownTags}, now)
 	in.id = in.copied(cutDistinctID(r.DistinctID))
+	in.uncut = in.id
+	if len(in.id) != len(r.DistinctID) {
+		in.uncut = in.copied(r.DistinctID)
+	}
 	if s.anonymousSlot >= 0 {
 		in.AnonymousID = in.copied(r.AnonymousID)
 	}
 	if s.deviceSlot >= 0 {
 		in.DeviceID = in.copied(r.DeviceID)
 	}
-	in.hasOverrides, in.hasCohorts = r.Overrides != nil, r.Cohorts != nil
+	in.hasOverrides, in.hasCohorts, in.partial = r.Overrides != nil, r.Cohorts != nil, r.Partial
 	if len(s.storedCohorts) > 0 {
 		for _, id := range r.Cohorts {
 			in.SetCohort(id)

@@ -119,6 +119,31 @@ func (f *Flag) InExperiment() bool {
 	return set == nil
 }
 
+// Values returns each value that the set can give, once, as JSON, without a Default of null.
+func (s *RuleSet) Values() (list []json.RawMessage) {
+	seen := make(map[string]bool)
+	add := func(value json.RawMessage) {
+		if value != nil && !seen[string(value)] {
+			seen[string(value)] = true
+			list = append(list, value)
+		}
+	}
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		add(r.Value)
+		for _, v := range r.Variants {
+			add(v.Value)
+		}
+		if r.Split != nil {
+			for _, v := range r.Split.Values {
+				add(v)
+			}
+		}
+	}
+	add(s.Default)
+	return list
+}
+
 // clone returns a copy whose rules and filters can be replaced.
 func (s *RuleSet) clone() *RuleSet {
 	if s == nil {

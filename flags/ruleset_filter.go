@@ -187,18 +187,18 @@ func (m *record) names(name string) {
 
 // Unsupported returns where the set has what the public reference of the language does not
 // evaluate, as JSON pointers: group flags, experiments with an ID, filters about cohorts, groups
-// and flags, and what that language does not have (rules.md §3.3 and §9).
+// and flags, and what that language does not have (rules.md §7.5 and §9).
 func (s *RuleSet) Unsupported() (places []string) {
 	if s.Aggregation != ByPerson {
 		places = append(places, "/aggregation_group_type_index")
 	}
 	for i := range s.Rules {
 		at := "/rules/" + strconv.Itoa(i)
+		if s.Rules[i].Type == ruleOfSplit {
+			places = append(places, at+"/rule_type")
+		}
 		if s.Rules[i].ExperimentID != nil {
 			places = append(places, at+"/experiment_id")
-		}
-		if s.Rules[i].Split != nil {
-			places = append(places, at+"/split")
 		}
 		for j := range s.Rules[i].Targeting {
 			f, at := &s.Rules[i].Targeting[j], at+"/targeting/properties/"+strconv.Itoa(j)

@@ -3,7 +3,6 @@ package flags
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -57,7 +56,7 @@ const (
 // ([RuleSet.Complete] makes them), its targeting, on_rollout_miss "continue", the algorithm,
 // the type "person" of a filter, and default_value null.
 func DecodeRuleSet(document []byte, byHand bool) (*RuleSet, error) {
-	r := ruleReader{byHand: byHand}
+	r := ruleReader{byHand: byHand, open: byHand}
 	s := r.set(document)
 	if r.fault != nil {
 		return nil, r.fault
@@ -68,6 +67,7 @@ func DecodeRuleSet(document []byte, byHand bool) (*RuleSet, error) {
 // A ruleReader reads one document. After the first fault its methods do nothing.
 type ruleReader struct {
 	byHand bool
+	open   bool // IDs and seeds may be missing
 	fault  *RuleFault
 	kind   string
 }
@@ -233,7 +233,7 @@ func (m *record) percentage(name string) float64 {
 
 // seed returns a seed.
 func (m *record) seed(name string) string {
-	if m.byHand && !m.has(name) {
+	if m.open && !m.has(name) {
 		return ""
 	}
 	s := m.str(name)
@@ -336,16 +336,38 @@ func objectFault(v jsonscan.Value, depth int) (fault string) {
 }
 
 // compact returns JSON without white space between its tokens. Negative zero is zero.
-func compact(v jsonscan.Value) json.RawMessage {
-	var b bytes.Buffer
-	if json.Compact(&b, bytes.ToValidUTF8(v, []byte("\uFFFD"))) != nil {
-		return bytes.Clone(v)
+func compact(v jsonscan.Value) json.RawMessage { return appendCompact(nil, v) }
+
+func appendCompact(dst []byte, v jsonscan.Value) []byte {
+	switch v.Kind() {
+	case jsonscan.Object:
+		dst = append(dst, '{')
+		for o := v.Object(); o.Next(); {
+			if dst[len(dst)-1] != '{' {
+				dst = append(dst, ',')
+			}
+			dst = append(append(append(dst, '"'), bytes.ToValidUTF8(o.RawName(), replacement)...), `":`...)
+			dst = appendCompact(dst, o.Value())
+		}
+		return append(dst, '}')
+	case jsonscan.Array:
+		dst = append(dst, '[')
+		for a := v.Array(); a.Next(); {
+			if dst[len(dst)-1] != '[' {
+				dst = append(dst, ',')
+			}
+			dst = appendCompact(dst, a.Value())
+		}
+		return append(dst, ']')
+	case jsonscan.Number:
+		if f, ok := v.Float(); ok && f == 0 {
+			return append(dst, '0')
+		}
 	}
-	if f, ok := v.Float(); v.Kind() == jsonscan.Number && ok && f == 0 {
-		return json.RawMessage("0")
-	}
-	return b.Bytes()
+	return append(dst, bytes.ToValidUTF8(v, replacement)...)
 }
+
+var replacement = []byte("\uFFFD")
 
 // set reads the root.
 func (r *ruleReader) set(document []byte) *RuleSet {
@@ -445,7 +467,7 @@ const commonMembers = 5
 
 func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 	m := r.record(at, v, ruleMembers...)
-	if m.has("id") || !r.byHand {
+	if m.has("id") || !r.open {
 		rule.ID = m.uuid("id")
 	}
 	rule.Type = m.one("rule_type", ruleTargeted, ruleRollout, ruleExperiment, ruleOfSplit)
@@ -589,13 +611,18 @@ func (m *record) targeting() []Filter {
 	return list
 }
 
-// ruleSet reads filters of version 2. It reports no values: seeds are among them.
+// ruleSet reads filters of version 2. It reports no values: seeds are among them. Those of a
+// flag whose key is not known were sent to a server, which makes the IDs and seeds that are
+// missing (rules.md §7); else they are read as if they were written by hand.
 func (d *decoder) ruleSet(f *Filters, key string, at *path, v jsonscan.Value) {
-	set, err := DecodeRuleSet(v, true)
-	if fault, ok := errors.AsType[*RuleFault](err); ok {
-		f.fault = &DefinitionError{Path: at.String() + fault.Path, Err: fault}
+	r := ruleReader{byHand: key != "", open: true}
+	set := r.set(v)
+	if r.fault != nil {
+		f.fault = &DefinitionError{Path: at.String() + r.fault.Path, Err: r.fault}
 		return
 	}
-	set.Complete(key)
+	if key != "" {
+		set.Complete(key)
+	}
 	f.RuleSet = set
 }

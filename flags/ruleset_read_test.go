@@ -182,10 +182,38 @@ func TestRuleSetByHand(t *testing.T) {
 	if one.Rules[0].ID == one.Rules[1].ID || one.Rules[1].Seed == "" || one.Rules[1].Seed == other.Rules[1].Seed || one.Rules[0].Seed != "" {
 		t.Errorf("IDs and seeds: %+v", one.Rules)
 	}
+	before := read("limit")
+	moved := &flags.RuleSet{ReturnType: "number", Rules: []flags.Rule{{Type: "percentage_rollout"}, before.Rules[0], before.Rules[1], {Type: "percentage_rollout"}}}
+	moved.Rules[1].ID = strings.ToUpper(moved.Rules[1].ID)
+	moved.Rules[3].Seed, moved.Rules[3].ID = moved.Rules[2].Seed, "" // which is that of a rule at this place
+	moved.Rules[2].Seed = ""
+	moved.Complete("limit")
+	for i, r := range moved.Rules {
+		for j, other := range moved.Rules[:i] {
+			if strings.EqualFold(r.ID, other.ID) || r.Seed == other.Seed && r.Seed != "" {
+				t.Errorf("rules %d and %d are the same: %+v, %+v", i, j, r, other)
+			}
+		}
+	}
 	s := ruled(t, "limit", document)
 	r, err := s.Flag("limit", &flags.Request{DistinctID: "ada", PersonProperties: map[string]any{"plan": "pro"}})
 	if err != nil || string(r.JSON()) != "10" || r.Metadata.Payload != "10" || !r.Enabled {
 		t.Errorf("Flag = %+v, %v", r, err)
+	}
+}
+
+// TestRuleValues: rules.md §2.2. Values are kept as they are but for white space and negative zero.
+func TestRuleValues(t *testing.T) {
+	for value, want := range map[string]string{
+		`{ }`: `{}`, `{"a" : [ 1 , -0 , [ ] , { "b":-0.0e5 } ] , "\u0063" : "x y" , "d":null}`: `{"a":[1,0,[],{"b":0}],"\u0063":"x y","d":null}`,
+	} {
+		set, err := flags.DecodeRuleSet([]byte(`{"version":2,"return_type":"object","default_value":`+value+`,"rules":[]}`), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(set.Default) != want {
+			t.Errorf("%s: %s, want %s", value, set.Default, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // ruleSet writes a rule set as the filters of a flag.
@@ -88,25 +89,42 @@ func (e *encoder) json(raw []byte) {
 
 // Complete fills in what a document that is written by hand may leave out: IDs and seeds.
 // They follow from the flag's key and the place of the rule, so that each program that reads
-// the document comes to the same. What is there stays (rules.md §2.7).
+// the document comes to the same. What is there stays, and is nobody else's: a rule that was
+// moved has kept what follows from its former place (rules.md §2.7).
 func (s *RuleSet) Complete(key string) {
-	derive := func(i int, what string) []byte {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", key, i, what))
-		return sum[:16]
+	taken := make(map[string]bool)
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		taken[strings.ToLower(r.ID)], taken[r.Seed] = true, true
+		if r.Holdout != nil {
+			taken[r.Holdout.Seed] = true
+		}
+	}
+	derive := func(i int, what string, form func(sum []byte) string) string {
+		for from := fmt.Appendf(nil, "%s\x00%d\x00%s", key, i, what); ; from = append(from, 0) {
+			sum := sha256.Sum256(from)
+			if text := form(sum[:16]); !taken[text] {
+				return text
+			}
+		}
 	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
 		if r.ID == "" {
-			b := derive(i, "id")
-			b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8: made up
-			h := hex.EncodeToString(b)
-			r.ID = h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+			r.ID = derive(i, "id", madeID)
 		}
 		if r.Seed == "" && (r.Type == ruleRollout || r.Type == ruleExperiment) {
-			r.Seed = hex.EncodeToString(derive(i, "seed"))
+			r.Seed = derive(i, "seed", hex.EncodeToString)
 		}
 		if r.Holdout != nil && r.Holdout.Seed == "" {
-			r.Holdout.Seed = hex.EncodeToString(derive(i, "holdout"))
+			r.Holdout.Seed = derive(i, "holdout", hex.EncodeToString)
 		}
 	}
+}
+
+// madeID returns 16 bytes as a UUID of version 8: made up.
+func madeID(b []byte) string {
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -193,8 +193,11 @@ func (s *compiledSplit) decide(subject string, buf []byte) splitOutcome {
 	return s.rest
 }
 
-// splitSubject returns the subject of a split, "" for none.
-func (in *Input) splitSubject(s *compiledSplit, identifier string) string {
+// splitSubject returns the subject of a split, "" for none. Other products do not cut it.
+func (in *Input) splitSubject(s *compiledSplit, identifier string, aggregation int32) string {
+	if s.slot < 0 && aggregation == ownerPerson {
+		return in.uncut
+	}
 	if s.slot < 0 {
 		return identifier
 	}

@@ -58,6 +58,7 @@ func checkBoth(t *testing.T, s *flags.Snapshot, id string, person map[string]any
 func TestSplit(t *testing.T) {
 	const base = `"hash":"crc32","modulus":"100","prefix":"f","suffix":"z","ends":["10","60"],"values":[1,2]`
 	// CRC-32 of "f" + n + "z" modulo 100.
+	long := strings.Repeat("é", 300) // which is not cut
 	for _, test := range []struct {
 		split, id string
 		person    map[string]any
@@ -74,6 +75,7 @@ func TestSplit(t *testing.T) {
 		{`"rest":"last","no_subject":"first"`, "u5", nil, crcOutcome("fu5z", "last")},
 		{`"rest":"last","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": "u6"}, crcOutcome("fu6z", "last")},
 		{`"rest":"last","no_subject":"first","subject":"seat"`, "ada", map[string]any{"seat": 12}, crcOutcome("f12z", "last")},
+		{`"rest":"last","no_subject":"first"`, long, nil, crcOutcome("f"+long+"z", "last")},
 	} {
 		s := ruled(t, "f", splitFlag(base+","+test.split))
 		checkBoth(t, s, test.id, test.person, test.want)

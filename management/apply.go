@@ -212,15 +212,15 @@ func (i *importer) replace(there, made *storage.Flag, f *importedFlag) {
 	}
 }
 
-// mayApply returns an error if no document may change a flag.
-func mayApply(f *storage.Flag) error {
+// mayApply returns an error if no document may change a flag, or not into the one that was made.
+func mayApply(f, made *storage.Flag) error {
 	switch {
 	case f.Kind != storage.FlagOrdinary:
 		return errSurveyFlag
 	case f.EncryptedPayloads:
 		return missing("the project keeps the payloads of this flag encrypted, which a document cannot do: leave the flag out of it")
 	}
-	return nil
+	return sameLanguage(&f.Filters, &made.Filters)
 }
 
 // changeFlags stores flags in place of the ones that the project has, and logs that.
@@ -302,6 +302,7 @@ func (i *importer) describe() error {
 		changes[n] = DefinitionChange{Kind: "flag", Name: f.after.Key, Action: f.action, Version: f.after.Version, Changes: []FlagChange{}}
 		if f.before != nil {
 			was, is := named(f.before), named(f.after)
+			was.Filters, is.Filters = hideSeeds(was.Filters, is.Filters)
 			changes[n].Changes = inFull(field.Differences("FeatureFlag", saidFields(&was), saidFields(&is)))
 		}
 	})

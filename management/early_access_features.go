@@ -219,6 +219,9 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *storage.EarlyAccessFeatur
 	case len(judge.Variants(&flag.Filters)) > 0:
 		return nil, invalid("", "invalid_input", "Multivariate feature flags are not supported for early access features.")
 	}
+	if err := refuseRuleSet(flag, "feature_flag_id", noEnrollment); err != nil {
+		return nil, err
+	}
 	features, err := w.store.EarlyAccess().List(ctx, storage.FeatureProject.Is(w.at.Project.ID))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 		if err != nil {
 			return nil, err
 		}
-		_, err = s.UpdateFlag(ctx, p, ref, strconv.FormatInt(id, 10), FlagPatch{Deleted: optional.Of(true)})
+		_, err = s.UpdateFlag(ctx, p, ref, strconv.FormatInt(id, 10), FlagPatch{Deleted: optional.Of(true), AnyVersion: true})
 		e, refused := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
@@ -141,7 +142,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 // feature_flag:write.
 func (s *Service) UpdateFlags(ctx context.Context, p *Principal, ref string, patches map[int64]FlagPatch) (map[int64]*FlagView, error) {
 	return changeFlags(ctx, s, p, ref, patches, func(w *work, set *definitionSet, f *storage.Flag, patch *FlagPatch) error {
-		if err := patch.validate(f); err != nil {
+		if err := cmp.Or(patch.validate(f), patch.checkRuledVersion(f)); err != nil {
 			return err
 		}
 		return w.updateFlag(ctx, set, f, patch)

@@ -10,7 +10,7 @@ import (
 // properties of persons.
 type FlagExplanation struct {
 	Key   string `json:"key"`
-	Value any    `json:"value"` // false, true or a variant; null if it cannot be computed
+	Value any    `json:"value"` // as in a FlagPreview
 
 	// Result is the flag's entry in the answer of POST /flags?v=2. Hidden says
 	// why the flag would not be in it, "" if it would be; the result is then
@@ -73,7 +73,7 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 // explanationOf is a trace as the API shows it.
 func explanationOf(t *flags.Trace) *FlagExplanation {
 	e := &FlagExplanation{
-		Key: t.Key, Value: t.Value(), Result: t.Result, Hidden: t.Hidden, Why: t.Why,
+		Key: t.Key, Value: resultValue(&t.Result), Result: t.Result, Hidden: t.Hidden, Why: t.Why,
 		Dependencies: append([]flags.DependencyTrace{}, t.Dependencies...), Enrollment: t.Enrollment, Holdout: t.Holdout,
 		Conditions: append([]flags.ConditionTrace{}, t.Conditions...), trace: t,
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management/check"
@@ -48,6 +49,9 @@ type FlagPatch struct {
 
 	// IfVersion refuses the change unless the flag has this version. Nil: any.
 	IfVersion *int `json:"-"`
+
+	// AnyVersion changes a flag with a rule set without a Version or an IfVersion.
+	AnyVersion bool `json:"-"`
 }
 
 // Limits of values.
@@ -99,7 +103,7 @@ func flagFields(f *storage.Flag, filters flags.Filters, patch *FlagPatch) field.
 		field.Checked("creation_context", &patch.CreationContext, check.OneOfOrNull(creationContexts)),
 		field.Checked("comment", &patch.Comment, check.UpTo(check.String, maxComment)),
 		field.Checked("version", &patch.Version, check.Integer),
-		field.Logged("has_experiment", f.HasExperiment), // which only a document changes (management.md §13.23)
+		field.Logged("has_experiment", f.Experiments()), // which only a document changes (management.md §13.23)
 	}
 }
 
@@ -162,6 +166,9 @@ type FlagView struct {
 	BucketingHash       string        `json:"bucketing_hash"` // our own (evaluation.md §2.1)
 	LastCalledAt        *time.Time    `json:"last_called_at"`
 	UsedInReplay        bool          `json:"is_used_in_replay_settings"`
+
+	// Warnings are about a rule set that was just written (rules.md §7.8).
+	Warnings []judge.Warning `json:"warnings,omitempty"`
 }
 
 // A MinimalFlag is a flag within something else (management.md §13.4).
@@ -180,10 +187,10 @@ type MinimalFlag struct {
 	Contexts   []string      `json:"evaluation_contexts"`
 }
 
-// NewMinimalFlag shows a flag within something else, without payloads that are secret.
+// NewMinimalFlag shows a flag within something else, without payloads and seeds that are secret.
 func NewMinimalFlag(f *storage.Flag) *MinimalFlag {
 	return &MinimalFlag{
-		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redactedFilters(f), Deleted: f.Deleted, Active: f.Active,
+		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: withoutSeeds(redactedFilters(f)), Deleted: f.Deleted, Active: f.Active,
 		Continuity: f.Continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
@@ -254,7 +261,7 @@ func (w *work) flagView(f *storage.Flag, secret bool, related *flagRelations) *F
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(related.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
 		LastModifiedBy: basicUser(related.users, f.ModifiedBy), Continuity: f.Continues(),
-		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, related.surveys[f.ID]...), Features: append([]FlagUser{}, related.features[f.ID]...),
+		ExperimentSet: []int64{}, HasExperiment: f.Experiments(), Surveys: append([]FlagUser{}, related.surveys[f.ID]...), Features: append([]FlagUser{}, related.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...), ContextMatch: f.ContextMatch,
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
 		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: state.status, StaleSince: state.since,

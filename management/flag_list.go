@@ -213,10 +213,10 @@ func flagType(f *storage.Flag) string {
 	switch {
 	case f.RemoteConfig:
 		return "remote_config"
-	case f.HasExperiment:
+	case f.Experiments():
 		return "experiment"
 	}
-	if len(judge.Variants(&f.Filters)) > 0 {
+	if set := f.Filters.RuleSet; len(judge.Variants(&f.Filters)) > 0 || set != nil && set.ReturnType != "boolean" {
 		return "multivariant"
 	}
 	return "boolean"

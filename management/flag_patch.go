@@ -23,6 +23,9 @@ func (patch *FlagPatch) validate(f *storage.Flag) error {
 	if older {
 		patch.Contexts = patch.OldContexts
 	}
+	if err := patch.checkRuled(f); err != nil {
+		return err
+	}
 	err := judgeError(flagFields(f, f.Filters, patch).Check())
 	if older { // as the client calls them
 		err = renamed(err, "evaluation_contexts", "evaluation_tags")
@@ -82,6 +85,9 @@ func (s *Service) applyFilters(f, before *storage.Flag, patch *FlagPatch, refs *
 	if f.ID != 0 && !patch.Filters.Set && !revived && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
 		return nil
 	}
+	if patch.ruled(before) {
+		return s.applyRules(f, before, patch, refs)
+	}
 	if f.EncryptedPayloads && s.box == nil {
 		return errNoSecretKey
 	}
@@ -103,7 +109,7 @@ func (s *Service) applyFilters(f, before *storage.Flag, patch *FlagPatch, refs *
 	}
 	subject := judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig}
 	if err := judge.Judge(&filters, subject, refs); err != nil {
-		return judgeError(err)
+		return filtersError(&filters, err)
 	}
 	f.Filters, err = s.settlePayloads(f, before, filters)
 	return err

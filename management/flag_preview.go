@@ -44,7 +44,9 @@ const (
 )
 
 // A FlagPreview is what a change of a flag would do. Values are false, true or a
-// variant, or null where they cannot be computed.
+// variant, or null where they cannot be computed; of a flag with a rule set they are of its
+// type, or null where the caller's fallback counts, too. What a new rule draws is only an
+// example: it gets its seed when it is stored.
 type FlagPreview struct {
 	Subjects int `json:"subjects"` // distinct IDs
 	Changed  int `json:"changed"`  // of them: those for whom the flag would have another value
@@ -67,6 +69,9 @@ type FlagPreview struct {
 	// OtherFlags are flags that depend on this one and that would have another
 	// value for somebody.
 	OtherFlags []ChangedFlag `json:"other_flags"`
+
+	// Warnings are about a rule set that the change writes (rules.md §7.8).
+	Warnings []judge.Warning `json:"warnings,omitempty"`
 }
 
 // A FlagTransition is how many distinct IDs would get one value instead of
@@ -118,6 +123,9 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	}
 	v := c.preview()
 	v.Definition, v.MoreDefinition, v.Since = definition, more, since
+	if after != nil && patch.Filters.Set {
+		v.Warnings = ruleWarnings(before, after.Filters.RuleSet)
+	}
 	return v, nil
 }
 
@@ -191,6 +199,11 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 	case patch.Enrollment.Undecoded() != nil, patch.Enrollment.Null:
 		return nil, nil, invalid("feature_enrollment", "invalid_input", "Must be a valid boolean.")
 	}
+	made := f.ID == 0 && patch.ruled(f) // it starts disabled: what it would do is what it does once it is on
+	on := made && patch.Active.Value
+	if made {
+		patch.Active.Value = false
+	}
 	if err := patch.validate(f); err != nil {
 		return nil, nil, err
 	}
@@ -202,7 +215,11 @@ func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *Previ
 	if err := w.applyFlag(ctx, set, f, &patch.FlagPatch); err != nil || f.Deleted {
 		return before, nil, err
 	}
+	f.Active = f.Active || on
 	if patch.Enrollment.Set {
+		if err := refuseRuleSet(f, "feature_enrollment", noEnrollment); err != nil {
+			return nil, nil, err
+		}
 		f.Filters = withEnrollment(f.Filters, patch.Enrollment.Value)
 	}
 	switch other, err := w.store.Flags().Get(ctx, storage.FlagProject.Is(w.at.Project.ID), storage.FlagKey.Is(f.Key), storage.FlagDeleted.Is(false)); {

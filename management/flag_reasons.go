@@ -7,12 +7,13 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 // A FlagEvaluation is the value of a flag for somebody, and why it is that.
 type FlagEvaluation struct {
-	Value      any        `json:"value"` // false, true or a variant
+	Value      any        `json:"value"` // as in a FlagPreview
 	Evaluation FlagReason `json:"evaluation"`
 }
 
@@ -98,7 +99,7 @@ func evaluationOf(f *storage.Flag, results *flags.Results) FlagEvaluation {
 	case !ok:
 		return FlagEvaluation{false, FlagReason{Reason: "not_evaluated", Description: "The flag depends on itself."}}
 	}
-	e := FlagEvaluation{r.Value(), FlagReason{Reason: r.Reason.Code, Description: r.Reason.Description}}
+	e := FlagEvaluation{resultValue(&r), FlagReason{Reason: r.Reason.Code, Description: r.Reason.Description}}
 	if r.Reason.ConditionIndex >= 0 {
 		e.Evaluation.ConditionIndex = &r.Reason.ConditionIndex
 	}
@@ -108,7 +109,7 @@ func evaluationOf(f *storage.Flag, results *flags.Results) FlagEvaluation {
 // MyFlag is the value of a flag for the caller.
 type MyFlag struct {
 	Flag  *MinimalFlag `json:"feature_flag"`
-	Value any          `json:"value"` // false, true or a variant
+	Value any          `json:"value"` // as in a FlagPreview
 }
 
 // MyFlags returns the values of all flags that people have made, newest first, for
@@ -128,6 +129,10 @@ func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string)
 		return nil, err
 	}
 	return each(list, func(f *storage.Flag) MyFlag {
-		return MyFlag{NewMinimalFlag(f), cmp.Or(flagValue(results, f.Key), any(false))}
+		value := flagValue(results, f.Key)
+		if value == nil && !judge.IsRuleSet(&f.Filters) {
+			value = false
+		}
+		return MyFlag{NewMinimalFlag(f), value}
 	}), nil
 }

@@ -91,6 +91,10 @@ func (s *Service) RollOutFlag(ctx context.Context, p *Principal, ref, flag strin
 		if err := checkCurrent(f, &patch.Version); err != nil {
 			return err
 		}
+		const instead = "change the percentage of one of its rules, and send filters as a whole."
+		if err := refuseRuleSet(f, "condition", instead); err != nil {
+			return err
+		}
 		change, err := patch.flagPatch(f)
 		if err != nil {
 			return err

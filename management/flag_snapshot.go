@@ -19,11 +19,12 @@ type definitionSet struct {
 	cohorts    []storage.Cohort
 	groupTypes map[int]string // nil: it is not known which there are
 	zone       *time.Location
+	public     bool            // refuse rule sets that PostHog does not evaluate
 	served     *flags.Snapshot // of flags that may be somewhat older or newer; nil: there is none
 }
 
 func (w *work) definitionSet(ctx context.Context) (*definitionSet, error) {
-	d := &definitionSet{served: w.c.Catalog.Snapshot(w.at.Project.ID)}
+	d := &definitionSet{served: w.c.Catalog.Snapshot(w.at.Project.ID), public: w.at.Project.PostHogRulesOnly}
 	var err error
 	if d.flags, err = w.store.FlagDefinitions(ctx, w.at.Project.ID); err != nil {
 		return nil, err
@@ -64,7 +65,9 @@ func (w *work) references(ctx context.Context) (*judge.References, error) {
 }
 
 func (d *definitionSet) references() *judge.References {
-	return judge.NewReferences(storage.FlagDefinitions(d.flags, d.cohorts, d.groupTypes), d.zone)
+	refs := judge.NewReferences(storage.FlagDefinitions(d.flags, d.cohorts, d.groupTypes), d.zone)
+	refs.PublicOnly = d.public
+	return refs
 }
 
 // compile returns flags as they are served.

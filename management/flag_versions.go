@@ -202,8 +202,12 @@ func (w *work) judgeRevert(ctx context.Context, refs *judge.References, before, 
 		}
 	}
 	filters = filters.Clone()
-	if err := judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig}, refs); err != nil {
-		return judgeError(err)
+	if err := sameLanguage(&before.Filters, &filters); err != nil {
+		return err
+	}
+	subject := judge.Subject{ID: f.ID, Key: f.Key, RemoteConfig: f.RemoteConfig, Stored: f.Filters.RuleSet, Sent: true}
+	if err := judge.Judge(&filters, subject, refs); err != nil {
+		return filtersError(&filters, err)
 	}
 	filters.Payloads = f.Filters.Payloads
 	f.Filters = filters

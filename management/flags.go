@@ -2,6 +2,7 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -63,7 +64,8 @@ func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patc
 		if err != nil {
 			return nil, err
 		}
-		return w.showFlag(ctx, f)
+		v, err := w.showFlag(ctx, f)
+		return v.warned(nil, &patch), err
 	})
 }
 
@@ -103,13 +105,16 @@ var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; 
 // leaves alone what it does not change; if somebody else has changed the same
 // fields since, the error is ErrConflict (management.md §13.6).
 func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string, patch FlagPatch) (*FlagView, error) {
-	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *storage.Flag) error {
+	var before *storage.Flag
+	v, err := s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *storage.Flag) error {
 		patch := patch
-		if err := patch.validate(f); err != nil {
+		before = new(*f)
+		if err := cmp.Or(patch.validate(f), patch.checkRuledVersion(f)); err != nil {
 			return err
 		}
 		return w.updateFlag(ctx, set, f, &patch)
 	})
+	return v.warned(before, &patch), err
 }
 
 // changeFlag runs a change of one flag that people have made in a transaction, and
@@ -216,7 +221,8 @@ func (w *work) nextVersion(f *storage.Flag, note versionNote) {
 // they have.
 func (s *Service) flagChanges(before, after *storage.Flag, secret bool) []field.Change {
 	if !secret {
-		return field.Differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
+		was, is := hideSeeds(before.Filters, after.Filters)
+		return field.Differences("FeatureFlag", flagFields(before, was, nil), flagFields(after, is, nil))
 	}
 	changes := field.Differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))
 	was, is := s.openPayloads(before), s.openPayloads(after)

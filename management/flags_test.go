@@ -198,7 +198,7 @@ func TestFlagRefuses(t *testing.T) {
 		{"a cohort of another project", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":2}]}]}}`, "invalid cohort_does_not_exist filters"},
 		{"a cohort that is deleted", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":3}]}]}}`, "invalid cohort_does_not_exist filters"},
 		{"a behavioral cohort", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}`, "invalid behavioral_cohort_found filters"},
-		{"version of the language", `{"filters":{"version":2}}`, "invalid reserved_config_version filters"},
+		{"version of the language", `{"filters":{"version":1}}`, "invalid reserved_config_version filters"},
 		{"a flag that does not exist", `{"filters":` + dependsOn("99") + `}`, "invalid invalid_input filters"},
 		{"a flag of another project", `{"filters":` + dependsOn("2") + `}`, "invalid invalid_input filters"},
 		{"a flag that is deleted", `{"filters":` + dependsOn("3") + `}`, "invalid invalid_input filters"},

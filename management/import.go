@@ -851,7 +851,7 @@ func (i *importer) readFlags(list []readFlag, refs *judge.References) {
 			f.made.Version = f.file.Version
 		}
 		f.filters, f.err = i.fill(f.made, f.file, refs)
-		subject := judge.Subject{Key: f.file.Key, RemoteConfig: f.made.RemoteConfig}
+		subject := judge.Subject{Key: f.file.Key, RemoteConfig: f.made.RemoteConfig, Sent: true}
 		there := i.there[f.file.Key]
 		if there != nil {
 			subject.ID = there.ID
@@ -917,7 +917,7 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		i.leave(f, fmt.Errorf(differs, strings.Join(names, ", ")))
 		return false, nil
 	}
-	if err := mayApply(there); err != nil {
+	if err := mayApply(there, made); err != nil {
 		i.leave(f, err)
 		return false, nil
 	}
@@ -965,6 +965,9 @@ func (i *importer) fill(made *storage.Flag, f *importedFlag, refs *judge.Referen
 // and group types by their numbers here. The error says what was not imported.
 func (i *importer) translateFilters(f *flags.Filters) error {
 	errs := []error{i.aggregate(&f.AggregationGroupTypeIndex)}
+	if f.RuleSet != nil {
+		errs = append(errs, i.aggregate(&f.RuleSet.Aggregation))
+	}
 	for n := range f.Groups {
 		errs = append(errs, i.aggregate(&f.Groups[n].AggregationGroupTypeIndex))
 	}

@@ -87,7 +87,7 @@ func (f *importedFlag) wholeFilters() flags.Filters {
 	if m := filters.Multivariate; m != nil && len(m.Variants) == 0 {
 		filters.Multivariate = nil
 	}
-	if filters.Groups == nil {
+	if filters.Groups == nil && !judge.IsRuleSet(&filters) {
 		filters.Groups = []flags.Condition{}
 	}
 	for _, fl := range filters.All() {

@@ -50,7 +50,7 @@ func requestKeys(keys []string, s *flags.Snapshot) []string {
 
 // sameOutcome reports whether the parts of two results are equal that must not change.
 func sameOutcome(a, b *flags.Result) bool {
-	return a.Value() == b.Value() && a.Failed == b.Failed && a.Reason.Code == b.Reason.Code && a.Metadata.Payload == b.Metadata.Payload &&
+	return a.Value() == b.Value() && string(a.JSON()) == string(b.JSON()) && a.Failed == b.Failed && a.Reason.Code == b.Reason.Code && a.Metadata.Payload == b.Metadata.Payload &&
 		a.Reason.ConditionIndex == b.Reason.ConditionIndex
 }
 

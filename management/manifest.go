@@ -109,7 +109,9 @@ func inManifest(f *storage.Flag) (m ManifestFlag, reason string) {
 		return m, "its key has quotes or other characters that do not fit into code"
 	}
 	m = ManifestFlag{Key: f.Key, Description: inComment(f.Name), Type: manifestBoolean, DefaultValue: json.RawMessage("false")}
-	if f.RemoteConfig {
+	if f.Filters.RuleSet != nil {
+		m.Type, m.DefaultValue, reason = typedDefault(f.Filters.RuleSet)
+	} else if f.RemoteConfig {
 		m.Type, m.DefaultValue, reason = configurationOf(&f.Filters)
 	} else if variants := defaultFirst(&f.Filters); len(variants) > 0 {
 		m.Type, m.DefaultValue = manifestString, rawjson.Must(variants[0])
@@ -118,6 +120,25 @@ func inManifest(f *storage.Flag) (m ManifestFlag, reason string) {
 		reason = notForCode
 	}
 	return m, reason
+}
+
+// typedDefault returns the type and the default of a flag with a rule set.
+func typedDefault(set *flags.RuleSet) (kind string, value json.RawMessage, reason string) {
+	switch {
+	case set.Default == nil:
+		return "", nil, "its default is what the caller falls back on"
+	case set.ReturnType != "number":
+		return set.ReturnType, set.Default, ""
+	}
+	return manifestFloat, asFloat(set.Default), ""
+}
+
+// asFloat returns a number as JSON that no tool takes for an integer.
+func asFloat(value json.RawMessage) json.RawMessage {
+	if numberType(string(value)) == manifestInteger {
+		return append(slices.Clip(value), ".0"...)
+	}
+	return value
 }
 
 const notForCode = "its default has characters that end a line or a comment of code"
@@ -287,7 +308,7 @@ func (patch *ManifestPatch) checkDefault() error {
 	kind, value, reason := payloadValue(string(sent))
 	want := patch.Type.Value
 	if want == manifestFloat && kind == manifestInteger {
-		kind, value = want, append(slices.Clip(value), ".0"...)
+		kind, value = want, asFloat(value)
 	}
 	if reason != "" || kind != want {
 		return invalid("defaultValue", "invalid_type", "Must be a value of the type %s, not %s.", want, check.Excerpt(string(sent)))
@@ -431,6 +452,8 @@ func (patch *ManifestPatch) change(f *storage.Flag, m *ManifestFlag) (*FlagPatch
 	var filters flags.Filters
 	variants := defaultFirst(&f.Filters)
 	switch {
+	case f.Filters.RuleSet != nil:
+		return nil, manifestConflict("defaultValue", "The default of the flag is part of its rule set: change it in the console or by the management API.")
 	case m.Type == manifestBoolean && !f.RemoteConfig:
 		return nil, manifestConflict("defaultValue", "The flag is false for everybody who does not get it, and so is its default. Only remote configuration can have the default true.")
 	case f.Active:

@@ -73,7 +73,7 @@ var (
 	projectShape = members.New("a project",
 		"name timezone anonymize_ips completed_snippet_onboarding surveys_opt_in heatmaps_opt_in session_recording_opt_in autocapture_exceptions_opt_in "+
 			"autocapture_web_vitals_opt_in capture_performance_opt_in cookieless_server_hash_mode session_recording_network_payload_capture_config "+
-			"app_urls recording_domains event_retention_days",
+			"app_urls recording_domains event_retention_days posthog_rules_only",
 		"id uuid organization organization_id project_id api_token has_completed_onboarding_for ingested_event is_demo access_control "+
 			"created_at updated_at secret_api_token has_secret_api_token has_secret_api_token_backup")
 	flagShape          = members.Flag.With("comment") // of the change, not of the flag

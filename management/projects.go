@@ -35,6 +35,7 @@ type ProjectView struct {
 	AppURLs                    []string        `json:"app_urls"`
 	RecordingDomains           []string        `json:"recording_domains"` // nil: null
 	EventRetentionDays         *int            `json:"event_retention_days"`
+	PostHogRulesOnly           bool            `json:"posthog_rules_only"`
 
 	// SecretToken is the project secret key, only in the answer that makes it.
 	SecretToken *string `json:"secret_api_token"`
@@ -50,7 +51,7 @@ func showProject(p *storage.Project) *ProjectView {
 		AutocaptureExceptionsOptIn: p.AutocaptureExceptionsOptIn, AutocaptureWebVitalsOptIn: p.AutocaptureWebVitalsOptIn,
 		CapturePerformanceOptIn: p.CapturePerformanceOptIn, CookielessHashMode: p.CookielessHashMode, NetworkCapture: rawjson.OrNull(p.NetworkCapture),
 		AppURLs: append([]string{}, p.AppURLs...), RecordingDomains: p.RecordingDomains,
-		EventRetentionDays: p.EventRetentionDays,
+		EventRetentionDays: p.EventRetentionDays, PostHogRulesOnly: p.PostHogRulesOnly,
 		HasSecretToken:     p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
 	}
 }
@@ -73,6 +74,7 @@ type ProjectPatch struct {
 	AppURLs                    optional.Value[json.RawMessage] `json:"app_urls"`
 	RecordingDomains           optional.Value[json.RawMessage] `json:"recording_domains"`
 	EventRetentionDays         optional.Value[int]             `json:"event_retention_days"`
+	PostHogRulesOnly           optional.Value[bool]            `json:"posthog_rules_only"`
 }
 
 // Limits of the addresses of a project's applications.
@@ -131,6 +133,7 @@ func projectFields(p *storage.Project, patch *ProjectPatch) field.Table {
 		field.List("app_urls", &patch.AppURLs, &p.AppURLs, readAppURLsNotNull),
 		field.List("recording_domains", &patch.RecordingDomains, &p.RecordingDomains, readAppURLs),
 		field.Nullable("event_retention_days", &patch.EventRetentionDays, &p.EventRetentionDays, check.Between(1, maxEventRetention)),
+		field.Plain("posthog_rules_only", &patch.PostHogRulesOnly, &p.PostHogRulesOnly, check.Bool),
 	}
 }
 

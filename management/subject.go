@@ -70,8 +70,8 @@ func (s *Service) addStored(ctx context.Context, project int64, r *wire.Request,
 	return nil
 }
 
-// flagValue returns the value of a flag as clients get it: false, true or a variant,
-// false too for one that they do not get; nil for one that cannot be computed.
+// flagValue returns the value of a flag as clients get it, see [resultValue]: false too for
+// one that they do not get, nil for one that cannot be computed.
 func flagValue(results *flags.Results, key string) any {
 	switch r, ok := results.Get(key); {
 	case !ok:
@@ -79,6 +79,27 @@ func flagValue(results *flags.Results, key string) any {
 	case r.Failed:
 		return nil
 	default:
+		return resultValue(&r)
+	}
+}
+
+// A JSONValue is the value of a flag whose value is an object: JSON in one form, so that equal
+// values are equal.
+type JSONValue string
+
+// MarshalJSON returns the JSON.
+func (v JSONValue) MarshalJSON() ([]byte, error) { return []byte(v), nil }
+
+// resultValue returns the value of a flag: false, true or a variant; of a flag with a rule set
+// false, true, a text, a float64, a JSONValue, or nil for what the caller falls back on.
+func resultValue(r *flags.Result) any {
+	if r.JSON() == nil {
 		return r.Value()
 	}
+	var v any
+	_ = json.Unmarshal(r.JSON(), &v) // it was read from JSON
+	if object, ok := v.(map[string]any); ok {
+		return JSONValue(rawjson.Must(object))
+	}
+	return v
 }

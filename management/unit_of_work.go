@@ -56,13 +56,16 @@ func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*Aut
 
 // SetFilters gives a flag of the project that the unit of work has entered the filters
 // that a client has sent for it, but does not store it. The error is an [*Error] if the flag
-// may not have them (management.md §13.5).
+// may not have them (management.md §13.5), as a rule set.
 func (w *UnitOfWork) SetFilters(ctx context.Context, f *storage.Flag, sent flags.Filters) error {
 	refs, err := w.w.references(ctx)
 	if err != nil {
 		return err
 	}
 	filters := sent.Clone()
+	if judge.IsRuleSet(&filters) {
+		return at("invalid", "version", "must be left out: only flags that people make can have a rule set")
+	}
 	if err := judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key}, refs); err != nil {
 		return judgeError(err)
 	}

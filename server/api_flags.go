@@ -147,7 +147,7 @@ func (a *Request) ifVersion() *int {
 func setFlag(patch management.FlagPatch) Operation {
 	return func(a *Request) error {
 		patch := patch
-		patch.IfVersion = a.ifVersion()
+		patch.IfVersion, patch.AnyVersion = a.ifVersion(), true
 		v, err := a.service().UpdateFlag(a.Context(), a.principal, a.Segment("project"), a.Segment("id"), patch)
 		return a.Answer(http.StatusOK, v, err)
 	}

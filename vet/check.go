@@ -131,6 +131,10 @@ func (c *checker) checkDeclaration(d *uses.Declaration) {
 		}
 		return
 	}
+	if f.returns != "" {
+		c.checkValues(f, d)
+		return
+	}
 	if len(f.variants) == 0 {
 		if slices.ContainsFunc(d.Variants, func(v string) bool { return !isSwitch(v) }) {
 			c.report(WrongType, f.key, d.Call, "flag %q has no variants: declare it by NewBool", f.key)
@@ -145,6 +149,17 @@ func (c *checker) checkDeclaration(d *uses.Declaration) {
 	}
 	if missing := f.without(d.Variants); len(missing) > 0 {
 		c.report(MissingVariant, f.key, d.Call, "flag %q has %s, which the handle does not declare: in its place it has the fallback", f.key, variants(missing))
+	}
+}
+
+// checkValues checks a handle of NewVariant for a flag with a rule set. Its fallback may be
+// anything.
+func (c *checker) checkValues(f *flagFacts, d *uses.Declaration) {
+	if !c.checkType(f, d.Call, uses.String, uses.Flagstaff, "the handle") {
+		return
+	}
+	if missing := f.without(d.Variants); len(missing) > 0 {
+		c.report(MissingVariant, f.key, d.Call, "flag %q has the values %s, which the handle does not declare: in their place it has the fallback", f.key, quoted(missing, ", "))
 	}
 }
 
@@ -231,6 +246,9 @@ func (c *checker) checkType(f *flagFacts, at ast.Node, asks uses.Kind, library u
 // has no types, so that only payloads can be missing.
 func (c *checker) mismatch(f *flagFacts, asks uses.Kind, library uses.Library, method string) string {
 	handle := method == "the handle"
+	if f.returns != "" {
+		return f.otherType(asks, library, method)
+	}
 	switch asks {
 	case uses.Bool:
 		switch {
@@ -246,13 +264,15 @@ func (c *checker) mismatch(f *flagFacts, asks uses.Kind, library uses.Library, m
 		// Bool of a Person, a Snapshot or an Evaluator is true for each variant.
 	case uses.String:
 		switch {
-		case f.remote && (library == uses.OpenFeature || handle):
+		case f.remote && (library == uses.OpenFeature || handle || method == "Person.String"):
 			return f.payloadMismatch(isText, "a text")
 		case len(f.variants) > 0, f.remote, strings.HasSuffix(method, ".Lookup"):
 		case handle:
 			return "has neither variants nor remote configuration: declare it by NewBool"
 		case library == uses.OpenFeature:
 			return "has no variants: ask for a boolean"
+		case method == "Person.String":
+			return "has no variants: Person.String always gets the fallback; ask by Bool"
 		default:
 			return fmt.Sprintf("has no variants: %s is only ever \"true\" or \"false\"; ask by Bool", method)
 		}
@@ -279,6 +299,45 @@ func (c *checker) mismatch(f *flagFacts, asks uses.Kind, library uses.Library, m
 		if library == uses.OpenFeature && !f.hidden {
 			return f.payloadMismatch(isStructure, "an object or a list")
 		}
+	}
+	return ""
+}
+
+// asksFor has for each type of a rule set how it is asked for, and how it is declared.
+var asksFor = map[string]struct {
+	kinds          []uses.Kind
+	by, declaredBy string
+}{
+	"boolean": {[]uses.Kind{uses.Bool}, "Bool", "NewBool"},
+	"string":  {[]uses.Kind{uses.String}, "String", "NewValue[string]"},
+	"number":  {[]uses.Kind{uses.Int, uses.Float}, "Float", "NewValue[float64]"},
+	"object":  {[]uses.Kind{uses.Object}, "JSON", "NewPayload"},
+}
+
+// otherType is mismatch for a flag with a rule set. Those who ask for a variant, or for a
+// payload, get what older clients see (rules.md §4.4).
+func (f *flagFacts) otherType(asks uses.Kind, library uses.Library, method string) string {
+	right := asksFor[f.returns]
+	switch {
+	case asks == uses.Any:
+	case library == uses.PostHog && (asks != uses.Object || f.returns == "object" || f.returns == "number"):
+	case strings.HasSuffix(method, ".Lookup") && f.returns == "boolean":
+	case asks == uses.Object && f.returns == "number" && library == uses.Flagstaff && method != "Person.JSON":
+	case asks == uses.Int && f.returns == "number":
+		for _, v := range f.payloads {
+			if !isInteger(v) {
+				return fmt.Sprintf("has the value %s, which is not an integer", v)
+			}
+		}
+	case slices.Contains(right.kinds, asks):
+	case method == "the handle":
+		return fmt.Sprintf("has values of type %s: declare it by %s", f.returns, right.declaredBy)
+	case library == uses.Flagstaff:
+		return fmt.Sprintf("has values of type %s: ask by %s", f.returns, right.by)
+	case library == uses.PostHog:
+		return "has no payload"
+	default:
+		return fmt.Sprintf("has values of type %s: ask for one", f.returns)
 	}
 	return ""
 }
@@ -327,7 +386,7 @@ func (f *flagFacts) payloadMismatch(fits func(string) bool, what string) string 
 
 // checkFallback reports a fallback that is not a variant.
 func (c *checker) checkFallback(f *flagFacts, u *uses.Use) {
-	if u.Fallback == nil || u.Kind != uses.String || f.remote || len(f.variants) == 0 {
+	if u.Fallback == nil || u.Kind != uses.String || f.remote || f.returns != "" || len(f.variants) == 0 {
 		return
 	}
 	v := c.info.Types[u.Fallback].Value
@@ -393,7 +452,7 @@ func (c *checker) asked(e ast.Expr) (*uses.Use, *flagFacts) {
 func (c *checker) variantUse(i int) (*uses.Use, *flagFacts) {
 	u := &c.found.Uses[i]
 	f := c.definitions.flags[u.Key]
-	if u.Key == "" || f == nil || f.broken || f.remote || u.Kind != uses.String && u.Kind != uses.Any {
+	if u.Key == "" || f == nil || f.broken || f.remote || f.returns != "" || u.Kind != uses.String && u.Kind != uses.Any {
 		return nil, nil
 	}
 	return u, f

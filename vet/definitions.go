@@ -29,8 +29,9 @@ type flagFacts struct {
 	broken   bool     // the flag fails, or cannot be read by every evaluator
 	hidden   bool     // payloads are encrypted
 	remote   bool     // the payload is the value
-	variants []string // keys
-	payloads []string
+	returns  string   // the return_type of a rule set; "" without one
+	variants []string // keys; values of a rule set that are texts
+	payloads []string // other values of a rule set, too
 	contexts []string
 	groups   []string  // types of groups without which no condition set can match
 	updated  time.Time // zero if the document does not say it
@@ -76,6 +77,7 @@ func ReadDefinitions(document []byte) (*Definitions, error) {
 				facts.payloads = append(facts.payloads, text)
 			}
 		}
+		facts.ruled(f.Filters.RuleSet)
 		slices.Sort(facts.payloads)
 		d.flags[f.Key] = facts
 		d.keys = append(d.keys, f.Key)
@@ -83,8 +85,30 @@ func ReadDefinitions(document []byte) (*Definitions, error) {
 	return d, nil
 }
 
-// groupsOf returns the types of groups without which no condition set of a flag matches.
+// ruled takes in what a rule set gives.
+func (f *flagFacts) ruled(set *flags.RuleSet) {
+	if set == nil {
+		return
+	}
+	f.returns = set.ReturnType
+	for _, value := range set.Values() {
+		var s string
+		if f.returns == "string" && json.Unmarshal(value, &s) == nil {
+			f.variants = append(f.variants, s)
+		} else {
+			f.payloads = append(f.payloads, string(value))
+		}
+	}
+}
+
+// groupsOf returns the types of groups without which no condition set of a flag matches, or no
+// rule.
 func (d *Definitions) groupsOf(f *flags.Flag) (types []string) {
+	if set := f.Filters.RuleSet; set != nil {
+		if index, ok := set.Aggregation.Index(); ok && d.groupTypes[index] != "" {
+			types = append(types, d.groupTypes[index])
+		}
+	}
 	for i := range f.Filters.Groups {
 		a := f.Filters.Groups[i].AggregationGroupTypeIndex
 		if a == flags.Inherited {

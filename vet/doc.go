@@ -25,7 +25,8 @@
 //
 // The first four and the last one are errors by default, the others warnings. Bool of a
 // Person, a Snapshot or an Evaluator for a flag with variants is none of them: it is true for
-// each variant. A handle of NewBool for such a flag is wrong, because it has its fallback.
+// each variant. A handle of NewBool for such a flag is wrong, because it has its fallback. A flag
+// with a rule set is to be asked for by the type of its values.
 //
 // # Configuration
 //

@@ -201,6 +201,54 @@ async function makeFlag(t) {
 	])
 }
 
+async function makeRules(t) {
+	const { hand } = t
+	const key = t.key('typed')
+	const rule = (n) => t.group(`Rule ${n}`)
+	const value = (n) => t.main.locator(`[id="r${n - 1}.value"]`)
+	await t.screen('Flags')
+	await hand.press(t.link('New flag'))
+	await t.title('New flag')
+	await hand.write(t.main.locator('#key'), key)
+	await hand.choose(t.main.locator('#type'), 'Text')
+	if (!t.script) await hand.press(t.button('Update the form'))
+	await hand.write(t.field('Default value'), 'Your order')
+	await hand.press(t.button('Add rule'))
+	await hand.press(t.button('property', rule(1)))
+	await hand.write(t.field('Property', rule(1)), 'plan')
+	await hand.write(t.field('Value', t.group('Filter', rule(1))).first(), 'team')
+	await hand.write(value(1), 'Ready for your team')
+	await hand.press(t.button('Create flag'))
+	await t.sees('R01', 'a flag whose value is a text is made', 'The flag was created.')
+	await t.sees('R02', 'its page says who gets what', 'everyone where plan is team: Ready for your team')
+	await hand.press(t.button('Switch on'))
+	await t.sees('R03', 'a switch on asks first', /Of the \d+ persons .* gain it/)
+	await hand.press(t.button('Switch on'))
+	await t.sees('R04', 'then it is on', 'The flag is on.')
+
+	await hand.press(t.link('Edit'))
+	await t.title(`Edit ${key}`)
+	await hand.press(t.button('Add rule'))
+	await hand.choose(t.field('What it does', rule(2)), 'release to a percentage')
+	if (!t.script) await hand.press(t.button('Update the form'))
+	await hand.write(value(2), 'Almost there')
+	await hand.write(t.field('Percentage', rule(2)), '50')
+	await hand.press(t.button('Move rule 2 up'))
+	await t.sees('R05', 'a rule is moved', rule(1).getByText('50% of everyone: Almost there'))
+	if (t.script) await t.sees('R06', 'the page says whose value changes by that', t.page.locator('#effect').getByText(/Of the \d+ persons .* get another value/))
+	await hand.press(t.button('Save'))
+	await t.title('Review changes')
+	await t.sees('R07', 'so it does before saving', /Of the \d+ persons .* get another value/)
+	await hand.press(t.button('Save'))
+	await t.title(key)
+	await t.sees('R08', 'the page says who gets what now', '50% of everyone: Almost there')
+	const { filters } = await t.flag(key)
+	t.checks.equal('R09', 'the rules are as they were written', [filters.return_type, filters.default_value, filters.rules.map((r) => [r.rule_type, r.value, r.rollout_percentage ?? null])], [
+		'string', 'Your order', [['percentage_rollout', 'Almost there', 50], ['targeted_release', 'Ready for your team', null]],
+	])
+	t.checks.ok('R10', 'no page shows a seed', !(await t.page.content()).includes('seed'))
+}
+
 async function preview(t) {
 	const { hand } = t
 	const key = t.key('preview')
@@ -789,6 +837,7 @@ export const tasks = [
 	['S00', 'sign in', signIn],
 	['T00', 'take the tour', tour],
 	['F00', 'make a flag with two conditions and variants', makeFlag],
+	['R00', 'make a flag with rules', makeRules],
 	['P00', 'preview and save', preview],
 	['C00', 'resolve a conflict', conflict],
 	['W00', 'switch a flag, and go back', switchFlag],

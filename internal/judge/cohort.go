@@ -165,7 +165,7 @@ func (refs *References) checkCohorts(f *flags.Filters) error {
 			err = refuseAs(codeBehavioral, "must be a cohort without behavioral criteria, which flags cannot evaluate: %d has some, or uses a cohort that has", id)
 		}
 		if err != nil {
-			return withinProperty(at, "value", err)
+			return withinProperty(f, at, "value", err)
 		}
 	}
 	return nil

@@ -24,9 +24,16 @@ func (refs *References) means(r flags.FlagReference, s Subject) bool {
 }
 
 // withinProperty adds to the place that an Error tells where in filters a member of a
-// property is.
-func withinProperty(at flags.Place, member string, err error) error {
-	return within("groups", within(at.Group, within("properties", within(at.Property, within(member, err)))))
+// property is, or, if the member is "", the property.
+func withinProperty(f *flags.Filters, at flags.Place, member string, err error) error {
+	if member != "" {
+		err = within(member, err)
+	}
+	err = within("properties", within(at.Property, err))
+	if IsRuleSet(f) {
+		return within("rules", within(at.Group, within("targeting", err)))
+	}
+	return within("groups", within(at.Group, err))
 }
 
 // checkDependencies checks the flags that filters refer to, and refers to them by
@@ -40,8 +47,11 @@ func (refs *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags
 			continue
 		}
 		target, err := refs.dependency(r, s)
+		if err == nil {
+			err = checkLanguages(f, target)
+		}
 		if err != nil {
-			return nil, withinProperty(at, "key", err)
+			return nil, withinProperty(f, at, "key", err)
 		}
 		p.Key, p.DependencyChain = strconv.FormatInt(target.ID, 10), nil
 		if _, seen := places[target]; !seen {
@@ -59,7 +69,7 @@ func (refs *References) checkDependencies(f *flags.Filters, s Subject) ([]*flags
 			keys = append(keys[:maxShown], "…")
 		}
 		err := refuse("must not make flags depend on each other in a circle: %s", strings.Join(append(keys, s.Key), " → "))
-		return nil, withinProperty(places[chain[0]], "key", err)
+		return nil, withinProperty(f, places[chain[0]], "key", err)
 	}
 	return targets, nil
 }

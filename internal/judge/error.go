@@ -116,10 +116,13 @@ func FromEngine(e *flags.DefinitionError, behind string) *Error {
 	}
 	if _, at, _ := strings.Cut(e.Path, "/"+behind); at != "" {
 		for step := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-			out.Path = append(out.Path, unescape.Replace(step))
+			out.Path = append(out.Path, shorten(unescape.Replace(step)))
 		}
 	}
+	fault, ruled := errors.AsType[*flags.RuleFault](e.Err)
 	switch {
+	case ruled:
+		out.Code = fault.Code
 	case errors.Is(e.Err, members.ErrUnknown):
 		out.Code = codeUnknown
 	case out.Path != nil && out.Path[len(out.Path)-1] == "operator":

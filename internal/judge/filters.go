@@ -22,6 +22,12 @@ type Subject struct {
 	// one condition set if there is none, and 100 % where there is no percentage
 	// or 0 (management.md §13.3).
 	RemoteConfig bool
+
+	// Stored is the rule set that the flag has: its patterns are not judged again.
+	Stored *flags.RuleSet
+
+	// Sent says that somebody has written the filters anew.
+	Sent bool
 }
 
 // Judge judges the filters of a flag by the rules of management.md §13.5, and brings
@@ -48,7 +54,7 @@ func JudgeAll(list []Case, refs *References) []error {
 	for i, c := range list {
 		dependencies, err := refs.judge(c.Filters, c.Subject)
 		if errs[i] = err; err == nil {
-			sound = append(sound, verdict{c.Filters, dependencies, &errs[i]})
+			sound = append(sound, verdict{c.Filters, c.Subject.Stored, dependencies, &errs[i]})
 		}
 	}
 	refs.lintFlags(sound)
@@ -62,6 +68,7 @@ func JudgeAll(list []Case, refs *References) []error {
 // where what the linter says of them belongs.
 type verdict struct {
 	filters      *flags.Filters
+	stored       *flags.RuleSet
 	dependencies []*flags.Flag
 	err          *error
 }
@@ -69,11 +76,14 @@ type verdict struct {
 // judge judges all that the linter does not. It returns the flags that the filters depend
 // on.
 func (refs *References) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
+	if err := checkLanguage(f); err != nil {
+		return nil, err
+	}
 	if fault := unreadable(f); fault != nil {
 		return nil, FromEngine(fault, "filters")
 	}
-	if v := Member(f.Extra, "version"); f.Version != 0 || present(v) {
-		return nil, within("version", refuseAs(codeVersion, "is reserved and cannot be set"))
+	if f.RuleSet != nil {
+		return refs.judgeRuleSet(f, s)
 	}
 	f.ReadLegacy(s.Key)
 	if h := f.Holdout; h != nil && f.Has("holdout_groups") {

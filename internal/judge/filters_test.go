@@ -82,7 +82,7 @@ func TestFiltersNormalizes(t *testing.T) {
 		{"no groups", `{"groups":[]}`, `{"groups":[]}`},
 		{"empty group", ` { "groups" : [ { } ] } `, plain},
 		{"nulls", `{"groups":[{"properties":null,"rollout_percentage":null,"variant":null}],"multivariate":null,"payloads":null,"holdout":null,"early_exit":null,` +
-			`"feature_enrollment":null,"aggregation_group_type_index":null,"version":null,"super_groups":null,"holdout_groups":null}`, plain},
+			`"feature_enrollment":null,"aggregation_group_type_index":null,"super_groups":null,"holdout_groups":null}`, plain},
 		{
 			"unknown members", `{"x":1,"groups":[{"y":[2],"users_affected":3,"properties":[{"key":"a","value":1,"type":"person","label":"A","cohort_name":"B","group_key_names":{}}]}]}`,
 			property(`{"key":"a","value":1,"type":"person"}`),
@@ -350,7 +350,6 @@ func TestFiltersRefuses(t *testing.T) {
 		{"early_exit", `{"groups":[{}],"early_exit":"true"}`, `early_exit: must be true or false, not a string: "true"`},
 		{"feature_enrollment", `{"groups":[{}],"feature_enrollment":1}`, `feature_enrollment: must be true or false, not a number: 1`},
 		{"version 1", `{"groups":[{}],"version":1}`, `=filters reserved_config_version version: is reserved and cannot be set`},
-		{"version 2", `{"version":2,"rules":[]}`, `=filters reserved_config_version version: is reserved and cannot be set`},
 
 		{"a long value", property(`{"key":"a","type":"` + strings.Repeat("ä", 1000) + `","value":1}`), at + `type: must be one of person, person_metadata, group, cohort, flag, not "` + strings.Repeat("ä", 39) + "…"},
 	} {

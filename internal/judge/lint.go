@@ -61,6 +61,11 @@ func (t *trial) suppose(f *flags.Filters, known map[int]string) {
 	if index, ok := f.AggregationGroupTypeIndex.Index(); ok {
 		add(index)
 	}
+	if f.RuleSet != nil {
+		if index, ok := f.RuleSet.Aggregation.Index(); ok {
+			add(index)
+		}
+	}
 	for _, fl := range f.All() {
 		if fl.GroupTypeIndex != nil {
 			add(*fl.GroupTypeIndex)
@@ -75,7 +80,11 @@ func (refs *References) lintFlags(list []verdict) {
 		list = refs.doubtful(list)
 	}
 	for _, v := range list {
-		*v.err = refs.lintFlag(v.filters, v.dependencies)
+		if v.filters.RuleSet != nil {
+			*v.err = refs.lintRuleSet(v.filters, v.stored, v.dependencies)
+		} else {
+			*v.err = refs.lintFlag(v.filters, v.dependencies)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func TestReadChange(t *testing.T) {
 		{"the last of duplicates", kept, `{"early_exit":true,"early_exit":false}`, `{"groups":[{"properties":[]}],"payloads":{"true":"1"},"early_exit":false}`},
 		{"escaped name", kept, `{"early\u005fexit":false}`, `{"groups":[{"properties":[]}],"payloads":{"true":"1"},"early_exit":false}`},
 		{"escaped name inside", kept, `{"groups":[{"roll\u006fut_percentage":5}]}`, `{"groups":[{"properties":[],"rollout_percentage":5}],"payloads":{"true":"1"},"early_exit":true}`},
-		{"a version", `{"groups":[],"version":1}`, `{"version":null}`, `{"groups":[]}`},
+		{"a version", `{"groups":[],"version":1}`, `{"version":null}`, `filters unsupported_config_version version: must be left out, for condition sets, or be 2, for a rule set`},
 		{"nothing stored", ``, `{"groups":[]}`, `{"groups":[]}`},
 		{"old early access", `{"groups":[],"feature_enrollment":false}`, `{"super_groups":[{"properties":[{"key":"$feature_enrollment/new"}]}]}`, `{"groups":[],"feature_enrollment":false}`},
 		{"what cannot be understood", `{"groups":7,"early_exit":true}`, `{"groups":[{}]}`, `{"groups":[{"properties":[]}]}`},

@@ -11,6 +11,10 @@ type References struct {
 	index       *flags.Index
 	definitions *flags.Definitions
 	zone        *time.Location
+
+	// PublicOnly refuses rule sets that are sent and that PostHog does not evaluate (rules.md
+	// §7.5).
+	PublicOnly bool
 }
 
 // NewReferences returns what filters of a project can refer to. What is deleted, or belongs to

@@ -17,6 +17,10 @@ func Variants(f *flags.Filters) []string {
 // GroupBased reports whether a flag, or one of its condition sets, is about groups
 // and not about persons.
 func GroupBased(f *flags.Filters) bool {
+	if f.RuleSet != nil {
+		_, grouped := f.RuleSet.Aggregation.Index()
+		return grouped
+	}
 	_, grouped := f.AggregationGroupTypeIndex.Index()
 	for _, g := range f.Groups {
 		_, ok := g.AggregationGroupTypeIndex.Index()

@@ -90,11 +90,12 @@ var (
 
 	Filters = New("filters",
 		"groups multivariate aggregation_group_type_index payloads early_exit feature_enrollment holdout holdout_groups super_groups version", "",
-		"groups conditions conditionsets conditiongroups rules",
+		"groups conditions conditionsets conditiongroups",
 		"multivariate variants", "aggregation_group_type_index aggregation grouptypeindex", "feature_enrollment earlyaccess enrollment").
 		insteadOf("groups[0].rollout_percentage", "rollout", "rolloutpercentage", "percentage", "rolloutpercent").
 		insteadOf("groups[0].properties", "properties", "property").
-		insteadOf("multivariate", "multivariant", "multivariants", "variant")
+		insteadOf("multivariate", "multivariant", "multivariants", "variant").
+		insteadOf(`groups, or "version": 2 beside it for a rule set`, "rules", "returntype", "defaultvalue")
 
 	Condition = New("a condition set",
 		"properties rollout_percentage variant aggregation_group_type_index description sort_key", "users_affected name label id",

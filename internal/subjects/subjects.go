@@ -34,12 +34,15 @@ func Of(documents ...*flags.Definitions) *Subjects {
 		for i := range d.Flags {
 			filters := &d.Flags[i].Filters
 			for at, f := range filters.All() {
-				aggregation := filters.Groups[at.Group].AggregationGroupTypeIndex
-				if aggregation == flags.Inherited {
-					aggregation = filters.AggregationGroupTypeIndex
+				aggregation := filters.AggregationGroupTypeIndex
+				if set := filters.RuleSet; set != nil {
+					aggregation = set.Aggregation
+				} else if own := filters.Groups[at.Group].AggregationGroupTypeIndex; own != flags.Inherited {
+					aggregation = own
 				}
 				s.add(f, aggregation)
 			}
+			s.addSplits(filters.RuleSet)
 			if on := filters.FeatureEnrollment; on != nil && *on {
 				s.person["$feature_enrollment/"+d.Flags[i].Key] = []any{true, "true", false, "false"}
 			}
@@ -51,6 +54,21 @@ func Of(documents ...*flags.Definitions) *Subjects {
 		}
 	}
 	return s
+}
+
+// addSplits notes the properties by which rules split.
+func (s *Subjects) addSplits(set *flags.RuleSet) {
+	if set == nil {
+		return
+	}
+	for _, r := range set.Rules {
+		if r.Split == nil || r.Split.Subject == "" {
+			continue
+		}
+		for n := range 10 {
+			s.person[r.Split.Subject] = append(s.person[r.Split.Subject], n)
+		}
+	}
 }
 
 // add notes what a filter asks for.

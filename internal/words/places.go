@@ -17,6 +17,7 @@ var fieldNames = map[string]string{
 	"properties": "filters", "groups": "condition sets", "multivariate": "variants", "exclusion_percentage": "holdout percentage",
 	"aggregation_group_type_index": "group type", "group_type_index": "group type",
 	"feature_enrollment": "early access", "reverted_to": "back to version",
+	"rule_type": "what it does", "on_rollout_miss": "the others", "return_type": "type of the value",
 }
 
 // Field returns the word for a field of a flag or a member of its filters: one of its own, or
@@ -36,7 +37,7 @@ func Field(name string) string {
 
 // parts are the lists of filters, by what one of their elements is called. Values are those of a
 // cohort's tree.
-var parts = map[string]string{"groups": "condition set", "properties": "filter", "variants": "variant", "values": "criterion"}
+var parts = map[string]string{"groups": "condition set", "properties": "filter", "variants": "variant", "values": "criterion", "rules": "rule"}
 
 // Place says where in a flag something is, such as "condition set 2, filter 1, value" for
 // filters/groups/1/properties/0/value.
@@ -53,7 +54,8 @@ func Place(path string) string {
 		case err == nil && parts[step] != "":
 			out = append(out, parts[step]+" "+strconv.Itoa(n+1))
 			i++
-		case step == "multivariate" && next == "variants", step == "properties" && next == "values":
+		case step == "multivariate" && next == "variants", step == "properties" && next == "values",
+			step == "targeting" && next == "properties":
 		case step == "payloads" && next != "":
 			out = append(out, "payload of "+next)
 			i++
@@ -83,8 +85,12 @@ func (n *Names) Value(path, value string) string {
 		return "on"
 	case path == "active":
 		return "off"
-	case last == "rollout_percentage", last == "exclusion_percentage":
+	case last == "rollout_percentage", last == "exclusion_percentage", last == "weight":
 		return value + "%"
+	case last == "default_value", last == "value" && !slices.Contains(steps, "properties"):
+		return RuleValue(raw)
+	case ruleWords[last] != nil && OfRule(last, Text(raw)) != "":
+		return OfRule(last, Text(raw))
 	case last == "operator":
 		if o, ok := operators.Named(Text(raw)); ok {
 			return o.Words
@@ -119,7 +125,7 @@ func (n *Names) Value(path, value string) string {
 }
 
 // joints are what stands between the elements of the lists of filters.
-var joints = map[string]string{"groups": "; ", "properties": " and ", "variants": ", "}
+var joints = map[string]string{"groups": "; ", "properties": " and ", "variants": ", ", "rules": "; "}
 
 // part says an element of a list of filters, "" if there are no words for it.
 func (n *Names) part(list string, raw json.RawMessage) string {
@@ -138,9 +144,20 @@ func (n *Names) part(list string, raw json.RawMessage) string {
 			return n.Filter(&f)
 		}
 	case "variants":
+		var ofRule struct {
+			Weight *float64
+			Value  json.RawMessage
+		}
+		if json.Unmarshal(raw, &ofRule) == nil && ofRule.Weight != nil {
+			return Percent(*ofRule.Weight) + " " + RuleValue(ofRule.Value)
+		}
 		var v flags.Variant
 		if json.Unmarshal(raw, &v) == nil {
 			return variant(&v)
+		}
+	case "rules":
+		if r := readRule(raw); r != nil {
+			return n.Rule(r, &flags.RuleSet{})
 		}
 	}
 	return ""

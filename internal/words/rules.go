@@ -1,10 +1,24 @@
 package words
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
+
+// ruleWords are the words for the values of members of a rule set that have values of their own.
+var ruleWords = map[string]map[string]string{
+	"rule_type": {
+		"targeted_release": "release to all of them", "percentage_rollout": "release to a percentage",
+		"experiment": "split over variants", "split": "split of another product",
+	},
+	"on_rollout_miss": {"continue": "go on to the next rule", "return_default": "get the default value"},
+	"return_type":     {"boolean": "on or off", "string": "text", "number": "number", "object": "object"},
+}
+
+// OfRule says the value of a member of a rule set, which has one of a few, or returns "".
+func OfRule(member, value string) string { return ruleWords[member][value] }
 
 // Rule says who gets what of a rule of a rule set.
 func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
@@ -15,20 +29,20 @@ func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
 	index, grouped := set.Aggregation.Index()
 	text := n.audience(share, index, grouped, r.Targeting, n.leaf) + ": "
 	switch {
-	case r.Split != nil:
+	case r.Type == "split":
 		return text + "a split of another product"
 	case r.Type != "experiment":
-		text += Text(r.Value)
+		text += RuleValue(r.Value)
 	case r.Paused:
-		return text + "paused, the default"
+		return text + "paused, so they get the default"
 	default:
 		parts := make([]string, len(r.Variants))
 		for i, v := range r.Variants {
-			parts[i] = Percent(v.Weight) + " " + Text(v.Value)
+			parts[i] = Percent(v.Weight) + " " + RuleValue(v.Value)
 		}
 		text += strings.Join(parts, ", ")
 	}
-	if h := r.Holdout; h != nil && h.ExclusionPercentage > 0 {
+	if h := r.Holdout; r.Type == "experiment" && h != nil && h.ExclusionPercentage > 0 {
 		text += "; but " + Percent(h.ExclusionPercentage) + " are held out"
 	}
 	if r.OnMiss == "return_default" && share < 100 {
@@ -37,12 +51,26 @@ func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
 	return text
 }
 
+// RuleValue says a value of a rule set.
+func RuleValue(value json.RawMessage) string {
+	const longest = 80 // characters
+	switch string(value) {
+	case "":
+		return "no value yet"
+	case "true":
+		return "on"
+	case "false":
+		return "off"
+	}
+	return Shorten(Text(value), longest)
+}
+
 // Default says what a flag with a rule set is if no rule decides.
 func Default(set *flags.RuleSet) string {
 	if set.Default == nil {
 		return "the fallback of the program"
 	}
-	return Text(set.Default)
+	return RuleValue(set.Default)
 }
 
 // ruleAudience is Audience for a rule set.
@@ -57,4 +85,33 @@ func (n *Names) ruleAudience(set *flags.RuleSet) string {
 		parts = append(parts, n.Rule(&set.Rules[i], set))
 	}
 	return strings.Join(append(parts, "otherwise "+Default(set)), "; ")
+}
+
+// readRule reads a rule as a list of changes has it: without what is empty, and without the type
+// of its values.
+func readRule(raw json.RawMessage) *flags.Rule {
+	var rule map[string]json.RawMessage
+	if json.Unmarshal(raw, &rule) != nil {
+		return nil
+	}
+	null := func(members map[string]json.RawMessage, name string) {
+		if members[name] == nil {
+			members[name] = json.RawMessage("null")
+		}
+	}
+	if string(rule["rule_type"]) == `"experiment"` {
+		null(rule, "experiment_id")
+		var holdout map[string]json.RawMessage
+		if json.Unmarshal(rule["holdout"], &holdout) == nil && holdout != nil {
+			null(holdout, "id")
+			rule["holdout"], _ = json.Marshal(holdout)
+		}
+	}
+	for kind := range ruleWords["return_type"] {
+		document, _ := json.Marshal(map[string]any{"version": 2, "return_type": kind, "rules": []any{rule}})
+		if set, err := flags.DecodeRuleSet(document, true); err == nil {
+			return &set.Rules[0]
+		}
+	}
+	return nil
 }

@@ -97,6 +97,10 @@ func TestPlace(t *testing.T) {
 		"filters/groups":                                     "condition sets",
 		"filters/holdout/exclusion_percentage":               "holdout, holdout percentage",
 		"filters/something_new":                              "something new",
+		"filters/rules/0/on_rollout_miss":                    "rule 1, the others",
+		"filters/rules/1/targeting/properties/0/value":       "rule 2, filter 1, value",
+		"rules/0/variants/1/weight":                          "rule 1, variant 2, weight",
+		"filters/default_value":                              "default value",
 	} {
 		if got := words.Place(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
@@ -120,9 +124,61 @@ func TestValue(t *testing.T) {
 		{"tags", `["a","b"]`, "a, b"},
 		{"name", `"cut …`, `"cut …`},
 		{"name", "", ""},
+		{"filters/rules/0/rule_type", `"experiment"`, "split over variants"},
+		{"filters/rules/0/rule_type", `"unheard"`, "unheard"},
+		{"filters/rules/0/on_rollout_miss", `"return_default"`, "get the default value"},
+		{"filters/rules/0/value", "true", "on"},
+		{"filters/rules/0/targeting/properties/0/value", "true", "yes"},
+		{"filters/default_value", "false", "off"},
+		{"filters/rules/0/variants/1/weight", "12.5", "12.5%"},
+		{"filters/rules/0/variants/1", `{"key":"a","weight":40,"value":{"a":1}}`, `40% {"a":1}`},
+		{"filters/rules/0", rule(`"targeted_release","value":7`), "everyone: 7"},
+		{"filters/rules", "[" + rule(`"targeted_release","value":true`) + "," + rule(`"targeted_release","value":"x"`) + "]", "everyone: on; everyone: x"},
+		{ // as a list of changes has it, without what is empty
+			"filters/rules/0",
+			rule(`"experiment","rollout_percentage":80,"on_rollout_miss":"continue","paused":false,
+				"variants":[{"key":"a","weight":50,"value":"x"},{"key":"b","weight":50,"value":"y"}],"holdout":{"exclusion_percentage":5}`),
+			"80% of everyone: 50% x, 50% y; but 5% are held out",
+		},
+		{"filters/rules/0", rule(`"targeted_release","value":null`), rule(`"targeted_release","value":null`)},
 	} {
 		if got := words.NewNames().Value(tt.path, tt.value); got != tt.want {
 			t.Errorf("%s of %s: %q, want %q", tt.value, tt.path, got, tt.want)
+		}
+	}
+}
+
+func rule(members string) string { return `{"rule_type":` + members + `}` }
+
+// TestRule: rules.md §3, in words.
+func TestRule(t *testing.T) {
+	const plan = `,"targeting":{"properties":[{"key":"plan","value":"pro"}]}`
+	drawn := func(members string) string {
+		return rule(`"experiment","experiment_id":null,"variants":[{"key":"a","weight":25,"value":1},{"key":"b","weight":75,"value":2}],` + members)
+	}
+	for _, tt := range []struct{ kind, group, value, rules, want string }{
+		{"boolean", "", "null", "", "otherwise the fallback of the program"},
+		{"boolean", "", "false", rule(`"targeted_release","value":true` + plan), "everyone where plan is pro: on; otherwise off"},
+		{"string", "", `"a"`, rule(`"percentage_rollout","rollout_percentage":20,"value":"b"` + plan), "20% of everyone where plan is pro: b; otherwise a"},
+		{
+			"string", "", `"a"`, rule(`"percentage_rollout","rollout_percentage":20,"value":"b","on_rollout_miss":"return_default"`),
+			"20% of everyone: b; the others get the default; otherwise a",
+		},
+		{"number", "", "0", drawn(`"paused":false,"rollout_percentage":100`), "everyone: 25% 1, 75% 2; otherwise 0"},
+		{"number", "", "0", drawn(`"paused":true,"rollout_percentage":100`), "everyone: paused, so they get the default; otherwise 0"},
+		{
+			"number", `,"aggregation_group_type_index":0`, "0",
+			drawn(`"paused":false,"rollout_percentage":50,"holdout":{"id":null,"exclusion_percentage":10}`),
+			"50% of company groups: 25% 1, 75% 2; but 10% are held out; otherwise 0",
+		},
+		{"object", "", `{"a":{}}`, rule(`"targeted_release","value":{"text":"` + strings.Repeat("x", 100) + `"}`), `everyone: {"text":"` + strings.Repeat("x", 71) + `…; otherwise {"a":{}}`},
+		{"boolean", "", "false", strings.Repeat(rule(`"targeted_release","value":true`)+",", 4) + rule(`"targeted_release","value":true`), "everyone: on; everyone: on; everyone: on; and more; otherwise off"},
+	} {
+		names := words.NewNames()
+		names.GroupTypes["0"] = "company"
+		document := fmt.Sprintf(`{"version":2,"return_type":%q,"default_value":%s,"rules":[%s]%s}`, tt.kind, tt.value, tt.rules, tt.group)
+		if got := names.Audience(read(document)); got != tt.want {
+			t.Errorf("%s: %q, want %q", document, got, tt.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -75,6 +76,15 @@ func (f *Flag) InForce() bool { return f.Active && !f.Deleted }
 // Continues reports whether the flag keeps its value for a person who is identified.
 func (f *Flag) Continues() bool { return f.Continuity != nil && *f.Continuity }
 
+// Experiments reports whether the flag belongs to an experiment: one of its rules says so or, if it
+// has condition sets, the flag.
+func (f *Flag) Experiments() bool {
+	if set := f.Filters.RuleSet; set != nil {
+		return slices.ContainsFunc(set.Rules, func(r flags.Rule) bool { return r.ExperimentID != nil })
+	}
+	return f.HasExperiment
+}
+
 const MaxFlagKey = 400 // characters
 
 // NewFlag returns a new flag of a project with defaults and without an author.
@@ -88,7 +98,7 @@ func (f *Flag) definition() flags.Flag {
 		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active && !f.Archived, Version: f.Version, Filters: f.Filters,
 		EnsureExperienceContinuity: f.Continues(), BucketingIdentifier: f.Bucketing, BucketingHash: f.BucketingHash,
 		EvaluationRuntime: f.Runtime, EvaluationContexts: f.Contexts, EvaluationContextsMatchMode: f.ContextMatch,
-		IsRemoteConfiguration: f.RemoteConfig, HasEncryptedPayloads: f.EncryptedPayloads, HasExperiment: new(f.HasExperiment),
+		IsRemoteConfiguration: f.RemoteConfig, HasEncryptedPayloads: f.EncryptedPayloads, HasExperiment: new(f.Experiments()),
 	}
 	for text, usual := range d.Defaults() {
 		if *text == usual {

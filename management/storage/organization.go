@@ -129,6 +129,10 @@ type Project struct {
 	// (evaluation.md §2.1).
 	BucketingHash string
 
+	// PostHogRulesOnly refuses rule sets that are sent and that PostHog's own evaluation does
+	// not support (rules.md §7.5). Those that are stored stay as they are.
+	PostHogRulesOnly bool
+
 	// FlagsFile is the file from which the flags and cohorts of the project come, nil if
 	// people make them.
 	FlagsFile *FlagsFile

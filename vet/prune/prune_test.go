@@ -38,6 +38,12 @@ func options(t *testing.T, keys ...string) prune.Options {
 	return prune.Options{Keys: keys, Snapshot: s, Definitions: d}
 }
 
+// valueOf returns options with the value of a flag.
+func valueOf(o prune.Options, key, value string) prune.Options {
+	o.Values = map[string]string{key: value}
+	return o
+}
+
 // crlf is a file whose lines end as on Windows.
 const crlf = "crlf.go"
 
@@ -159,6 +165,8 @@ func TestWrongOptions(t *testing.T) {
 		{"nobody", options(t, "nobody"), `flag "nobody" is not settled: it is on for nobody, and may be yet to come; give it the value false if that is for good`},
 		{"switched off", options(t, "switched-off"), `flag "switched-off" is not settled: it is switched off, so that each call has its fallback`},
 		{"remote configuration", options(t, "limits"), `flag "limits" is remote configuration, whose value is a payload, and payloads are not pruned`},
+		{"a rule set", options(t, "on", "typed"), `flag "typed" has a rule set, and values of its types are not pruned`},
+		{"a rule set, with a value", valueOf(options(t), "typed", "true"), `flag "typed" has a rule set, and values of its types are not pruned`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := prune.Run(t.Context(), tt.options, "./nowhere"); err == nil || err.Error() != tt.want {

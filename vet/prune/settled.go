@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/constant"
 	"go/types"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,11 @@ func (r result) text() string {
 func (o *Options) results() (map[string]result, error) {
 	if len(o.Keys) == 0 && len(o.Values) == 0 {
 		return nil, fmt.Errorf("there is no flag to prune: want at least one key")
+	}
+	for _, key := range slices.Concat(o.Keys, slices.Sorted(maps.Keys(o.Values))) {
+		if f := o.defined(key); f != nil && f.Filters.RuleSet != nil {
+			return nil, fmt.Errorf("flag %q has a rule set, and values of its types are not pruned", key)
+		}
 	}
 	list := make(map[string]result)
 	for key, text := range o.Values {
@@ -77,20 +83,28 @@ func (o *Options) constant(key string) (result, error) {
 	return result{}, fmt.Errorf("there is no flag %q in the definitions%s", key, hint)
 }
 
+// defined returns the flag of the definitions that has a key, or nil.
+func (o *Options) defined(key string) *flags.Flag {
+	if o.Definitions == nil {
+		return nil
+	}
+	i := slices.IndexFunc(o.Definitions.Flags, func(f flags.Flag) bool { return f.Key == key && !f.Deleted })
+	if i < 0 {
+		return nil
+	}
+	return &o.Definitions.Flags[i]
+}
+
 // reason says why a flag is not the same for everybody. It is "" for a flag that the
 // definitions do not have.
 func (o *Options) reason(key string) string {
-	i := -1
-	if o.Definitions != nil {
-		i = slices.IndexFunc(o.Definitions.Flags, func(f flags.Flag) bool { return f.Key == key && !f.Deleted })
-	}
-	if i < 0 {
+	f := o.defined(key)
+	if f == nil {
 		if slices.Contains(slices.Collect(o.Snapshot.Keys()), key) {
 			return "not everybody has the same value"
 		}
 		return ""
 	}
-	f := &o.Definitions.Flags[i]
 	if !f.Active {
 		return "it is switched off, so that each call has its fallback"
 	}
@@ -120,7 +134,7 @@ func (o *Options) reason(key string) string {
 // answer returns what a call returns for a flag with a settled value, or why that is not
 // certain.
 func answer(u *uses.Use, r result, info *types.Info) (c constant.Value, why string) {
-	if u.Library == uses.OpenFeature && u.Kind != uses.Bool && !r.enabled && u.Fallback != nil {
+	if typed(u) && u.Kind != uses.Bool && !r.enabled && u.Fallback != nil {
 		if c := info.Types[u.Fallback].Value; c != nil {
 			return c, ""
 		}
@@ -145,6 +159,12 @@ func answer(u *uses.Use, r result, info *types.Info) (c constant.Value, why stri
 	return nil, "what it returns is more than the value"
 }
 
+// typed reports whether a call returns its fallback for a flag that is off, or has a value of
+// another type.
+func typed(u *uses.Use) bool {
+	return u.Library == uses.OpenFeature || slices.Contains([]string{"Person.String", "Person.Int", "Person.Float", "Person.JSON"}, u.Method)
+}
+
 func answerText(u *uses.Use, r result) (c constant.Value, why string) {
 	fallback := u.Fallback == nil && u.Declared != nil && u.Declared.Fallback != nil
 	switch {
@@ -160,7 +180,7 @@ func answerText(u *uses.Use, r result) (c constant.Value, why string) {
 		return nil, "the fallback of its handle is not known"
 	case strings.HasPrefix(u.Method, "ValueFlag."):
 		return valueOrFallback(u, r, fallback)
-	case u.Library == uses.OpenFeature:
+	case typed(u):
 		if r.enabled && r.variant != "" {
 			return constant.MakeString(r.variant), ""
 		}

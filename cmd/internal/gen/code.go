@@ -102,7 +102,7 @@ func (w *writer) flag(f *Flag, handle string) error {
 		w.variants(f, handle)
 	case Text, Integer, Float:
 		name := map[Kind]string{Text: "string", Integer: "int64", Float: "float64"}[f.Kind]
-		value := string(f.Fallback)
+		value := cmp.Or(string(f.Fallback), "0")
 		if f.Kind == Text {
 			value = strconv.Quote(stringIn(f.Fallback))
 		}
@@ -156,9 +156,13 @@ func (w *writer) payload(f *Flag, flag, handle string, about []string) error {
 		if f.Schema != nil {
 			s = f.Schema.shape(0)
 		}
-		w.declare(s, flag+"Data", f.Key)
+		of := "payloads"
+		if f.ruled() {
+			of = "values"
+		}
+		w.declare(s, flag+"Data", fmt.Sprintf("%s of the flag %q", of, f.Key))
 		typ, zero = w.expression(s), w.zero(s)
-		if f.Kind == Payload {
+		if f.Fallback != nil {
 			d := json.NewDecoder(bytes.NewReader(f.Fallback))
 			d.UseNumber()
 			var value any
@@ -175,7 +179,11 @@ func (w *writer) payload(f *Flag, flag, handle string, about []string) error {
 			typ, zero = "*"+typ, "&"+zero
 		}
 	}
-	w.comment(append([]string{fmt.Sprintf("%s is the payload of the flag %q.", handle, f.Key)}, about...)...)
+	is := "the payload of the flag"
+	if f.ruled() {
+		is = "the flag"
+	}
+	w.comment(append([]string{fmt.Sprintf("%s is %s %q.", handle, is, f.Key)}, about...)...)
 	w.printf("var %s = flagstaff.NewPayload[%s](%q, %s)\n\n", handle, typ, f.Key, zero)
 	return nil
 }
@@ -214,10 +222,10 @@ func (w *writer) foreign(given string) (string, error) {
 }
 
 // declare writes the structs of a type, the outer ones first.
-func (w *writer) declare(s *shape, name, key string) {
+func (w *writer) declare(s *shape, name, of string) {
 	switch s.kind {
 	case goSlice:
-		w.declare(s.elem, name, key)
+		w.declare(s.elem, name, of)
 	case goStruct:
 		name = w.names.take(name)
 		w.structs[s] = name
@@ -227,10 +235,10 @@ func (w *writer) declare(s *shape, name, key string) {
 		w.body = inner
 		for _, member := range s.names() {
 			fields[member] = taken.take(exported(member, "Field"))
-			w.declare(s.fields[member], name+fields[member], key)
+			w.declare(s.fields[member], name+fields[member], of)
 		}
 		inner, w.body = w.body, outer
-		w.comment(fmt.Sprintf("%s is part of the payloads of the flag %q.", name, key))
+		w.comment(name + " is part of the " + of + ".")
 		w.printf("type %s struct {\n", name)
 		for _, member := range s.names() {
 			tag := member
@@ -351,7 +359,10 @@ func (w *writer) literal(s *shape, value any) (string, error) {
 // about returns paragraphs about a flag.
 func (f *Flag) about() []string {
 	facts := ""
-	if f.Rollout != "" {
+	switch {
+	case f.ruled() && f.Rollout != "":
+		facts = "Values: " + strings.TrimSuffix(f.Rollout, ".") + ". "
+	case f.Rollout != "":
 		facts = "It is on for " + strings.TrimSuffix(f.Rollout, ".") + ". "
 	}
 	if f.Owner != "" {

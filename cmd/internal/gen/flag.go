@@ -12,12 +12,12 @@ import (
 // A Kind says which values a flag has.
 type Kind int
 
-// The kinds of flags. Definitions have only flags of the first three.
+// The kinds of flags. With condition sets, flags are of the first two.
 const (
 	Boolean  Kind = iota // on or off
 	Variants             // one of its variants, or off
-	Payload              // a payload, and nothing besides: an object of a manifest
-	Text                 // the other flags of a manifest
+	Payload              // an object, and nothing besides
+	Text
 	Integer
 	Float
 )
@@ -43,10 +43,14 @@ type Flag struct {
 	Filters *flags.Filters
 	ID      int64
 
-	// Fallback is the default of a manifest, and Schema what it says about an object.
+	// Fallback is the default of a manifest or a rule set, and Schema what a manifest says
+	// about an object.
 	Fallback json.RawMessage
 	Schema   *Schema
 }
+
+// ruled reports whether a rule set decides the flag.
+func (f *Flag) ruled() bool { return f.Filters != nil && f.Filters.RuleSet != nil }
 
 // A Variant is a value of a flag.
 type Variant struct{ Key, Name string }

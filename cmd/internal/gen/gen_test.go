@@ -46,7 +46,7 @@ func generate(t *testing.T, document []byte, o gen.Options) []byte {
 
 // TestGolden has code for documents that show what becomes of each thing.
 func TestGolden(t *testing.T) {
-	for name, types := range map[string]map[string]string{"names": nil, "payloads": byHand, "manifest": nil, "demo": nil} {
+	for name, types := range map[string]map[string]string{"names": nil, "payloads": byHand, "manifest": nil, "demo": nil, "typed": nil} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", name+".json")
 			if name == "demo" {

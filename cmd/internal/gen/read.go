@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/forms"
@@ -51,6 +53,10 @@ func flagOf(f *flags.Flag, d *description) Flag {
 	}
 	slices.Sort(out.Tags)
 	out.Tags = slices.Compact(out.Tags)
+	if set := f.Filters.RuleSet; set != nil {
+		out.typed(set)
+		return out
+	}
 	if m := f.Filters.Multivariate; m != nil && len(m.Variants) > 0 {
 		out.Kind = Variants
 		for _, v := range m.Variants {
@@ -75,6 +81,27 @@ func flagOf(f *flags.Flag, d *description) Flag {
 		}
 	}
 	return out
+}
+
+// typed gives a flag the type of its rule set. A number is an integer if all that the set has
+// are.
+func (f *Flag) typed(set *flags.RuleSet) {
+	f.Fallback = set.Default
+	values := set.Values()
+	switch set.ReturnType {
+	case "string":
+		f.Kind = Text
+	case "object":
+		f.Kind, f.Payloads = Payload, values
+	case "number":
+		f.Kind = Integer
+		if len(values) == 0 || slices.ContainsFunc(values, func(v json.RawMessage) bool {
+			n, err := strconv.ParseFloat(string(v), 64)
+			return err != nil || n != math.Trunc(n)
+		}) {
+			f.Kind = Float
+		}
+	}
 }
 
 // A description is what evaluation does not use of a flag. Its members may be anything,

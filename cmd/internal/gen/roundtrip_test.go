@@ -123,13 +123,17 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents := [][]byte{demo}
+	typed, err := os.ReadFile(filepath.Join("testdata", "typed.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := [][]byte{demo, typed}
 	for seed := range fulltest.Count(20, 200) {
 		documents = append(documents, reference.NewGenerator(uint64(seed)).Document())
 	}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	trip := trip{Requests: []asked{
-		{ID: "user-1", Properties: map[string]any{"plan": "pro", "email": "ada@example.com", "age": 30}, Now: now},
+		{ID: "user-1", Properties: map[string]any{"plan": "pro", "country": "FR", "email": "ada@example.com", "age": 30}, Now: now},
 		{ID: "user-2", Properties: map[string]any{"plan": "free", "country": "DE", "is_active": true}, Groups: map[string]string{"company": "acme"}, Now: now},
 		{ID: "user-3", Now: now},
 		{ID: "distinct_id_0", Now: now},
@@ -270,6 +274,16 @@ func (h *declaredHandle) answer(t *testing.T, s *flags.Snapshot, request *flags.
 		return fallback
 	}
 	var value any
+	if d, _ := s.Detail(h.key, request); d.Ruled() && h.kind != "NewPayload" {
+		v, ok := d.Typed()
+		if !ok {
+			return fallback
+		}
+		if v.Type == "number" {
+			v.JSON = strconv.FormatFloat(v.Number, 'g', -1, 64)
+		}
+		return json.RawMessage(v.JSON)
+	}
 	switch h.kind {
 	case "NewBool":
 		value = r.Enabled

@@ -98,6 +98,38 @@ const complete = `{
 					{"key": "g", "type": "flag", "operator": "flag_evaluates_to", "value": true, "dependency_chain": ["g"]},
 					{"key": "id", "type": "cohort", "operator": "in", "value": 1}]}]}}]}`
 
+// Rule sets with each of their members, also without those that files may leave out: of texts, and
+// of other types.
+const (
+	typed = `{"cohorts": {"1": {"key": "plan", "type": "person", "value": "pro"}}, "flags": [
+	{"id": 1, "key": "text", "active": true, "filters": {"version": 2, "return_type": "string", "default_value": "none", "rules": [
+		{"id": "11111111-1111-4111-8111-111111111111", "rule_type": "targeted_release", "description": "staff", "metadata": {"x": [1]}, "value": "a",
+			"targeting": {"properties": [
+				{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"], "negation": true, "group_type_index": null, "label": "Plan"},
+				{"key": "plan", "value": "pro"},
+				{"key": "mail", "operator": "icontains_multi", "value": ["@a", "@b"]},
+				{"key": "mail", "operator": "ends_with", "value": ".de"}, {"key": "mail", "operator": "regex", "value": "^a"},
+				{"key": "age", "operator": "gte", "value": 18}, {"key": "age", "operator": "is_set"},
+				{"key": "app", "operator": "semver_gte", "value": "1.2.3"}, {"key": "app", "operator": "semver_wildcard", "value": "1.*"},
+				{"key": "since", "operator": "is_date_before", "value": "-7d"},
+				{"key": "id", "type": "cohort", "operator": "in", "value": 1, "cohort_name": "pros"},
+				{"key": "switch", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}},
+		{"rule_type": "percentage_rollout", "seed": "s", "rollout_percentage": 12.5, "on_rollout_miss": "continue", "assignment_algorithm": "sha1_60_v1", "assign_by": "person", "value": "b"},
+		{"rule_type": "experiment", "rollout_percentage": 100, "on_rollout_miss": "return_default", "experiment_id": 7, "paused": false,
+			"variants": [{"key": "x", "weight": 33.33, "value": "c"}, {"key": "y", "weight": 66.67, "value": "d"}],
+			"holdout": {"id": 5, "seed": "h", "exclusion_percentage": 10}}]}},
+	{"id": 2, "key": "switch", "active": true, "filters": {"groups": [{}]}}]}`
+	others = `{"group_type_mapping": {"0": "company"}, "flags": [
+	{"id": 2, "key": "switch", "active": true, "filters": {"version": 2, "return_type": "boolean", "aggregation_group_type_index": 0, "rules": [
+		{"rule_type": "targeted_release", "value": true, "targeting": {"properties": [{"key": "size", "type": "group", "operator": "gt", "value": "5", "group_type_index": 0, "group_key_names": {"a": "A"}}]}}]}},
+	{"id": 3, "key": "number", "active": true, "filters": {"version": 2, "return_type": "number", "default_value": null, "rules": [
+		{"rule_type": "experiment", "rollout_percentage": 50, "experiment_id": null, "paused": true, "holdout": {"id": null, "exclusion_percentage": 0},
+			"variants": [{"key": "x", "weight": 50, "value": 0}, {"key": "y", "weight": 50, "value": 1.5}]}]}},
+	{"id": 4, "key": "object", "active": true, "filters": {"version": 2, "return_type": "object", "default_value": {}, "rules": [
+		{"rule_type": "split", "split": {"hash": "murmur3_32", "hash_seed": "7", "modulus": "100", "prefix": "p", "suffix": "", "subject": null,
+			"ends": ["10", "100"], "values": [{"a": [1, null, ""]}, {}], "rest": "last", "no_subject": "first"}}]}}]}`
+)
+
 // older has forms that have newer ones, and cohorts of other forms.
 const older = `{
 	"count": 1, "next": null,
@@ -126,10 +158,21 @@ func flag(filters string) string {
 	return `{"flags": [{"id": 1, "key": "f", "active": true, "filters": ` + filters + `}]}`
 }
 
+// ruled is a flag with a rule of a rule set.
+func ruled(rule string) string {
+	return flag(`{"version": 2, "return_type": "string", "rules": [` + rule + `]}`)
+}
+
+// ofRule is a flag with a filter of a rule.
+func ofRule(filter string) string {
+	return ruled(`{"rule_type": "targeted_release", "value": "a", "targeting": {"properties": [` + filter + `]}}`)
+}
+
 func property(filter string) string { return flag(`{"groups": [{"properties": [` + filter + `]}]}`) }
 
 var differences = []difference{
 	{"keys are unique", `{"flags": [{"id": 1, "key": "f"}, {"id": 2, "key": "f"}]}`, "another flag has the same key"},
+	{"keys are unique", ruled(strings.TrimSuffix(strings.Repeat(`{"id": "11111111-1111-4111-8111-111111111111", "rule_type": "targeted_release", "value": "a"},`, 2), ",")), "another rule has the ID"},
 	{"the flags and cohorts that filters name exist", property(`{"key": "g", "type": "flag", "operator": "flag_evaluates_to", "value": true}`), "does not exist"},
 	{"the flags and cohorts that filters name exist", property(`{"key": "id", "type": "cohort", "operator": "in", "value": 7}`), "does not exist"},
 	{"nothing depends on itself", property(`{"key": "f", "type": "flag", "operator": "flag_evaluates_to", "value": true}`), "dependency cycle"},
@@ -139,16 +182,28 @@ var differences = []difference{
 	{"types of groups exist", property(`{"key": "p", "type": "group", "value": "x"}`), "the filter reads no known group"},
 	{"cohorts of flags do not ask what somebody did", `{"cohorts": {"1": {"type": "AND", "values": [{"key": "bought", "type": "behavioral", "value": "performed_event"}]}}, "flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "value": 1}]}]}}]}`, "asks what somebody did"},
 	{"weights of variants add up to 100", flag(`{"groups": [{}], "multivariate": {"variants": [{"key": "a", "rollout_percentage": 70}, {"key": "b", "rollout_percentage": 50}]}}`), "the shares of the variants sum to "},
+	{"weights of variants add up to 100", ruled(`{"rule_type": "experiment", "rollout_percentage": 100, "experiment_id": null, "paused": false, "variants": [{"key": "a", "weight": 50, "value": "a"}, {"key": "b", "weight": 49.99, "value": "b"}]}`), "the weights add up to"},
+	{"keys of variants are unique, and what names one is right", ruled(`{"rule_type": "experiment", "rollout_percentage": 100, "experiment_id": null, "paused": false, "variants": [{"key": "b", "weight": 50, "value": "a"}, {"key": "b", "weight": 50, "value": "b"}]}`), "another variant of the rule has the key"},
 	{"keys of variants are unique, and what names one is right", flag(`{"groups": [{}], "multivariate": {"variants": [{"key": "a", "rollout_percentage": 50}, {"key": "a", "rollout_percentage": 50}]}}`), "two variants have the same key"},
 	{"keys of variants are unique, and what names one is right", flag(`{"groups": [{"variant": "a"}]}`), "the pinned variant does not exist"},
 	{"keys of variants are unique, and what names one is right", flag(`{"groups": [{}], "payloads": {"a": 1}}`), "the flag never has this value"},
 	{"payloads that are text contain JSON", flag(`{"groups": [{}], "payloads": {"true": "text"}}`), "a text that does not contain JSON"},
 	{"members are there once", `{"flags": [], "timezone": "UTC", "timezone": "UTC"}`, "more than once"},
+	{"members are there once", ruled(`{"rule_type": "targeted_release", "value": "a", "metadata": {"a": 1, "a": 1}}`), "the object has the member twice"},
+	{"patterns can be compiled", ofRule(`{"key": "p", "operator": "regex", "value": "("}`), "pattern"},
 	{"patterns can be compiled", property(`{"key": "p", "type": "person", "operator": "regex", "value": "("}`), "pattern"},
 	{"dates are dates", property(`{"key": "p", "type": "person", "operator": "is_date_after", "value": "soon"}`), "wrong value for operator is_date_"},
+	{"dates are dates", ofRule(`{"key": "p", "operator": "is_date_after", "value": "soon"}`), "want a date, or a span"},
+	{"numbers and versions in text can be read", ofRule(`{"key": "p", "operator": "semver_eq", "value": "x"}`), "want a version such as"},
 	{"numbers and versions in text can be read", property(`{"key": "p", "type": "person", "operator": "gt", "value": "x"}`), "wrong value for operator"},
 	{"the time zone exists", `{"flags": [], "timezone": "Europe/Atlantis"}`, "unknown time zone"},
 	{"limits of size and number", `{"flags": [], "group_type_mapping": {"1048577": "company"}}`, "want a group type index"},
+	{"limits of size and number", flag(`{"version": 2, "return_type": "object", "default_value": ` + strings.Repeat(`{"a":`, 21) + `1` + strings.Repeat(`}`, 21) + `, "rules": []}`), "want at most 20 levels"},
+	{"limits of size and number", ruled(`{"rule_type": "targeted_release", "value": "a", "metadata": {"a": 1e-400}}`), "the number is too large or too small"},
+	{"limits of size and number", ruled(`{"rule_type": "split", "split": {"hash": "crc32", "ends": ["18446744073709551616"], "values": ["a"], "rest": "last", "no_subject": "first"}}`), "want an unsigned integer"},
+	{"shares of rules have two decimals", ruled(`{"rule_type": "percentage_rollout", "value": "a", "rollout_percentage": 12.345}`), "want at most two decimals"},
+	{"ends of splits ascend, one for each value", ruled(`{"rule_type": "split", "split": {"hash": "crc32", "ends": ["2", "1"], "values": ["a", "b"], "rest": "last", "no_subject": "first"}}`), "want numbers in ascending order"},
+	{"ends of splits ascend, one for each value", ruled(`{"rule_type": "split", "split": {"hash": "crc32", "ends": ["2"], "values": ["a", "b"], "rest": "last", "no_subject": "first"}}`), "want one for each value"},
 	{"groups of older cohorts", `{"flags": [], "cohorts": [{"id": 1, "groups": [{}]}]}`, "defines nothing"},
 	{"members that nothing knows", property(`{"key": "p", "type": "person", "operator": "is_set", "mood": 1}`), ""},
 	{"what is deleted", `{"flags": [{"id": 1, "key": "f", "deleted": true, "filters": {"groups": 7}}]}`, ""},
@@ -215,7 +270,7 @@ func unused(document string) bool {
 // wrong on purpose.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	list := map[string]string{"complete": complete, "older": older}
+	list := map[string]string{"complete": complete, "older": older, "typed": typed, "others": others}
 	for i, m := range regexp.MustCompile("(?s)```json\n(\\{.*?)```").FindAllStringSubmatch(read(t, "docs/definitions.md"), -1) {
 		list[fmt.Sprintf("definitions.md %d", i)] = m[1]
 	}

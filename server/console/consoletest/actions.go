@@ -48,7 +48,7 @@ const (
 // onlyForm are buttons that change the form alone.
 var onlyForm = []string{
 	"edit", "preview", "review", "settle", "add-condition", "add-variant", "even", "to-json", "to-form", "copy", "up", "down", "remove",
-	"add-person", "add-group", "add-cohort", "add-flag", "add-question",
+	"add-person", "add-group", "add-cohort", "add-flag", "add-question", "add-rule",
 }
 
 // Beside is a button beside the form of a flag.

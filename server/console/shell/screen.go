@@ -76,6 +76,7 @@ type Names interface {
 	Cohort(criteria json.RawMessage) string
 	Audience(f *flags.Filters) string
 	Condition(c *flags.Condition, ofFlag flags.Aggregation) string
+	Rule(r *flags.Rule, set *flags.RuleSet) string
 }
 
 // A WholeField says how a field has changed.

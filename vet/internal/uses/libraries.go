@@ -43,6 +43,10 @@ var methods = map[string]map[string]method{
 		"Person.Payload": {kind: Object, shape: Into, key: 1, into: 2, ofFor: true},
 		"Person.Result":  {kind: Any, shape: ValueError, key: 1, ofFor: true},
 		"Person.Explain": {kind: Any, shape: NoValue, key: 1, ofFor: true},
+		"Person.String":  {kind: String, key: 1, fallback: 2, ofFor: true},
+		"Person.Int":     {kind: Int, key: 1, fallback: 2, ofFor: true},
+		"Person.Float":   {kind: Float, key: 1, fallback: 2, ofFor: true},
+		"Person.JSON":    {kind: Object, key: 1, fallback: 2, ofFor: true},
 		"Payload":        {kind: Object, key: 2, fallback: 3, into: 3},
 
 		"BoolFlag.On":     {kind: Bool, handle: true},

@@ -42,6 +42,7 @@ var projects = newTable(table[storage.Project]{
 			{"recording_domains", asJSON[[]string]{&p.RecordingDomains}},
 			{"bucketing_hash", &p.BucketingHash},
 			{"event_retention_days", &p.EventRetentionDays},
+			{"posthog_rules_only", &p.PostHogRulesOnly},
 			{"flags_file", asJSON[*storage.FlagsFile]{&p.FlagsFile}},
 			{"created_at", moment{&p.Created}},
 			{"updated_at", moment{&p.Updated}},

@@ -55,10 +55,13 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 }
 
 // GroupCaveat says what an effect does not count.
-const GroupCaveat = "Condition sets about groups are not counted: the groups of a person are known only when a program evaluates flags."
+const GroupCaveat = "What is about groups is not counted: the groups of a person are known only when a program evaluates flags."
 
-// AboutGroups reports whether a condition set is about groups rather than persons.
+// AboutGroups reports whether a condition set, or a rule set, is about groups rather than persons.
 func AboutGroups(f *flags.Filters) bool {
+	if f.RuleSet != nil && f.RuleSet.Aggregation != flags.ByPerson {
+		return true
+	}
 	for i := range f.Groups {
 		if _, grouped := words.Aggregation(&f.Groups[i], f.AggregationGroupTypeIndex); grouped {
 			return true
@@ -180,8 +183,8 @@ func summaryOf(subjects, changed, gain, lose, other int, since string) string {
 // ValueWords says what a value of a flag is.
 func ValueWords(v any) string {
 	switch v := v.(type) {
-	case nil:
-		return "not known"
+	case nil: // it cannot be computed, or rules give no value
+		return "the fallback of the program"
 	case bool:
 		if v {
 			return "on"

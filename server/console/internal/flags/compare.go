@@ -100,6 +100,12 @@ func (v *comparisonView) compare(s *speaker, from, to *management.FlagView) {
 		}
 		v.Sides.AddLists(parts(a, n), parts(b, m))
 	}
+	if a.Type != "" {
+		list(ruleField, len(a.Rules), len(b.Rules))
+		rows([]field{defaultValue})
+		rows(settings[:settingsOfRules])
+		return
+	}
 	list(conditionField, len(a.Conditions), len(b.Conditions))
 	list(variantField, len(a.Variants), len(b.Variants))
 	rows([]field{payload})

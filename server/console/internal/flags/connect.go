@@ -53,8 +53,8 @@ type snippet struct{ Name, Code string }
 // flag, in Go and with curl. The project's API key is public.
 func snippets(q *shell.Request, f *management.FlagView) []snippet {
 	url, key := q.Origin(), q.At.Project.APIKey
-	ada, only := `ada := client.For(&flags.Request{DistinctID: "ada"})
-`, ""
+	ada, only, form := `ada := client.For(&flags.Request{DistinctID: "ada"})
+`, "", "2"
 	if f != nil {
 		name, runtime := quoted(f.Key), ""
 		if f.Runtime == "client" { // which curl is not
@@ -63,7 +63,10 @@ func snippets(q *shell.Request, f *management.FlagView) []snippet {
 		}
 		only = `,
        "flag_keys": [` + name + "]" + runtime
-		switch {
+		switch set := f.Filters.RuleSet; {
+		case set != nil:
+			form = "3"
+			ada += typedLine(set.ReturnType, name)
 		case f.RemoteConfig:
 			ada += "err := ada.Payload(" + name + ", &config)"
 		case f.Filters.Multivariate != nil && len(f.Filters.Multivariate.Variants) > 0:
@@ -72,7 +75,7 @@ func snippets(q *shell.Request, f *management.FlagView) []snippet {
 			ada += "if ada.Bool(" + name + ", false) { … }"
 		}
 	}
-	curl := snippet{"curl", `curl '` + url + `/flags?v=2' \
+	curl := snippet{"curl", `curl '` + url + `/flags?v=` + form + `' \
   -H 'Content-Type: application/json' \
   -d '{"api_key": "` + key + `",
        "distinct_id": "ada"` + only + `}'`}
@@ -97,6 +100,19 @@ if posthog.feature_enabled("my-flag", "ada"):
     …`},
 		curl,
 	}
+}
+
+// typedLine is how a Go program asks for a value of a rule set.
+func typedLine(kind, name string) string {
+	switch kind {
+	case "string":
+		return "text := ada.String(" + name + `, "fallback")`
+	case "number":
+		return "n := ada.Float(" + name + ", 0)"
+	case "object":
+		return "err := ada.JSON(" + name + ", &config)"
+	}
+	return "if ada.Bool(" + name + ", false) { … }"
 }
 
 // quoted returns a text as Go and JSON quote it, also within the quotes of a shell.

@@ -40,6 +40,10 @@ type formView struct {
 	Sets  []targeting.ConditionView
 	Parts []variantView
 	choices
+
+	Types        []forms.Option
+	Cards        []ruleView // of a rule set
+	Otherwise    valueView
 	Aggregations []forms.Option
 	targeting.Offered
 }
@@ -212,4 +216,6 @@ func (v *formView) fields() {
 		}
 	}
 	v.Sets = v.Offered.Sets(&v.Form, variants)
+	v.Types = forms.Selected(valueTypes, v.Type)
+	v.Cards, v.Otherwise = v.ruleViews(&v.Offered), v.defaultView()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
 )
 
@@ -19,6 +20,14 @@ func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
 		return nil, false
 	}
 	return forms.Must(json.Marshal(patch.Filters.Value)), true
+}
+
+// Back returns filters as a form of them says them.
+func Back(f *flags.Filters) ([]byte, map[string]string) {
+	form := newFlagForm()
+	form.setFilters(f)
+	form.check()
+	return forms.Must(json.Marshal(form.filters())), form.Errors
 }
 
 // Differences returns the paths of the fields in which two forms differ.

@@ -101,6 +101,9 @@ func fieldsOf(list ...*flagForm) []field {
 		return n, !slices.ContainsFunc(list, func(form *flagForm) bool { return of(form) != n })
 	}
 	out := slices.Clone(details)
+	if list[0].ruled() {
+		return append(append(append(out, ruleFields(list)...), defaultValue), settings[:settingsOfRules]...)
+	}
 	if n, same := number(func(form *flagForm) int { return len(form.Conditions) }); same {
 		for i := range n {
 			out = append(out, conditionField(i))
@@ -196,6 +199,6 @@ func variantField(i int) field {
 // clone returns a form that shares no list with another one.
 func (form *flagForm) clone() *flagForm {
 	out := *form
-	out.Conditions, out.Variants = slices.Clone(form.Conditions), slices.Clone(form.Variants)
+	out.Conditions, out.Variants, out.Rules = slices.Clone(form.Conditions), slices.Clone(form.Variants), slices.Clone(form.Rules)
 	return &out
 }

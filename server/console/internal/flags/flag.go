@@ -24,18 +24,42 @@ import (
 
 // variantBar shows how a flag is shared out among its variants.
 func variantBar(f *flags.Filters) (b charts.Bar) {
-	if f.Multivariate == nil {
-		return b
-	}
-	parts := make([]float64, len(f.Multivariate.Variants))
-	for i, v := range f.Multivariate.Variants {
-		parts[i] = v.RolloutPercentage
+	parts := splitParts(f)
+	weights := make([]float64, len(parts))
+	for i := range parts {
+		weights[i] = parts[i].weight
 	}
 	x := 0.0
-	for i, share := range charts.Shares(100, parts) {
-		x = b.Add(x, share, "hue-"+strconv.Itoa(i%charts.Hues), f.Multivariate.Variants[i].Key)
+	for i, share := range charts.Shares(100, weights) {
+		x = b.Add(x, share, "hue-"+strconv.Itoa(i%charts.Hues), parts[i].name)
 	}
 	return b
+}
+
+// A splitPart is a variant, or a value of the first rule that splits.
+type splitPart struct {
+	name   string
+	weight float64
+}
+
+func splitParts(f *flags.Filters) (parts []splitPart) {
+	if f.Multivariate != nil {
+		for _, v := range f.Multivariate.Variants {
+			parts = append(parts, splitPart{v.Key, v.RolloutPercentage})
+		}
+	}
+	if f.RuleSet == nil {
+		return parts
+	}
+	for i := range f.RuleSet.Rules {
+		for _, v := range f.RuleSet.Rules[i].Variants {
+			parts = append(parts, splitPart{words.RuleValue(v.Value), v.Weight})
+		}
+		if parts != nil {
+			break
+		}
+	}
+	return parts
 }
 
 var flagScreen = shell.Screen{
@@ -73,7 +97,7 @@ type flagView struct {
 	Enrolled bool   // the early access feature of the flag enrols people
 	Broken   string // who gets it if the filters cannot be read
 	Sets     []setView
-	Ruled    bool // they are the rules of a rule set, and its default
+	Type     string // of the values of a rule set, in words; then Sets are its rules, and its default
 	Needs    []related
 	Shares   charts.Bar
 	Parts    []partView // the variants
@@ -187,16 +211,16 @@ func (v *flagView) say(q *shell.Request, names *words.Names) error {
 	for i := range f.Groups {
 		v.Sets = append(v.Sets, setView{names.Condition(&f.Groups[i], f.AggregationGroupTypeIndex), f.Groups[i].Description})
 	}
+	form, usual := formOf(v.FlagView), newFlagForm()
+	list := settings
 	if set := f.RuleSet; set != nil {
-		v.Ruled = true
+		v.Type, list = words.OfRule("return_type", set.ReturnType), settings[:settingsOfRules]
 		for i := range set.Rules {
 			r := &set.Rules[i]
 			v.Sets = append(v.Sets, setView{names.Rule(r, set), description(r)})
 		}
 		v.Sets = append(v.Sets, setView{Words: "otherwise " + words.Default(set)})
-		return nil
 	}
-	form, usual := formOf(v.FlagView), newFlagForm()
 	if len(form.Variants) == 0 {
 		v.Payload = payloadOf(form.Payload)
 	}
@@ -213,8 +237,8 @@ func (v *flagView) say(q *shell.Request, names *words.Names) error {
 			return err
 		}
 	}
-	for i := range settings {
-		field := &settings[i]
+	for i := range list {
+		field := &list[i]
 		if field.get(form) != field.get(usual) && field.path != otherMembersPath {
 			v.Settings = append(v.Settings, setting{field.place(), field.say(s, form)})
 		}

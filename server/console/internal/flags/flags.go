@@ -219,6 +219,10 @@ func vocabulary(q *shell.Request, list []*management.FlagView) (*words.Names, er
 func kindWords(f *management.FlagView) string {
 	filters := &f.Filters
 	switch {
+	case filters.RuleSet != nil && filters.RuleSet.ReturnType == typeOnOff:
+		return "by rules"
+	case filters.RuleSet != nil:
+		return words.OfRule("return_type", filters.RuleSet.ReturnType)
 	case f.RemoteConfig:
 		return "remote configuration"
 	case len(f.Features) > 0 || filters.FeatureEnrollment != nil && *filters.FeatureEnrollment:

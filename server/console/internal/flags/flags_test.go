@@ -133,7 +133,7 @@ func TestSwitch(t *testing.T) {
 	s.Post(s.FlagPath("animations")+"/switch",
 		url.Values{"to": {"off"}, "from": {"flag"}, "version": {"9"}, "confirmed": {"9"}}).Want(200, "Switch animations off?")
 	s.Post(s.FlagPath("company-billing")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).Want(200, "Switch company-billing off?",
-		"Condition sets about groups are not counted")
+		"What is about groups is not counted")
 
 	// Nobody changes, so that it does not ask.
 	s.Post(s.FlagPath("mobile-update")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).Leads(s.FlagPath("mobile-update") +

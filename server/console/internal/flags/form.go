@@ -3,8 +3,8 @@ package flags
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +42,8 @@ type flagForm struct {
 	AsJSON bool   // the filters are edited as JSON
 	JSON   string // as typed
 
+	rulesForm
+
 	targeting.Form
 }
 
@@ -73,7 +75,10 @@ var details = []field{
 	namesField("tags", func(form *flagForm) *string { return &form.Tags }),
 }
 
-// settings are the fields besides targeting and values that most flags leave as they are.
+// settings are the fields besides targeting and values that most flags leave as they are. Flags with
+// a rule set have the first ones alone.
+const settingsOfRules = 4
+
 var settings = []field{
 	textField("evaluation_runtime", func(form *flagForm) *string { return &form.Runtime }, runtimes...),
 	namesField("evaluation_contexts", func(form *flagForm) *string { return &form.Contexts }),
@@ -140,6 +145,11 @@ func formOf(f *management.FlagView) *flagForm {
 
 // setFilters fills in the fields that stand for filters.
 func (form *flagForm) setFilters(f *flags.Filters) {
+	if f.RuleSet != nil {
+		form.setRules(f.RuleSet)
+		return
+	}
+	form.rulesForm = rulesForm{}
 	form.Base = string(forms.Must(json.Marshal(f)))
 	form.Set(f)
 	form.EarlyExit = f.EarlyExit != nil && *f.EarlyExit
@@ -178,7 +188,7 @@ func readFlagForm(v url.Values) *flagForm {
 		HoldoutID: strings.TrimSpace(v.Get("holdout_id")), HoldoutShare: strings.TrimSpace(v.Get("holdout_share")),
 		Comment: strings.TrimSpace(v.Get("comment")),
 		Payload: forms.Lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: forms.Lines(v.Get("json")),
-		Form: targeting.ReadForm(v),
+		rulesForm: readRules(v), Form: targeting.ReadForm(v),
 	}
 	for i := 0; i < maxVariants && v.Has(variantName(i)+".raw"); i++ {
 		name := variantName(i)
@@ -192,6 +202,10 @@ func readFlagForm(v url.Values) *flagForm {
 
 // refuse notes what the Service says against the form.
 func (form *flagForm) refuse(e *management.Error) {
+	if place, of := strings.CutPrefix(e.Attr, "filters__"); of { // of a rule set (rules.md §7)
+		form.place(strings.Split(place, "__"), e.Detail)
+		return
+	}
 	field, detail := fieldOf(e, form.AsJSON)
 	if field == "json" {
 		detail = e.Text()
@@ -249,7 +263,7 @@ func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, 
 		return p, false
 	}
 	filters := form.filters()
-	if f != nil {
+	if f != nil && f.Filters.RuleSet == nil {
 		filters = replacing(&f.Filters, filters)
 	}
 	nullable := func(s string) optional.Value[string] {
@@ -259,9 +273,11 @@ func (form *flagForm) patch(f *management.FlagView) (p management.PreviewPatch, 
 		Key: optional.Of(form.Key), Name: optional.Of(form.Name), Filters: optional.Of(filters),
 		Tags:         optional.Of(json.RawMessage(forms.Must(json.Marshal(forms.Names(form.Tags))))),
 		Contexts:     optional.Of(json.RawMessage(forms.Must(json.Marshal(forms.Names(form.Contexts))))),
-		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime), Bucketing: nullable(form.Bucketing),
-		BucketingHash: nullable(form.Hash),
-		Continuity:    optional.Of(form.Continuity), RemoteConfig: optional.Of(form.Remote), EncryptedPayloads: optional.Of(form.Encrypted),
+		ContextMatch: nullable(form.ContextMatch), Runtime: nullable(form.Runtime),
+	}
+	if !form.ruled() { // what only condition sets have
+		p.Bucketing, p.BucketingHash, p.Continuity = nullable(form.Bucketing), nullable(form.Hash), optional.Of(form.Continuity)
+		p.RemoteConfig, p.EncryptedPayloads = optional.Of(form.Remote), optional.Of(form.Encrypted)
 	}
 	if f == nil {
 		p.Active = optional.Of(form.Active)
@@ -276,7 +292,13 @@ func (form *flagForm) check() {
 	if form.AsJSON {
 		if _, err := forms.ReadJSON(form.JSON, notFilters); err != nil {
 			form.Fail("json", "%v", err)
+			return
 		}
+	}
+	if form.ruled() {
+		form.checkRules()
+	}
+	if form.AsJSON || form.ruled() {
 		return
 	}
 	payload := func(field, s string) {
@@ -317,6 +339,11 @@ const notFilters = `filters are an object, such as {"groups": []}`
 
 // filters returns the filters that the form, which was checked, stands for.
 func (form *flagForm) filters() (f flags.Filters) {
+	if form.ruled() {
+		f.Version = 2
+		f.RuleSet, _ = form.ruleSet()
+		return f
+	}
 	if form.AsJSON {
 		_ = json.Unmarshal([]byte(form.JSON), &f)
 		return f
@@ -392,30 +419,30 @@ func variantName(i int) string { return "v" + strconv.Itoa(i) }
 // edit does what a button of the form says, which changes only the form: a verb and the
 // name of a part.
 func (form *flagForm) edit(verb, target string) {
-	switch i, _ := targeting.PartOf(target); verb {
-	case "remove":
-		if strings.HasPrefix(target, "v") && i >= 0 && i < len(form.Variants) {
-			form.Variants = slices.Delete(form.Variants, i, i+1)
-		} else {
-			form.Edit(verb, target)
-		}
-	case "add-variant":
-		form.addVariant()
-	case "even":
-		form.evenShares()
-	case "to-json":
+	i, _ := targeting.PartOf(target)
+	switch {
+	case verb == "to-json":
 		if form.check(); len(form.Errors) == 0 {
 			form.JSON, form.AsJSON = forms.Pretty(forms.Must(json.Marshal(form.filters()))), true
 		}
-	case "to-form":
-		if _, err := forms.ReadJSON(form.JSON, notFilters); err != nil {
-			form.Fail("json", "%v", err)
+	case verb == "to-form":
+		form.AsJSON = true
+		if form.check(); len(form.Errors) > 0 {
 			return
 		}
-		form.AsJSON = true
 		f := form.filters()
 		form.AsJSON = false
 		form.setFilters(&f)
+	case form.Type != "":
+		form.editRules(verb, target)
+	case verb == "remove" && strings.HasPrefix(target, "v"):
+		form.Variants = targeting.Rearranged(form.Variants, verb, i, nil)
+	case verb == "add-variant":
+		form.addVariant()
+	case verb == "even":
+		for i, share := range evenly(len(form.Variants)) {
+			form.Variants[i].Share = share
+		}
 	default:
 		form.Edit(verb, target)
 	}
@@ -433,27 +460,33 @@ func (form *flagForm) addVariant() {
 		}
 		return
 	}
-	left := 100.0
-	for _, v := range form.Variants {
-		n, _ := strconv.ParseFloat(v.Share, 64) // what is not a number has no share
-		left -= n
+	shares := make([]string, len(form.Variants))
+	for i := range shares {
+		shares[i] = form.Variants[i].Share
 	}
-	form.Variants = append(form.Variants, variantForm{Raw: targeting.NewPart, Share: forms.Exact(max(left, 0))})
+	form.Variants = append(form.Variants, variantForm{Raw: targeting.NewPart, Share: left(shares)})
 }
 
-// evenShares gives all variants the same share, in hundredths of a percent; the first ones
-// get what is left.
-func (form *flagForm) evenShares() {
-	n := len(form.Variants)
-	if n == 0 {
-		return
+// left returns the share that makes 100 with others.
+func left(shares []string) string {
+	left := 100.0
+	for _, share := range shares {
+		n, _ := strconv.ParseFloat(share, 64) // what is not a number has no share
+		left -= n
 	}
-	each, rest := 10_000/n, 10_000%n
-	for i := range form.Variants {
-		share := each
-		if i < rest {
+	return forms.Exact(max(math.Round(left*1e6)/1e6, 0))
+}
+
+// evenly returns as many shares, which are the same in hundredths of a percent; the first ones
+// get what is left.
+func evenly(n int) []string {
+	shares := make([]string, n)
+	for i := range shares {
+		share := 10_000 / n
+		if i < 10_000%n {
 			share++
 		}
-		form.Variants[i].Share = forms.Exact(float64(share) / 100)
+		shares[i] = forms.Exact(float64(share) / 100)
 	}
+	return shares
 }

@@ -60,6 +60,7 @@ func review(q *shell.Request, f *management.FlagView, form *flagForm, ifAsked bo
 type flagPreviewView struct {
 	Effect *shell.Effect // nil: it cannot be told yet
 	Sets   []targeting.ConditionView
+	Cards  []ruleView
 }
 
 // previewForm answers with what a form would do that is being edited.
@@ -67,11 +68,11 @@ func previewForm(q *shell.Request, f *management.FlagView, form *flagForm) error
 	if f == nil && form.Key == "" {
 		form.Key = "a-flag-without-a-key-yet"
 	}
-	sets, err := targeting.Sentences(q, &form.Form)
+	offered, err := targeting.Offers(q, 0, 0)
 	if err != nil {
 		return err
 	}
-	v := &flagPreviewView{Sets: sets}
+	v := &flagPreviewView{Sets: offered.Sets(&form.Form, nil), Cards: form.ruleViews(&offered)}
 	if patch, ok := form.patch(f); ok {
 		if f != nil {
 			patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
@@ -79,10 +80,8 @@ func usage(q *shell.Request, f *management.FlagView, raw *flags.Filters) (*flagU
 // bar of the variants; off is grey.
 func coloured(reported []management.ValueUsage, raw *flags.Filters) (values []charts.Point) {
 	hues := map[string]int{"on": 1}
-	if m := raw.Multivariate; m != nil {
-		for i := range m.Variants {
-			hues[m.Variants[i].Key] = i
-		}
+	for i, part := range splitParts(raw) {
+		hues[part.name] = i
 	}
 	at := make(map[string]int)
 	for _, r := range reported {
@@ -112,8 +111,8 @@ func reportedValue(value json.RawMessage) string {
 		return "on"
 	case slices.Equal(value, []byte("false")):
 		return "off"
-	case json.Unmarshal(value, new(float64)) == nil && !slices.Equal(value, []byte("null")):
-		return string(value)
+	case len(value) > 0 && (value[0] == '{' || value[0] >= '-' && value[0] <= '9'): // of a rule set
+		return words.RuleValue(value)
 	case json.Unmarshal(value, &key) != nil || key == "":
 		return "no value"
 	case key == storage.OtherCalls:

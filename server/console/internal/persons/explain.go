@@ -92,14 +92,16 @@ type traceView struct {
 	Enrollment   *stepView
 	Holdout      *scaleView
 	Sets         []setView
+	Noun         string // what they are
 }
 
 // A setView is what happened to a condition set.
 type setView struct {
 	Number        int
 	Outcome       string
-	Class         string // good, bad or ""
-	Empty         bool   // it asks for nothing
+	Holdout       *scaleView // of a rule
+	Class         string     // good, bad or ""
+	Empty         bool       // it asks for nothing
 	Steps         []stepView
 	Draw, Variant *scaleView
 	Pinned        string
@@ -126,6 +128,9 @@ var outcomeWords = map[string]string{
 	"not_reached": "not evaluated", "provisional": "match only because a flag has failed", "error": "failed",
 	"no_group_type": "needs a group that the person is not in",
 }
+
+// endWords says how a rule has ended that gives the default value.
+var endWords = map[string]string{"experiment_paused": "match, but paused", "holdout": "match, but held out"}
 
 // maxTyped is how many properties can be typed.
 const maxTyped = 100
@@ -411,7 +416,15 @@ func explainFlag(q *shell.Request, v *explainView) error {
 	if err != nil {
 		return err
 	}
+	f, err := q.Service.Flag(q.Context(), q.By, q.Ref, e.Key)
+	if err != nil {
+		return err
+	}
 	v.Flag, v.Trace, v.Text = e.Key, traceOf(e), e.String()
+	v.Trace.Noun = "Condition set"
+	if f.Filters.RuleSet != nil {
+		v.Trace.Noun = "Rule"
+	}
 	v.Edit = q.ProjectPath("/flags/" + url.PathEscape(e.Key))
 	v.All = v.link("")
 	return nil
@@ -431,8 +444,14 @@ func traceOf(e *management.FlagExplanation) *traceView {
 	for _, c := range e.Conditions {
 		s := setView{
 			Number: c.Index + 1, Outcome: cmp.Or(outcomeWords[c.Outcome], c.Outcome), Draw: drawOf(c.Rollout), Pinned: c.Pinned,
-			Empty: len(c.Filters) == 0 && c.Outcome != "not_reached",
+			Holdout: drawOf(c.Holdout),
 		}
+		ended := ""
+		if c.Index == r.ConditionIndex && c.Rollout == nil {
+			ended = endWords[r.Code]
+		}
+		s.Empty = len(c.Filters) == 0 && (c.Outcome != "not_reached" || ended != "")
+		s.Outcome = cmp.Or(ended, s.Outcome)
 		switch c.Outcome {
 		case "condition_match", "provisional":
 			s.Class = "good"

@@ -66,6 +66,10 @@ var (
 			Options: yesNo,
 		},
 		{Name: "event_retention_days", Label: "Days for which events are kept", Kind: "number", warns: warnOfRetention},
+		{
+			Name: "posthog_rules_only", Label: "Refuse rule sets that PostHog does not evaluate", Kind: "check",
+			Hint: "Those about groups, cohorts, other flags and linked experiments. Flags that have them keep them.",
+		},
 	}
 	browserSettings = []setting{
 		{

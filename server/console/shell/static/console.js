@@ -117,6 +117,7 @@
     }
     swap("main", page, button);
     $("#form")?.setAttribute("data-unsaved", "");
+    preview($("#form"));
   });
 
   function swap(selector, page, from) {
@@ -206,8 +207,9 @@
 
   // While a form is edited, the server says who changes.
   let asking, question;
-  document.addEventListener("input", (event) => {
-    const form = event.target.closest("#form"), panel = $("#effect");
+  document.addEventListener("input", (event) => preview(event.target.closest("#form")));
+  function preview(form) {
+    const panel = $("#effect");
     if (!form || !panel) return;
     clearTimeout(asking);
     asking = setTimeout(async () => {
@@ -235,7 +237,7 @@
         if (error.name !== "AbortError") $("[data-effect]", panel).textContent = away.title + ".";
       }
     }, 500);
-  });
+  }
 
   // A form whose answer takes long says that it was sent.
   document.addEventListener("submit", (event) => {
@@ -307,10 +309,10 @@
   }
 
   function total() {
-    const out = $("[data-total=shares]");
-    if (!out) return;
-    const sum = all("[data-sum=shares]").reduce((n, el) => n + (Number(el.value) || 0), 0);
-    out.value = `${Math.round(sum * 100) / 100}% together` + (Math.abs(sum - 100) > 0.001 ? ", want 100%" : "");
+    for (const out of all("[data-total]")) {
+      const sum = all(`[data-sum="${out.dataset.total}"]`).reduce((n, el) => n + (Number(el.value) || 0), 0);
+      out.value = `${Math.round(sum * 100) / 100}% together` + (Math.abs(sum - 100) > 0.001 ? ", want 100%" : "");
+    }
   }
 
   // What people take elsewhere can be copied.

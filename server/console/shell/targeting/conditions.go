@@ -184,28 +184,38 @@ func (form *Form) Edit(verb, target string) {
 		if condition {
 			form.Conditions[i].Filters = append(form.Conditions[i].Filters, NewFilter(strings.TrimPrefix(verb, "add-")))
 		}
-	case "copy":
-		if condition {
-			c := form.Conditions[i]
-			c.Filters = slices.Clone(c.Filters)
-			form.Conditions = slices.Insert(form.Conditions, i+1, c)
-		}
-	case "up", "down":
-		other := i - 1
-		if verb == "down" {
-			other = i + 1
-		}
-		if condition && other >= 0 && other < len(form.Conditions) {
-			form.Conditions[i], form.Conditions[other] = form.Conditions[other], form.Conditions[i]
-		}
 	case "remove":
-		switch {
-		case condition && j >= 0 && j < len(form.Conditions[i].Filters):
-			form.Conditions[i].Filters = slices.Delete(form.Conditions[i].Filters, j, j+1)
-		case condition && j < 0:
-			form.Conditions = slices.Delete(form.Conditions, i, i+1)
+		if condition && j >= 0 {
+			form.Conditions[i].Filters = Rearranged(form.Conditions[i].Filters, verb, j, nil)
+			return
+		}
+		fallthrough
+	default:
+		if condition && j < 0 {
+			form.Conditions = Rearranged(form.Conditions, verb, i, func(c ConditionForm) ConditionForm {
+				c.Filters = slices.Clone(c.Filters)
+				return c
+			})
 		}
 	}
+}
+
+// Rearranged does with an element of a list what a button says: copy, remove, up or down.
+func Rearranged[T any](list []T, verb string, i int, copied func(T) T) []T {
+	other := i - 1
+	if verb == "down" {
+		other = i + 1
+	}
+	switch {
+	case i < 0 || i >= len(list):
+	case verb == "copy":
+		list = slices.Insert(list, i+1, copied(list[i]))
+	case verb == "remove":
+		list = slices.Delete(list, i, i+1)
+	case (verb == "up" || verb == "down") && other >= 0 && other < len(list):
+		list[i], list[other] = list[other], list[i]
+	}
+	return list
 }
 
 // PartOf reads the name of a part, such as c0, c0.f1 or v2. What is missing is −1.
