@@ -61,7 +61,7 @@ func parseDocument(text string) document {
 func specification(t *testing.T) map[string]document {
 	t.Helper()
 	documents := make(map[string]document)
-	for _, name := range []string{"api", "evaluation", "management", "wire"} {
+	for _, name := range []string{"api", "evaluation", "management", "rules", "wire"} {
 		documents[name] = parseDocument(read(t, filepath.Join("spec", name+".md")))
 	}
 	return documents
@@ -91,7 +91,7 @@ var (
 	// mark finds the parts of citations: sections of standards, which are not
 	// ours, names of documents, and sections.
 	mark = regexp.MustCompile(`(?:RFC [0-9]+|NIST SP [0-9A-Z-]+|WHATWG [A-Z]+) §[0-9.]+` +
-		`|(?i:\b(api|evaluation|management|wire)\.md\b)` +
+		`|(?i:\b(api|evaluation|management|rules|wire)\.md\b)` +
 		`|§([0-9]+(?:\.[0-9]+)*)((?:,? (?:and |to )?[A-Z][0-9]{1,2}\b)*)`)
 	rowID = regexp.MustCompile(`[A-Z][0-9]{1,2}`)
 

@@ -145,6 +145,15 @@ func (d Detail) Typed() (v TypedValue, ok bool) {
 	return v, v.JSON != "" && v.JSON != "null"
 }
 
+// Bool returns the value of a flag with a rule set that gives booleans, and the fallback for
+// values of another type and where the caller's fallback counts.
+func (d Detail) Bool(fallback bool) bool {
+	if v, ok := d.Typed(); ok && v.Type == typeBoolean {
+		return v.JSON == "true"
+	}
+	return fallback
+}
+
 // Rule is the field of the same name of [Result].
 func (d Detail) Rule() *RuleResult {
 	switch {
@@ -155,15 +164,6 @@ func (d Detail) Rule() *RuleResult {
 		return d.snap.ruleOf(f, &d.snap.values[d.decided.value], &d.snap.reasons[d.decided.reason])
 	}
 	return nil
-}
-
-// Bool returns the value of a flag with a rule set that gives booleans, and the fallback for
-// values of another type and where the caller's fallback counts.
-func (d Detail) Bool(fallback bool) bool {
-	if v, ok := d.Typed(); ok && v.Type == typeBoolean {
-		return v.JSON == "true"
-	}
-	return fallback
 }
 
 // Ruled reports whether a rule set decides the flag, so that its value has a type.

@@ -168,6 +168,10 @@ func plainList(list []any) bool {
 // compareLists compares what lies between the elements that are the same at both ends, so
 // that one that comes or goes is the only difference.
 func (d *flagDiffer) compareLists(place string, was, is []any) {
+	if place == "filters/rules" {
+		d.compareRules(place, was, is)
+		return
+	}
 	begin := 0
 	for begin < min(len(was), len(is)) && reflect.DeepEqual(was[begin], is[begin]) {
 		begin++
@@ -185,5 +189,32 @@ func (d *flagDiffer) compareLists(place string, was, is []any) {
 			after = is[i]
 		}
 		d.compare(place+"/"+strconv.Itoa(i), before, after)
+	}
+}
+
+// compareRules compares the rules of rule sets by their IDs. A change of their order says at
+// which places those that stay were.
+func (d *flagDiffer) compareRules(place string, was, is []any) {
+	id := func(rule any) any {
+		object, _ := rule.(map[string]any)
+		return object["id"]
+	}
+	var order []int
+	for i, rule := range is {
+		n := slices.IndexFunc(was, func(other any) bool { return id(other) == id(rule) })
+		if n < 0 {
+			d.compare(place+"/"+strconv.Itoa(i), nil, rule)
+			continue
+		}
+		order = append(order, n)
+		d.compare(place+"/"+strconv.Itoa(i), was[n], rule)
+	}
+	for n, rule := range was {
+		if !slices.ContainsFunc(is, func(other any) bool { return id(other) == id(rule) }) {
+			d.compare(place+"/"+strconv.Itoa(n), rule, nil)
+		}
+	}
+	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(order, sorted) {
+		d.add(place+"/order", sorted, order)
 	}
 }

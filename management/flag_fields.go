@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/management/check"
@@ -168,7 +167,7 @@ type FlagView struct {
 	UsedInReplay        bool          `json:"is_used_in_replay_settings"`
 
 	// Warnings are about a rule set that was just written (rules.md §7.8).
-	Warnings []judge.Warning `json:"warnings,omitempty"`
+	Warnings []check.Warning `json:"warnings,omitempty"`
 }
 
 // A MinimalFlag is a flag within something else (management.md §13.4).

@@ -71,7 +71,7 @@ type FlagPreview struct {
 	OtherFlags []ChangedFlag `json:"other_flags"`
 
 	// Warnings are about a rule set that the change writes (rules.md §7.8).
-	Warnings []judge.Warning `json:"warnings,omitempty"`
+	Warnings []check.Warning `json:"warnings,omitempty"`
 }
 
 // A FlagTransition is how many distinct IDs would get one value instead of

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -19,6 +20,9 @@ func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, f
 	}
 	if err != nil {
 		return "", storeError(err)
+	}
+	if !f.Deleted && judge.IsRuleSet(&f.Filters) {
+		return "", notFound("The flag has a rule set and no payload: POST /flags has its value.")
 	}
 	if f.Deleted || !f.RemoteConfig {
 		return "", plainNotFound

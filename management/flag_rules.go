@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -134,14 +135,15 @@ func filtersError(f *flags.Filters, err error) error {
 
 // ruleWarnings returns the warnings about a rule set that a flag gets, which is nil before it is
 // made.
-func ruleWarnings(before *storage.Flag, after *flags.RuleSet) []judge.Warning {
-	switch {
-	case after == nil:
+func ruleWarnings(before *storage.Flag, after *flags.RuleSet) []check.Warning {
+	if after == nil {
 		return nil
-	case before == nil:
-		return judge.Warnings(nil, after)
 	}
-	return judge.Warnings(before.Filters.RuleSet, after)
+	var was *flags.RuleSet
+	if before != nil {
+		was = before.Filters.RuleSet
+	}
+	return each(judge.Warnings(was, after), func(w *judge.Warning) check.Warning { return check.Warning(*w) })
 }
 
 // warned adds the warnings about the rule set that a patch has written, if it has.
@@ -166,6 +168,9 @@ func refuseRuleSet(f *storage.Flag, attr, instead string) error {
 // hideSeeds returns the filters of two versions of a flag as people may see them in what has
 // changed: without seeds, but for a mark where one has changed.
 func hideSeeds(before, after flags.Filters) (was, is flags.Filters) {
+	if before.RuleSet == nil && after.RuleSet == nil {
+		return before, after
+	}
 	was, is = before.Clone(), after.Clone()
 	type secret struct {
 		at    *string

@@ -1,6 +1,7 @@
 package management_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -146,7 +147,7 @@ func TestRuleSetRevert(t *testing.T) {
 		t.Errorf("imported again: %+v", again)
 	}
 	for document, want := range map[string]string{
-		`{"flags":[{"key":"k","filters":{"groups":[{}]}}]}`: "cannot get condition sets",
+		`{"flags":[{"key":"k","filters":{"groups":[{}]}}]}`:                                              "cannot get condition sets",
 		strings.NewReplacer(`"string"`, `"boolean"`, `"none"`, "null", `"new"`, "true").Replace(another): "type of a flag cannot change",
 	} {
 		_, err := w.ApplyDefinitions(t.Context(), w.as(w.ada), ref(w.web), []byte(document), management.ApplyOptions{})
@@ -201,5 +202,104 @@ func TestPreviewRuleSet(t *testing.T) {
 	reasons := must(w.EvaluationReasons(t.Context(), w.as(w.ada), ref(w.web), "eve", ""))(t)
 	if value := encode(t, reasons["k"].Value); value != `{"a":2,"b":1}` {
 		t.Errorf("evaluated %s", value)
+	}
+}
+
+// TestRuleSetElsewhere: rules.md §7.6, what else there is about flags.
+func TestRuleSetElsewhere(t *testing.T) {
+	w := newWorld(t, withData)
+	cohort := w.cohort(w.web, `{"name":"Pros","filters":`+pro+`}`)
+	experiment := strings.NewReplacer(`"value":"new"`, `"experiment_id":9,"paused":false,"variants":[{"key":"a","weight":50,"value":"x"},{"key":"b","weight":50,"value":"y"}],"holdout":{"id":4,"exclusion_percentage":10}`, "percentage_rollout", "experiment").
+		Replace(rolloutTo("", "free", "new"))
+	inCohort := strings.Replace(releaseTo("", "pro", "lab"), `{"type":"person","key":"plan","value":"pro"}`, `{"type":"cohort","key":"id","operator":"in","value":`+cohort+`}`, 1)
+	f := w.ruleFlag(rules(experiment, inCohort))
+	id := strconv.FormatInt(f.ID, 10)
+	if r := f.Filters.RuleSet.Rules; !f.HasExperiment || r[0].Holdout.Seed != "holdout-" || r[1].Targeting[0].CohortName != "Pros" {
+		t.Errorf("made %s", shown(f.Filters))
+	}
+	must(w.changeFlag(id, `{"version":1,"active":true}`))(t)
+	ctx, ada := t.Context(), w.as(w.ada)
+
+	for kind, want := range map[string]int{"experiment": 1, "boolean": 0, "multivariant": 0} {
+		if list := must(w.ListFlags(ctx, ada, ref(w.web), management.FlagQuery{Type: kind}, 10, 0))(t); list.Total != want {
+			t.Errorf("%d flags of type %s, want %d", list.Total, kind, want)
+		}
+	}
+	mine := must(w.MyFlags(ctx, ada, ref(w.web), ""))(t)
+	if text := encode(t, mine); strings.Contains(text, "seed") || mine[0].Value != "none" {
+		t.Errorf("MyFlags = %s", text)
+	}
+	_, err := w.CreateEarlyAccessFeature(ctx, ada, ref(w.web), decode[management.EarlyAccessPatch](t, `{"name":"n","stage":"beta","feature_flag_id":`+id+`}`))
+	checkFault(t, "early access", err, "invalid invalid feature_flag_id")
+	_, err = w.changeCohort(cohort, `{"deleted":true}`)
+	checkFault(t, "delete the cohort", err, "invalid invalid_input")
+	_, err = w.RemoteConfig(ctx, &management.DefinitionsAccess{Project: w.web}, "k")
+	if e, ok := errors.AsType[*management.Error](err); !ok || e.Kind != management.ErrNotFound || !strings.Contains(e.Detail, "/flags") {
+		t.Errorf("RemoteConfig: %v", err)
+	}
+	manifest := must(w.Manifest(ctx, &management.DefinitionsAccess{Project: w.web}))(t)
+	if text := encode(t, manifest.Flags); text != `[{"key":"k","type":"string","description":"","defaultValue":"none"}]` {
+		t.Errorf("Manifest = %s", text)
+	}
+	_, err = w.UpdateManifestFlag(ctx, ada, ref(w.web), "k", decode[management.ManifestPatch](t, `{"key":"k","type":"string","defaultValue":"other"}`))
+	checkFault(t, "default of the manifest", err, "conflict conflict defaultValue")
+	must(w.UpdateManifestFlag(ctx, ada, ref(w.web), "k", decode[management.ManifestPatch](t, `{"key":"k","type":"string","description":"Lab"}`)))(t)
+}
+
+// TestPublicRuleSets: rules.md §7.5.
+func TestPublicRuleSets(t *testing.T) {
+	w := newWorld(t, withData)
+	w.capture(w.web, "$groupidentify", "u1", `{"$group_type":"company","$group_key":"acme"}`)
+	byGroup := strings.Replace(rules(), `"rules"`, `"aggregation_group_type_index":0,"rules"`, 1)
+	f := w.ruleFlag(byGroup)
+	document := must(w.ExportDefinitions(t.Context(), w.as(w.ada), ref(w.web), management.ExportOptions{}))(t)
+	must(w.UpdateProject(t.Context(), w.owner(w.web), ref(w.web), decode[management.ProjectPatch](t, `{"posthog_rules_only":true}`)))(t)
+	_, err := w.changeFlag(strconv.FormatInt(f.ID, 10), `{"version":1,"filters":`+byGroup+`}`)
+	checkFault(t, "a change", err, "invalid unsupported filters__aggregation_group_type_index")
+	for _, body := range []string{`{"version":1,"name":"x"}`, `{"version":2,"key":"renamed"}`, `{"version":3,"active":true}`} {
+		must(w.changeFlag(strconv.FormatInt(f.ID, 10), body))(t)
+	}
+	report := must(w.ImportDefinitions(t.Context(), w.as(w.ada), ref(w.web), document, management.ImportOptions{}))(t)
+	if len(report.Left) != 1 || !strings.Contains(report.Left[0].Reason, "aggregation_group_type_index") {
+		t.Errorf("imported %+v", report)
+	}
+	_, err = w.RevertFlag(t.Context(), w.as(w.ada), ref(w.web), "renamed", decode[management.RevertPatch](t, `{"version":1}`))
+	checkFault(t, "revert", err, "invalid unsupported filters__aggregation_group_type_index")
+}
+
+// TestRuleSetFile: rules.md §2.7 and §7.2: the file of a project keeps its IDs and seeds, and its
+// faults.
+func TestRuleSetFile(t *testing.T) {
+	w := newWorld(t, withData)
+	load := func(document string) {
+		t.Helper()
+		d, err := flags.Decode(strings.NewReader(document))
+		w.ok(err)
+		w.ok(w.ImportFile(t.Context(), w.web.ID, "flags.json", d))
+	}
+	const document = `{"flags":[{"id":1,"key":"k","active":true,"version":1,"filters":{"version":2,"return_type":"string","rules":[{"rule_type":"percentage_rollout","rollout_percentage":50,"value":"a"}]}},
+		{"id":2,"key":"broken","active":true,"version":1,"filters":{"version":2,"return_type":"string","rules":[{"rule_type":"targeted_release","value":1,"seed":"s-secret"}]}}]}`
+	load(document)
+	f := must(w.Flag(t.Context(), w.as(w.ada), ref(w.web), "k"))(t)
+	rule := f.Filters.RuleSet.Rules[0]
+	if !f.Active || rule.ID == "" || rule.Seed == "" {
+		t.Fatalf("%s", shown(f.Filters))
+	}
+	if b := must(w.Flag(t.Context(), w.as(w.ada), ref(w.web), "broken"))(t); b.Filters.Err() == nil || strings.Contains(b.Filters.Err().Error(), "s-secret") {
+		t.Errorf("broken: %v", b.Filters.Err())
+	}
+	before := w.state()
+	load(document)
+	w.checkUnchanged("the same file", before)
+	load(strings.Replace(document, `"rollout_percentage":50`, `"rollout_percentage":60`, 1))
+	f = must(w.Flag(t.Context(), w.as(w.ada), ref(w.web), "k"))(t)
+	if changed := f.Filters.RuleSet.Rules[0]; changed.RolloutPercentage != 60 || changed.ID != rule.ID || changed.Seed != rule.Seed {
+		t.Errorf("%s", shown(f.Filters))
+	}
+	w.ok(w.ReleaseFiles(t.Context()))
+	change := fmt.Sprintf(`{"version":%d,"filters":%s}`, f.Version, strings.Replace(shown(f.Filters), `"rollout_percentage":60`, `"rollout_percentage":70`, 1))
+	f = must(w.changeFlag(strconv.FormatInt(f.ID, 10), change))(t)
+	if changed := f.Filters.RuleSet.Rules[0]; changed.RolloutPercentage != 70 || changed.Seed != rule.Seed {
+		t.Errorf("%s", shown(f.Filters))
 	}
 }

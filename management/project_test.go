@@ -37,7 +37,7 @@ func TestCreateProject(t *testing.T) {
 		`"anonymize_ips":true,"created_at":"2026-03-04T05:06:07Z","updated_at":"2026-03-04T05:06:07Z",` +
 		`"surveys_opt_in":null,"heatmaps_opt_in":null,"session_recording_opt_in":null,"autocapture_exceptions_opt_in":null,` +
 		`"autocapture_web_vitals_opt_in":null,"capture_performance_opt_in":null,"cookieless_server_hash_mode":null,` +
-		`"session_recording_network_payload_capture_config":null,"app_urls":[],"recording_domains":null,"event_retention_days":null,"secret_api_token":"PHS",` +
+		`"session_recording_network_payload_capture_config":null,"app_urls":[],"recording_domains":null,"event_retention_days":null,"posthog_rules_only":false,"secret_api_token":"PHS",` +
 		`"has_secret_api_token":true,"has_secret_api_token_backup":false}`
 	names := strings.NewReplacer(made.UUID.String(), "UUID", w.acme.ID.String(), "ACME", made.APIToken, "PHC", secret, "PHS")
 	if diff := cmp.Diff(want, names.Replace(encode(t, made))); diff != "" {

@@ -52,7 +52,7 @@ func showProject(p *storage.Project) *ProjectView {
 		CapturePerformanceOptIn: p.CapturePerformanceOptIn, CookielessHashMode: p.CookielessHashMode, NetworkCapture: rawjson.OrNull(p.NetworkCapture),
 		AppURLs: append([]string{}, p.AppURLs...), RecordingDomains: p.RecordingDomains,
 		EventRetentionDays: p.EventRetentionDays, PostHogRulesOnly: p.PostHogRulesOnly,
-		HasSecretToken:     p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
+		HasSecretToken: p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
 	}
 }
 

@@ -83,15 +83,15 @@ func flagValue(results *flags.Results, key string) any {
 	}
 }
 
-// A JSONValue is the value of a flag whose value is an object: JSON in one form, so that equal
+// A jsonValue is the value of a flag whose value is an object: JSON in one form, so that equal
 // values are equal.
-type JSONValue string
+type jsonValue string
 
 // MarshalJSON returns the JSON.
-func (v JSONValue) MarshalJSON() ([]byte, error) { return []byte(v), nil }
+func (v jsonValue) MarshalJSON() ([]byte, error) { return []byte(v), nil }
 
 // resultValue returns the value of a flag: false, true or a variant; of a flag with a rule set
-// false, true, a text, a float64, a JSONValue, or nil for what the caller falls back on.
+// false, true, a text, a float64, a jsonValue, or nil for what the caller falls back on.
 func resultValue(r *flags.Result) any {
 	if r.JSON() == nil {
 		return r.Value()
@@ -99,7 +99,7 @@ func resultValue(r *flags.Result) any {
 	var v any
 	_ = json.Unmarshal(r.JSON(), &v) // it was read from JSON
 	if object, ok := v.(map[string]any); ok {
-		return JSONValue(rawjson.Must(object))
+		return jsonValue(rawjson.Must(object))
 	}
 	return v
 }

@@ -30,6 +30,35 @@ const importBody = `{"flags":[{"id":7,"key":"beta","active":true,"filters":{"gro
 	`{"id":8,"key":"new-checkout","active":true,"filters":{"groups":[{}]}},{"id":9,"key":"old","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":4}]}]}}],` +
 	`"cohorts":[{"id":5,"name":"Free","is_static":false,"filters":{"properties":{"type":"OR","values":[{"key":"plan","type":"person","operator":"exact","value":"free"}]}}},{"id":6,"name":"Listed","is_static":true}]}`
 
+// paywallFirst and paywallSecond are rules of a flag, which paywall makes the filters of.
+const (
+	paywallFirst  = `{"rule_type":"targeted_release","targeting":{"properties":[{"key":"plan","type":"person","value":"pro"}]},"value":"lab"}`
+	paywallSecond = `{"rule_type":"experiment","experiment_id":null,"paused":false,"targeting":{"properties":[]},"rollout_percentage":100,"on_rollout_miss":"return_default",` +
+		`"assignment_algorithm":"sha1_60_v1","variants":[{"key":"a","weight":100,"value":"short"},{"key":"b","weight":0,"value":"long"}],"holdout":{"id":null,"exclusion_percentage":0}}`
+)
+
+func paywall(rules ...string) string {
+	return `{"version":2,"return_type":"string","default_value":"classic","rules":[` + strings.Join(rules, ",") + `]}`
+}
+
+var paywallBody = `{"key":"paywall","filters":` + paywall(paywallFirst, paywallSecond) + `}`
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// onPaywall makes the flag, and returns a request on it whose body has its rules.
+func onPaywall(method, path string, body func(first, second string) string) func(*managedSite) call {
+	return func(a *managedSite) call {
+		rules := a.ok(api("POST", flagsPath, paywallBody))["filters"].(map[string]any)["rules"].([]any)
+		return api(method, flagsPath+"paywall/"+path, body(asJSON(rules[0]), asJSON(rules[1])))
+	}
+}
+
 // A managedSite is an apiServer whose project has one thing of each kind, persons,
 // a group, and responses to its survey. The fields are their paths.
 type managedSite struct {
@@ -151,6 +180,27 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flag-enable", call: requestOn(flagOf, "POST", "enable/", "")},
 		{name: "flag-archive", call: requestOn(flagOf, "POST", "archive/", "")},
 		{name: "flag-unarchive", call: requestOn(flagOf, "POST", "unarchive/", "")},
+
+		{name: "rules-create", call: requestTo("POST", flagsPath, paywallBody)},
+		{name: "rules-create-active", call: requestTo("POST", flagsPath, strings.Replace(paywallBody, `{`, `{"active":true,`, 1))},
+		{name: "rules-create-member", call: requestTo("POST", flagsPath, strings.Replace(paywallBody, `"paused"`, `"stopped":false,"paused"`, 1))},
+		{name: "rules-create-limited", before: calls(requestTo("PATCH", "/api/projects/1/", `{"posthog_rules_only":true}`)), call: requestTo("POST", flagsPath, strings.NewReplacer(`"experiment_id":null`, `"experiment_id":9`, `{"id":null`, `{"id":4`).Replace(paywallBody))},
+		{name: "rules-read", before: calls(requestTo("POST", flagsPath, paywallBody)), call: requestTo("GET", flagsPath+"paywall/", "")},
+		{name: "rules-update", call: onPaywall("PATCH", "", func(first, second string) string { return `{"version":1,"filters":` + paywall(second, first) + `}` })},
+		{name: "rules-update-seed", call: onPaywall("PATCH", "", func(first, second string) string {
+			return `{"version":1,"filters":` + paywall(strings.Replace(second, `"seed":"`, `"seed":"x`, 1)) + `}`
+		})},
+		{name: "rules-update-version", call: onPaywall("PATCH", "", func(_, _ string) string { return `{"filters":` + paywall() + `}` })},
+		{name: "rules-update-stale", call: onPaywall("PATCH", "", func(_, _ string) string { return `{"version":2,"filters":` + paywall() + `}` })},
+		{name: "rules-update-language", call: onPaywall("PATCH", "", func(_, _ string) string { return `{"version":1,"filters":{"version":3,"rules":[]}}` })},
+		{name: "rules-rollout", before: calls(requestTo("POST", flagsPath, paywallBody)), call: requestTo("POST", flagsPath+"paywall/rollout/", `{"rollout_percentage":25}`)},
+		{name: "rules-preview", before: calls(requestTo("POST", flagsPath, paywallBody), requestTo("POST", flagsPath+"paywall/enable/", "")), call: func(a *managedSite) call {
+			f := a.ok(api("GET", flagsPath+"paywall/", ""))
+			rules := f["filters"].(map[string]any)["rules"].([]any)
+			return api("POST", flagsPath+"preview/", `{"id":`+fmt.Sprint(f["id"])+`,"version":2,"filters":`+paywall(asJSON(rules[1]), asJSON(rules[0]))+`}`)
+		}},
+		{name: "rules-explain", before: calls(requestTo("POST", flagsPath, paywallBody), requestTo("POST", flagsPath+"paywall/enable/", "")), call: requestTo("POST", flagsPath+"paywall/explain/", `{"distinct_id":"ada","person_properties":{"plan":"pro"}}`)},
+		{name: "rules-activity", before: calls(requestTo("POST", flagsPath, paywallBody), requestTo("PATCH", flagsPath+"paywall/", `{"version":1,"filters":`+paywall(paywallFirst)+`}`)), call: requestTo("GET", flagsPath+"activity/?limit=1", "")},
 
 		{name: "manifest", before: calls(cliSends("POST", "/flags", `{"defaultValue":{"columns":2},"description":"The grid","key":"grid","type":"object"}`)), call: cliSends("GET", "", "")},
 		{name: "manifest-secret", call: requestTo("GET", manifestPath, "", "Authorization", "Bearer "+acmeSecret)},

@@ -405,6 +405,8 @@ var scrubbed = []struct {
 	{regexp.MustCompile(`(: ?)"[0-9A-Za-z_-]{38,44}"`), `${1}"(random)"`}, // ids of keys, distinct ids, tokens
 	{regexp.MustCompile(`/(signup|password_reset)/[0-9A-Za-z_-]{43}\b`), "/$1/(random)"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(random)"},
+	{regexp.MustCompile(`("id": ?)"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{21}"`), `${1}"(random)"`}, // of rules
+	{regexp.MustCompile(`("seed": ?)"x?[A-Z2-7]{26}"`), `${1}"(random)"`},
 	{regexp.MustCompile(`("trace_id": ")[0-9a-f-]{36}"`), `${1}(random)"`},
 	{regexp.MustCompile(`\bsurvey-targeting-[0-9a-f]{10}\b`), "survey-targeting-(random)"},
 	{regexp.MustCompile(`\b[A-Z2-7]{32}\b`), "(random)"},                    // secrets of authenticators

@@ -42,7 +42,7 @@ var Flags = []Fault{
 	{Path: "filters/early_exit", Value: `"no"`, Text: `must be true or false, not a string: "no"`},
 	{Path: "filters/feature_enrollment", Value: `"no"`, Text: `must be true or false, not a string: "no"`},
 	{Path: "filters/holdout", Value: `7`, Text: "must be an object, not a number: 7"},
-	{Path: "filters/version", Value: `2`, Text: "is reserved and cannot be set"},
+	{Path: "filters/version", Value: `1`, Text: "is reserved and cannot be set"},
 	{Path: "filters/payloads/test", Value: `"{"`, Text: "must be JSON, or text that contains JSON: text itself needs another pair of quotes", Field: "v1.payload", Typed: "{"},
 
 	{Path: "filters/groups/0/properties", Value: `{}`, Text: "must be an array, not an object: {}"},

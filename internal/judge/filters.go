@@ -76,7 +76,7 @@ type verdict struct {
 // judge judges all that the linter does not. It returns the flags that the filters depend
 // on.
 func (refs *References) judge(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
-	if err := checkLanguage(f); err != nil {
+	if err := languageFault(f); err != nil {
 		return nil, err
 	}
 	if fault := unreadable(f); fault != nil {

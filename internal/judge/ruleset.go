@@ -28,9 +28,9 @@ func IsRuleSet(f *flags.Filters) bool { return f.Version == 2 }
 
 // CheckLanguage returns an [*Error] if the version of filters is not absent and not that of a
 // rule set (rules.md §7.1).
-func CheckLanguage(f *flags.Filters) error { return about("filters", checkLanguage(f)) }
+func CheckLanguage(f *flags.Filters) error { return about("filters", languageFault(f)) }
 
-func checkLanguage(f *flags.Filters) error {
+func languageFault(f *flags.Filters) error {
 	v := Member(f.Extra, "version")
 	fault := errors.AsType[*flags.DefinitionError]
 	e, faulty := fault(f.Err())
@@ -56,11 +56,19 @@ func (refs *References) judgeRuleSet(f *flags.Filters, s Subject) ([]*flags.Flag
 	if err != nil {
 		return nil, err
 	}
+	set, err := flags.DecodeRuleSet(out, false) // again: a program may have made it
+	if fault, ok := errors.AsType[*flags.RuleFault](err); ok {
+		return nil, at(fault.Path, fault.Code, "%s", fault.Text)
+	}
+	f.RuleSet = set
 	if err := checkValue(jsonscan.Value(out)); err != nil {
 		return nil, inRules(err, "want texts without the character NUL")
 	}
 	if len(out) > maxBytes {
 		return nil, refuseAs(codeRuleLimit, "want at most %d bytes", maxBytes)
+	}
+	if _, err := jsonscan.Parse(out, maxDepth); err != nil {
+		return nil, refuseAs(codeRuleLimit, "want at most %d levels", maxDepth)
 	}
 	if index, ok := f.RuleSet.Aggregation.Index(); ok && refs.definitions.GroupTypes != nil && refs.definitions.GroupTypes[index] == "" {
 		return nil, at("/aggregation_group_type_index", codeRuleInvalid, "want the index of a group type of the project")
@@ -82,9 +90,11 @@ func (refs *References) judgeRuleSet(f *flags.Filters, s Subject) ([]*flags.Flag
 
 // at refuses what stands at a JSON pointer.
 func at(pointer, code, format string, args ...any) error {
-	err := refuseAs(code, format, args...)
-	for _, step := range slices.Backward(strings.Split(strings.TrimPrefix(pointer, "/"), "/")) {
-		err = within(unescape.Replace(step), err)
+	err := New("", code, format, args...)
+	for step := range strings.SplitSeq(pointer, "/") {
+		if step != "" {
+			err.Path = append(err.Path, shorten(unescape.Replace(step)))
+		}
 	}
 	return err
 }
@@ -123,6 +133,7 @@ func checkReserved(set *flags.RuleSet) error {
 
 // checkRuleFilter checks what a filter refers to by itself (rules.md §3.3).
 func (refs *References) checkRuleFilter(p *flags.Filter, aggregation flags.Aggregation) error {
+	p.CohortName = "" // which is only shown
 	switch operators.KindOf(p.Type) {
 	case operators.CohortFilter:
 		key := p.Key

@@ -20,6 +20,18 @@ func sentRules(t testing.TB, document string) *flags.Filters {
 	return f
 }
 
+// judgeSent judges filters as a new flag's.
+func judgeSent(t testing.TB, document string, s judge.Subject, refs *judge.References) error {
+	t.Helper()
+	f := sentRules(t, document)
+	if f.RuleSet != nil {
+		if err := judge.Claim(f.RuleSet, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return judge.Judge(f, s, refs)
+}
+
 // refused returns the code and the place of an error, or "".
 func refused(t *testing.T, err error) string {
 	t.Helper()
@@ -101,11 +113,23 @@ func TestJudgeRuleSet(t *testing.T) {
 		{"3.3", boolean(release(`{"type":"flag","key":"circle","operator":"flag_evaluates_to","value":true}`)), "invalid " + filter + "key"},
 	} {
 		t.Run(test.section+" "+test.filters[:min(len(test.filters), 120)], func(t *testing.T) {
-			err := judge.Judge(sentRules(t, test.filters), judge.Subject{ID: 9, Key: "new"}, refs)
+			err := judgeSent(t, test.filters, judge.Subject{ID: 9, Key: "new"}, refs)
 			if got := refused(t, err); got != test.want {
 				t.Errorf("%v\nwant %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestJudgeMadeRuleSet: what a program has made is read strictly, too.
+func TestJudgeMadeRuleSet(t *testing.T) {
+	set := &flags.RuleSet{ReturnType: "boolean", Rules: []flags.Rule{{Type: "targeted_release", Value: json.RawMessage(`"on"`)}}, Aggregation: flags.ByPerson}
+	if err := judge.Claim(set, nil); err != nil {
+		t.Fatal(err)
+	}
+	err := judge.Judge(&flags.Filters{Version: 2, RuleSet: set}, judge.Subject{Key: "f"}, judge.NewReferences(new(flags.Definitions), nil))
+	if got := refused(t, err); got != "required rules/0/targeting/properties" && got != "invalid rules/0/value" {
+		t.Error(got)
 	}
 }
 
@@ -118,7 +142,7 @@ func TestStoredPatterns(t *testing.T) {
 		boolean(release(""), broken): "",
 		boolean(broken, release(`{"type":"person","key":"mail","operator":"not_regex","value":"(b"}`)): "invalid rules/1/targeting/properties/0/value",
 	} {
-		err := judge.Judge(sentRules(t, document), judge.Subject{Key: "f", Stored: stored}, refs)
+		err := judgeSent(t, document, judge.Subject{Key: "f", Stored: stored}, refs)
 		if got := refused(t, err); got != want || strings.Contains(got, "(b") {
 			t.Errorf("%s: %q, want %q", document, got, want)
 		}
@@ -143,7 +167,7 @@ func TestPublicOnly(t *testing.T) {
 			want       string
 		}{{true, true, want}, {true, false, ""}, {false, true, ""}} {
 			refs.PublicOnly = test.only
-			got := refused(t, judge.Judge(sentRules(t, document), judge.Subject{Key: "f", Sent: test.sent}, refs))
+			got := refused(t, judgeSent(t, document, judge.Subject{Key: "f", Sent: test.sent}, refs))
 			if got != test.want {
 				t.Errorf("%s, %+v: %q", document, test, got)
 			}

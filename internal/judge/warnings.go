@@ -15,9 +15,9 @@ import (
 
 // A Warning says what is allowed and perhaps not meant (rules.md §7.8).
 type Warning struct {
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
-	Attr   string `json:"attr"`
+	Code   string // for programs
+	Detail string // for people
+	Attr   string // its place, with "__" between the steps
 }
 
 // The codes of warnings.
@@ -65,7 +65,7 @@ func populations(set *flags.RuleSet) *plan {
 			if f.GroupTypeIndex != nil {
 				index = *f.GroupTypeIndex
 			}
-			one.filters[fmt.Sprintf("%s %q %s %s %t %d", f.Type, f.Key, cmp.Or(f.Operator, operator.Exact), f.Value, f.Negation, index)] = f
+			one.filters[fmt.Sprintf("%s %q %s %s %t %d %v", f.Type, f.Key, cmp.Or(f.Operator, operator.Exact), f.Value, f.Negation, index, f.Comparison)] = f
 		}
 		p.rules = append(p.rules, one)
 	}
@@ -190,7 +190,7 @@ func (p *plan) outcome(who *population, d draws) (rule int, gives string, ok boo
 	return -1, standard, true
 }
 
-func warning(code string, rule int, member, format string, args ...any) Warning {
+func warnOf(code string, rule int, member, format string, args ...any) Warning {
 	return Warning{code, fmt.Sprintf(format, args...), "filters__rules__" + strconv.Itoa(rule) + member}
 }
 
@@ -202,7 +202,7 @@ func (p *plan) unreachable() (list []Warning) {
 			above := &p.rules[j]
 			within := above.draws() && above.Seed == r.Seed && r.RolloutPercentage <= above.RolloutPercentage && !r.Paused
 			if above.covers(r) && (above.ends() || within) {
-				list = append(list, warning(WarnUnreachable, i, "", "Nobody gets a value of rule %d: rule %d decides for all whom it includes.", i+1, j+1))
+				list = append(list, warnOf(WarnUnreachable, i, "", "Nobody gets a value of rule %d: rule %d decides for all whom it includes.", i+1, j+1))
 				break
 			}
 		}
@@ -227,7 +227,7 @@ func (p *plan) misses() (list []Warning) {
 				d[r.Seed] = r.share()
 			}
 			if ends, gives, ok := p.outcome(r, d); ok && ends == j && gives == lower.gives() {
-				list = append(list, warning(WarnMiss, i, "__on_rollout_miss", "Those whom rule %d does not include can get the same value from rule %d.", i+1, j+1))
+				list = append(list, warnOf(WarnMiss, i, "__on_rollout_miss", "Those whom rule %d does not include can get the same value from rule %d.", i+1, j+1))
 				break
 			}
 		}
@@ -275,7 +275,7 @@ func (p *plan) order(was *plan) []Warning {
 				_, is, ok := p.outcome(who, d)
 				_, before, sure := old.outcome(who, d)
 				if ok && sure && is != before {
-					return []Warning{warning(WarnOrder, i, "", "Rule %d was below rule %d: somebody gets another value by the order alone.", i+1, j+1)}
+					return []Warning{warnOf(WarnOrder, i, "", "Rule %d was below rule %d: somebody gets another value by the order alone.", i+1, j+1)}
 				}
 			}
 		}
@@ -310,7 +310,7 @@ func (p *plan) resets(was *plan) (list []Warning) {
 				ended, before, sure := was.outcome(o, d)
 				_, is, ok := p.outcome(r, d)
 				if sure && ok && ended == j && before != is {
-					list = append(list, warning(WarnReset, i, "", "Rule %d is new and draws anew in place of one with the same filters: send the ID of that one to keep everybody's value.", i+1))
+					list = append(list, warnOf(WarnReset, i, "", "Rule %d is new and draws anew in place of one with the same filters: send the ID of that one to keep everybody's value.", i+1))
 					break
 				}
 			}
@@ -337,7 +337,7 @@ func (p *plan) conclusions(was *plan) (list []Warning) {
 			d[r.Seed] = o.share()
 		}
 		if ends, gives, ok := p.outcome(o, d); ok && ends == i && gives == canonical(r.Value) {
-			list = append(list, warning(WarnConclusion, i, "", "Rule %d gives its value also to those who were not in the experiment.", i+1))
+			list = append(list, warnOf(WarnConclusion, i, "", "Rule %d gives its value also to those who were not in the experiment.", i+1))
 		}
 	}
 	return list

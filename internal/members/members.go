@@ -75,7 +75,7 @@ var (
 			"evaluation_runtime evaluation_contexts evaluation_tags evaluation_contexts_match_mode is_remote_configuration has_encrypted_payloads has_experiment",
 		"team_id team project_id uuid description created_by created_at updated_at last_modified_by archived is_simple_flag rollout_percentage experiment_set "+
 			"experiment_set_metadata surveys features can_edit tags usage_dashboard analytics_dashboards has_enriched_analytics user_access_level "+
-			"creation_context status stale_reason stale_since last_called_at is_used_in_replay_settings performed_rollback rollback_conditions "+
+			"creation_context status stale_reason stale_since warnings last_called_at is_used_in_replay_settings performed_rollback rollback_conditions "+
 			"original_flag deleted_at _create_in_folder _should_create_usage_dashboard",
 		"filters filter conditions conditionsets rules groups targeting",
 		"ensure_experience_continuity continuity experiencecontinuity",

@@ -40,7 +40,10 @@ func testFlags(t *testing.T, s *suite) {
 	bare := storage.Flag{Project: p.ID, Key: "bare", Created: s.now, Updated: s.now}
 	other := storage.Flag{Project: q.ID, Key: "bare", Created: s.now, Updated: s.now} // a key is one of its project
 	unreadable := storage.Flag{Project: p.ID, Key: "unreadable", Filters: filtersOf(`{"groups": [7]}`), Created: s.now, Updated: s.now}
-	all := []*storage.Flag{&full, &bare, &other, &unreadable}
+	ruled := storage.Flag{Project: p.ID, Key: "ruled", Created: s.now, Updated: s.now, Filters: filtersOf(
+		`{"version":2,"return_type":"object","default_value":{"b":1.0,"a":null},"rules":[{"id":"11111111-1111-4111-8111-11111111111a","rule_type":"percentage_rollout","targeting":{"properties":[]},` +
+			`"description":"é","metadata":{"x":[]},"value":{},"rollout_percentage":12.5,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s é"}]}`)}
+	all := []*storage.Flag{&full, &bare, &other, &unreadable, &ruled}
 	for _, f := range all {
 		given := *f
 		given.LastCalled = &s.now // which is not for the caller to say

@@ -23,8 +23,8 @@ func testProjectRecords(t *testing.T, s *suite) {
 		SurveysOptIn: new(true), HeatmapsOptIn: new(false), SessionRecordingOptIn: new(true), AutocaptureExceptionsOptIn: new(false),
 		AutocaptureWebVitalsOptIn: new(true), CapturePerformanceOptIn: new(true), CookielessHashMode: new(2),
 		NetworkCapture: json.RawMessage(`{"recordBody":true,"n":1.50}`), AppURLs: []string{"https://é.example", ""}, RecordingDomains: []string{},
-		EventRetentionDays: new(90),
-		FlagsFile:          &storage.FlagsFile{Name: "é.json", GroupTypes: map[int]string{3: "team"}, PropertyMatchingVersion: 2, MinimalFlagCalledEvents: true},
+		EventRetentionDays: new(90), PostHogRulesOnly: true,
+		FlagsFile: &storage.FlagsFile{Name: "é.json", GroupTypes: map[int]string{3: "team"}, PropertyMatchingVersion: 2, MinimalFlagCalledEvents: true},
 	}
 	wantAllSet(t, full, "ID", "IngestedEvent")
 	bare := storage.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}

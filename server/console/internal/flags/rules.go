@@ -238,6 +238,13 @@ func (r *ruleForm) weights() []string {
 // drawn reports whether the rule is for a share of those whom it targets.
 func (r *ruleForm) drawn() bool { return r.Kind == ruleShare || r.Kind == ruleSplit }
 
+// drawsAnew reports whether a rule is new whose percentage includes some, and not all.
+func (form *flagForm) drawsAnew() bool {
+	return slices.ContainsFunc(form.Rules, func(r ruleForm) bool {
+		return form.ruled() && forms.ReadObject(r.Raw)["id"] == nil && (r.Kind == ruleSplit || r.Kind == ruleShare && r.Share != "100")
+	})
+}
+
 // said returns the rule set that the form stands for, as it can be said: the rules have no more
 // than what there are fields for, and values that cannot be read are missing.
 func (form *flagForm) said() *flags.RuleSet {
