@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthog/posthog-go"
 
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/internal/reference/rules"
 )
 
@@ -18,7 +19,7 @@ import (
 // older clients see it, for all others.
 func TestRuleSets(t *testing.T) {
 	t.Parallel()
-	const n, people = 60, 25
+	n, people := 45, fulltest.Count(6, 25)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	g := rules.NewGenerator(seed)
