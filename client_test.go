@@ -38,7 +38,9 @@ const document = `{"flags": [
 	{"id": 3, "key": "resting", "active": false, "filters": {"groups": [{}]}},
 	{"id": 4, "key": "broken", "active": true, "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "resembles", "value": "x"}]}]}},
 	{"id": 5, "key": "for-clients", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}},
-	{"id": 6, "key": "paused", "active": true, "filters": {"groups": []}}
+	{"id": 6, "key": "paused", "active": true, "filters": {"groups": []}},
+	{"id": 7, "key": "page-size", "active": true, "filters": {"version": 2, "return_type": "number", "default_value": 20, "rules": [
+		{"rule_type": "targeted_release", "value": 50, "targeting": {"properties": [{"key": "plan", "value": "pro"}]}}]}}
 ]}`
 
 // quiet discards logs.

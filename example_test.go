@@ -150,6 +150,7 @@ func ExampleClient_Middleware() {
 var (
 	NewCheckout = flagstaff.NewBool("new-checkout", false)
 	Button      = flagstaff.NewVariant("button", "blue", "red")
+	PageSize    = flagstaff.NewValue[int64]("page-size", 10)
 )
 
 func ExampleNewBool() {
@@ -167,6 +168,22 @@ func ExampleNewBool() {
 	ctx = p.Context(ctx)
 	fmt.Println(NewCheckout.On(ctx), Button.For(ctx))
 	// Output: true red
+}
+
+func ExampleNewValue() {
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: definitions(), Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+	if err := client.Check(); err != nil {
+		log.Fatal(err) // such as that a number is declared as text
+	}
+
+	p := client.For(&flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}})
+	fmt.Println(PageSize.Of(p), PageSize.For(ctx)) // the second one is for no person: the fallback
+	// Output: 50 10
 }
 
 func ExampleClient_For() {
@@ -260,9 +277,11 @@ func ExampleClient_Check() {
 	}
 	defer client.Close(ctx)
 
-	// The variables NewCheckout and Button of this package are declared flags.
+	// The variables NewCheckout, Button and PageSize of this package are declared flags.
 	fmt.Println(client.Check())
-	// Output: flagstaff: flag "button" does not exist
+	// Output:
+	// flagstaff: flag "button" does not exist
+	// flagstaff: flag "page-size" does not exist
 }
 
 func ExampleClient_Status() {

@@ -77,7 +77,7 @@ func (f *BoolFlag) Of(p *Person) bool {
 	case !ok:
 		r := p.filtered()
 		return f.flag.Bool(p.snapshot, &r, f.fallback)
-	case d.Failed(), d.Multivariate(), isNull(d):
+	case d.Failed(), d.Multivariate():
 		return f.fallback
 	case d.Ruled():
 		return d.Bool(f.fallback)

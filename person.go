@@ -173,21 +173,12 @@ func (p *Person) Bool(key string, fallback bool) bool {
 	case !ok:
 		r := p.filtered()
 		return p.snapshot.Bool(key, &r, fallback)
-	case d.Failed(), isNull(d):
+	case d.Failed():
 		return fallback
 	case d.Ruled():
 		return d.Bool(fallback || d.Enabled())
 	}
 	return d.Enabled()
-}
-
-// isNull reports whether a rule set leaves the value to the caller.
-func isNull(d flags.Detail) bool {
-	if !d.Ruled() {
-		return false
-	}
-	_, ok := d.Typed()
-	return !ok
 }
 
 // Variant returns the key of the variant of a flag, "true" for a flag that is on without

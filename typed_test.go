@@ -93,7 +93,7 @@ func TestTypedHandles(t *testing.T) {
 	defer client.Close(t.Context())
 	r := &flags.Request{DistinctID: "ada"}
 	s := client.Snapshot()
-	for key, want := range map[string]bool{"on": true, "no": false, "callers": true, "inactive": false, "broken": true, "text": true, "whole": true} {
+	for key, want := range map[string]bool{"on": true, "no": false, "callers": true, "inactive": true, "broken": true, "text": true, "whole": true} {
 		f := NewBool(key, true)
 		if of, in, asked := f.Of(client.For(r)), f.In(s, r), client.For(r).Bool(key, true); of != want || in != want || asked != want {
 			t.Errorf("%s: %v of a Person, %v in a snapshot, %v when asked for by Bool, want %v", key, of, in, asked, want)

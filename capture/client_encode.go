@@ -75,6 +75,9 @@ func (e *encoder) event(i *clientItem, now time.Time) (Event, error) {
 	var err error
 	if i.exposure {
 		event.Name = "$feature_flag_called"
+		if i.experiment {
+			event.Name = "$experiment_exposure"
+		}
 		err = e.exposure(i)
 	} else {
 		err = e.properties(i.properties)
@@ -137,7 +140,8 @@ func (e *encoder) properties(object []byte) error {
 	return nil
 }
 
-// exposure appends the properties of $feature_flag_called (wire.md §2.8).
+// exposure appends the properties of $feature_flag_called (wire.md §2.8), or of
+// $experiment_exposure (rules.md §6).
 func (e *encoder) exposure(i *clientItem) error {
 	switch {
 	case i.name == "":
@@ -150,13 +154,23 @@ func (e *encoder) exposure(i *clientItem) error {
 	e.text = append(e.text, `,"$feature_flag_response":`...)
 	start := len(e.text)
 	switch {
+	case i.experiment && i.ruleSet.Value.Type == "number":
+		e.text = appendJSON(e.text, i.ruleSet.Value.JSON)
+	case i.ruleSet != nil:
+		e.text = append(e.text, i.ruleSet.Value.Report()...)
 	case i.variant != "":
 		e.text = appendJSON(e.text, i.variant)
 	default:
 		e.text = strconv.AppendBool(e.text, i.enabled)
 	}
 	value := e.text[start:len(e.text)]
-	if !i.minimal {
+	switch {
+	case i.experiment:
+		e.text = append(e.text, `,"$experiment_exposure_source":"sdk"`...)
+		e.rule(i.ruleSet)
+		e.text = strconv.AppendBool(append(e.text, `,"locally_evaluated":`...), !i.answered)
+		return e.end(i)
+	case !i.minimal:
 		e.text = append(e.text, `,"$feature/`...)
 		quoted := len(e.text)
 		e.text = appendJSON(e.text, i.name)
@@ -174,6 +188,34 @@ func (e *encoder) exposure(i *clientItem) error {
 	if i.reason != "" {
 		e.text = appendJSON(append(e.text, `,"$feature_flag_reason":`...), i.reason)
 	}
+	if i.ruleSet != nil && !i.minimal {
+		e.rule(i.ruleSet)
+	}
+	return e.end(i)
+}
+
+// rule appends what an exposure says of a rule set.
+func (e *encoder) rule(r *RuleExposure) {
+	e.text = appendJSON(append(e.text, `,"$feature_flag_config_version":2,"$feature_flag_reason_code":`...), r.Code)
+	rule := r.Rule
+	if rule == nil {
+		return
+	}
+	e.text = appendJSON(append(e.text, `,"$feature_flag_rule_id":`...), rule.ID)
+	e.text = appendJSON(append(e.text, `,"$feature_flag_rule_type":`...), rule.Type)
+	if rule.VariantKey != "" {
+		e.text = appendJSON(append(e.text, `,"$feature_flag_variant":`...), rule.VariantKey)
+	}
+	if rule.ExperimentID != nil {
+		e.text = strconv.AppendInt(append(e.text, `,"$feature_flag_experiment_id":`...), *rule.ExperimentID, 10)
+	}
+	if rule.HoldoutID != nil {
+		e.text = strconv.AppendInt(append(e.text, `,"$feature_flag_holdout_id":`...), *rule.HoldoutID, 10)
+	}
+}
+
+// end appends what all exposures have at their end.
+func (e *encoder) end(i *clientItem) error {
 	if len(i.groups) > 0 {
 		e.groups(i.groups)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,9 +65,20 @@ type Exposure struct {
 	// event has the property locally_evaluated.
 	Answered bool
 
+	// RuleSet is what else there is to say of a flag with a rule set. Nil: it has condition
+	// sets.
+	RuleSet *RuleExposure
+
 	// Groups maps group type names to group keys. The map must not change any
 	// more.
 	Groups map[string]string
+}
+
+// A RuleExposure is the part of an [Exposure] that is about a rule set (rules.md §6).
+type RuleExposure struct {
+	Value flags.TypedValue  // in place of Variant and Enabled
+	Code  string            // of the reason
+	Rule  *flags.RuleResult // that decided; nil: none did, or it is not known in full
 }
 
 // ExposureOf returns the exposure of the person in a request to the value of a flag. The
@@ -80,6 +92,10 @@ func ExposureOf(r *flags.Result, request *flags.Request) (e Exposure) {
 			NoExperiment: !r.Metadata.HasExperiment, Minimal: r.Metadata.MinimalEvents,
 			Answered: r.Remote,
 		}
+		if r.JSON() != nil {
+			e.RuleSet = &RuleExposure{Code: r.Reason.Code, Rule: r.Rule}
+			e.RuleSet.Value, _ = r.Typed()
+		}
 	}
 	if request != nil {
 		e.DistinctID, e.Groups = request.DistinctID, request.Groups
@@ -91,6 +107,22 @@ func ExposureOf(r *flags.Result, request *flags.Request) (e Exposure) {
 func (e *Exposure) value() (variant string, enabled bool) {
 	return flagValue(e.Variant, e.Enabled)
 }
+
+// hash identifies an exposure. Another rule or variant with the same value is another one.
+func (e *Exposure) hash(t *seenTable) uint64 {
+	if r := e.RuleSet; r != nil {
+		return t.typedKey(e.DistinctID, e.Flag, r.Value.JSON, r.Rule)
+	}
+	variant, enabled := e.value()
+	return t.key(e.DistinctID, e.Flag, variant, enabled)
+}
+
+// isSplit reports whether an experiment has given the value, so that it is an exposure to that.
+func (r *RuleExposure) isSplit() bool {
+	return r != nil && r.Code == codeSplit && r.Rule != nil && r.Rule.ExperimentID != nil && r.Rule.VariantKey != "" && r.Value.JSON != `""`
+}
+
+const codeSplit = "experiment_split"
 
 func flagValue(variant string, enabled bool) (string, bool) {
 	switch variant {
@@ -222,7 +254,8 @@ func (c *Client) enqueue(name, distinctID string, properties []byte, at time.Tim
 }
 
 // Exposed reports an exposure by an event $feature_flag_called, once for each
-// person, flag and value as long as the exposure is remembered (see MaxExposures).
+// person, flag and value as long as the exposure is remembered (see MaxExposures), and by
+// $experiment_exposure if an experiment of a rule set has given the value.
 // It never blocks and does not allocate. If the queue is full, the exposure is not
 // remembered, so that it is reported next time.
 func (c *Client) Exposed(e Exposure) { c.expose(e) }
@@ -235,7 +268,7 @@ func (c *Client) expose(e Exposure) bool {
 	variant, enabled := e.value()
 	var h uint64
 	if c.seen != nil {
-		h = c.seen.key(e.DistinctID, e.Flag, variant, enabled)
+		h = e.hash(c.seen)
 		if !c.seen.add(h) {
 			return false
 		}
@@ -248,14 +281,29 @@ func (c *Client) expose(e Exposure) bool {
 		}
 		return false
 	}
-	i := &s.item
+	now := time.Now().UnixMicro()
+	s.item.expose(&e, variant, enabled, now)
+	c.queue.publish(pos, s)
+	if !e.RuleSet.isSplit() {
+		return true
+	}
+	if pos, s, err = c.queue.reserve(); err != nil {
+		c.full.Add(1)
+		return true
+	}
+	s.item.expose(&e, variant, enabled, now)
+	s.item.experiment = true
+	c.queue.publish(pos, s)
+	return true
+}
+
+// expose makes an empty item one of an exposure.
+func (i *clientItem) expose(e *Exposure, variant string, enabled bool, micros int64) {
 	i.exposure, i.enabled = true, enabled
 	i.noExperiment, i.minimal, i.answered = e.NoExperiment, e.Minimal, e.Answered
 	i.name, i.distinctID, i.variant, i.reason = e.Flag, e.DistinctID, variant, e.Reason
-	i.id, i.version, i.groups = e.ID, e.Version, e.Groups
-	i.micros = time.Now().UnixMicro()
-	c.queue.publish(pos, s)
-	return true
+	i.id, i.version, i.groups, i.ruleSet = e.ID, e.Version, e.Groups, e.RuleSet
+	i.micros = micros
 }
 
 // Shown is Exposed of [ExposureOf] the Detail's Result, and keeps nothing of the request: it
@@ -267,8 +315,7 @@ func (c *Client) Shown(b flags.Detail, request *flags.Request) (isNew bool) {
 		return false
 	}
 	if c.seen != nil {
-		variant, enabled := flagValue(b.Variant(), b.Enabled())
-		if c.seen.repeats(c.seen.key(request.DistinctID, b.Key(), variant, enabled)) {
+		if c.seen.repeats(c.seen.ofDetail(request.DistinctID, b)) {
 			return false
 		}
 	}
@@ -286,9 +333,25 @@ func (e *Exposure) clone() Exposure {
 	out.DistinctID, texts = texts[:len(e.DistinctID)], texts[len(e.DistinctID):]
 	out.Flag, texts = texts[:len(e.Flag)], texts[len(e.Flag):]
 	out.Variant, out.Reason = texts[:len(e.Variant)], texts[len(e.Variant):]
+	out.RuleSet = e.RuleSet.clone()
 	if e.Groups != nil {
 		out.Groups = make(map[string]string, len(e.Groups))
 		maps.Copy(out.Groups, e.Groups)
 	}
 	return out
+}
+
+// clone copies the texts, which belong to a Snapshot.
+func (r *RuleExposure) clone() *RuleExposure {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	out.Value.JSON, out.Value.Text, out.Code = strings.Clone(r.Value.JSON), strings.Clone(r.Value.Text), strings.Clone(r.Code)
+	if r.Rule != nil {
+		rule := *r.Rule
+		rule.ID, rule.Type, rule.VariantKey = strings.Clone(rule.ID), strings.Clone(rule.Type), strings.Clone(rule.VariantKey)
+		out.Rule = &rule
+	}
+	return &out
 }

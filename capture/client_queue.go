@@ -10,6 +10,7 @@ import (
 // A clientItem is a waiting event, or a waiting exposure that becomes one.
 type clientItem struct {
 	exposure     bool
+	experiment   bool // of an exposure: to an experiment
 	enabled      bool
 	noExperiment bool
 	minimal      bool
@@ -22,6 +23,7 @@ type clientItem struct {
 	id         int64
 	version    int
 	groups     map[string]string
+	ruleSet    *RuleExposure
 	properties []byte // of an event: an object, or empty
 	uuid       uuid.UUID
 	micros     int64 // since 1970

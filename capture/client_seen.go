@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"sync/atomic"
+
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // seenWays is how many exposures share a set. With the set's word of state they
@@ -58,12 +60,33 @@ func (t *seenTable) key(distinctID, flag, variant string, enabled bool) uint64 {
 	} else if enabled {
 		v = 0xc2b2ae3d27d4eb4f
 	}
-	// Each hash is random by itself; the multiplications keep equal ones apart.
+	return together(a, b, v)
+}
+
+// together returns one hash of three. Each is random by itself; the multiplications keep equal
+// ones apart.
+func together(a, b, v uint64) uint64 {
 	h := a ^ bits.RotateLeft64(b*0xff51afd7ed558ccd, 23) ^ bits.RotateLeft64(v*0xc4ceb9fe1a85ec53, 41)
-	if h == 0 {
-		return 1
+	return max(h, 1)
+}
+
+// typedKey is key for a flag with a rule set.
+func (t *seenTable) typedKey(distinctID, flag, value string, rule *flags.RuleResult) uint64 {
+	v := mix(t.keys[1], value)
+	if rule != nil {
+		v = mix(mix(v, rule.ID), rule.VariantKey)
 	}
-	return h
+	return together(maphash.String(t.seed, distinctID), mix(t.keys[0], flag), v)
+}
+
+// ofDetail is the hash of the exposure to what a flag was found to be.
+func (t *seenTable) ofDetail(distinctID string, d flags.Detail) uint64 {
+	if d.Ruled() {
+		v, _ := d.Typed()
+		return t.typedKey(distinctID, d.Key(), v.JSON, d.Rule())
+	}
+	variant, enabled := flagValue(d.Variant(), d.Enabled())
+	return t.key(distinctID, d.Key(), variant, enabled)
 }
 
 // mix hashes a short text in words of eight bytes, with two multiplications for most.

@@ -461,7 +461,7 @@ func detailOf(t *testing.T, flag string) flags.Detail {
 	if err != nil {
 		t.Fatal(err)
 	}
-	detail, ok := s.Detail("f", nil)
+	detail, ok := s.Detail("f", &flags.Request{DistinctID: "u1"})
 	if !ok {
 		t.Fatal("nothing is known of the flag")
 	}

@@ -63,6 +63,33 @@ func TestDefinitionsExamples(t *testing.T) {
 	}
 }
 
+// TestDefinitionsRuleSet: the rule set of definitions.md gives each of its values, and persons in
+// France the one for them.
+func TestDefinitionsRuleSet(t *testing.T) {
+	_, document, _ := strings.Cut(read(t, "definitions.md"), "\n## Rule sets\n")
+	d, err := flags.Decode(strings.NewReader(jsonBlock.FindStringSubmatch(document)[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := flags.Compile(d, flags.CompileOptions{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[string]int)
+	for i := range 1000 {
+		id := fmt.Sprintf("person-%d", i)
+		counts[s.Variant("greeting", &flags.Request{DistinctID: id}, "")]++
+		if got := s.Variant("greeting", &flags.Request{DistinctID: id, PersonProperties: map[string]any{"country": "FR"}}, ""); got != "Bonjour" {
+			t.Fatalf("%s in France has %q", id, got)
+		}
+	}
+	for value, about := range map[string]int{"Welcome": 125, "Hi": 219, "Good day": 219, "Hello": 437} {
+		if n := counts[value]; n < about-60 || n > about+60 {
+			t.Errorf("%d of 1000 persons have %q, want about %d", n, value, about)
+		}
+	}
+}
+
 // TestDefinitionsOperators: the operators match what the table of definitions.md says
 // (evaluation.md §4), and it has all of them.
 func TestDefinitionsOperators(t *testing.T) {

@@ -32,10 +32,10 @@ var zeros = map[string][]any{
 	"capture": {
 		new(capture.AnalyticsBatch), new(capture.AnalyticsError), new(capture.AnalyticsRequest), new(capture.Batch), new(capture.Client), new(capture.ClientConfig),
 		new(capture.ClientEvent), new(capture.ClientStats), new(capture.Collector), new(capture.CollectorConfig), new(capture.Event), new(capture.EventError), new(capture.Exposure),
-		new(capture.FieldError), new(capture.LostError), new(capture.Property), new(capture.Request), new(capture.RequestError), new(capture.ResponseError), new(capture.Result),
+		new(capture.FieldError), new(capture.LostError), new(capture.Property), new(capture.Request), new(capture.RequestError), new(capture.ResponseError), new(capture.Result), new(capture.RuleExposure),
 	},
 	"flags": {
-		new(flags.Aggregation), new(flags.RemoteResults), new(flags.Detail), new(flags.BucketTrace), new(flags.Cohort), new(flags.CohortNode), new(flags.CompileOptions),
+		new(flags.Aggregation), new(flags.RemoteResults), new(flags.Detail), new(flags.BucketTrace), new(flags.Cohort), new(flags.CohortNode), new(flags.Comparison), new(flags.CompileOptions),
 		new(flags.Condition), new(flags.ConditionTrace), new(flags.DefinitionError), new(flags.Definitions), new(flags.DependencyTrace), new(flags.Evaluator),
 		new(flags.Filter), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagReference), new(flags.GroupProperty), new(flags.Holdout), new(flags.Property),
 		new(flags.Index), new(flags.Input), new(flags.Loaded), new(flags.UnknownKey), new(flags.UnknownKeys), new(flags.Memory), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Outcome), new(flags.Place),

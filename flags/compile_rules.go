@@ -86,6 +86,28 @@ func newTypedValue(raw string) TypedValue {
 	return t
 }
 
+const maxReported = 200 // bytes of an object
+
+// Report returns the value as events tell it, as JSON (rules.md §6): an object as its text, or as
+// true if that is long.
+func (v TypedValue) Report() string {
+	if v.Type == typeObject && len(v.JSON) <= maxReported {
+		return string(text.AppendQuoted(nil, v.JSON))
+	}
+	return v.label()
+}
+
+// label returns the value as metrics tell it.
+func (v TypedValue) label() string {
+	switch {
+	case v.Type == "":
+		return "null"
+	case v.Type == typeObject && len(v.JSON) > maxReported:
+		return "true"
+	}
+	return v.JSON
+}
+
 // compileRuleSet compiles what decides a flag with a rule set (rules.md §3).
 func (c *compiler) compileRuleSet(f *compiledFlag, m *Flag) {
 	set := m.Filters.RuleSet

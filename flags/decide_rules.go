@@ -33,6 +33,9 @@ func (in *Input) decideByRules(f *compiledFlag) decision {
 			return decision{f.failedValue, reasonRuleError}
 		}
 		d, ended := in.decideByRule(f, c, rule, int32(i), subject)
+		if in.trace != nil {
+			in.traceEnd(int32(i), d)
+		}
 		if ended {
 			return d
 		}

@@ -138,20 +138,32 @@ func (d Detail) Payload() string {
 func (d Detail) Typed() (v TypedValue, ok bool) {
 	switch {
 	case d.written != nil:
-		v = newTypedValue(d.written.typed)
+		return d.written.Typed()
 	case d.snap != nil && d.snap.flags[d.flag].ruled:
 		v = d.snap.typed[d.snap.values[d.decided.value].typed].TypedValue
 	}
 	return v, v.JSON != "" && v.JSON != "null"
 }
 
-// Bool returns the value of a flag with a rule set that gives booleans, false if it is inactive,
-// and the fallback for values of another type and where the caller's fallback counts.
+// Bool returns the value of a flag with a rule set that gives booleans, and the fallback for
+// values of another type and where the caller's fallback counts.
 func (d Detail) Bool(fallback bool) bool {
 	if v, ok := d.Typed(); ok && v.Type == typeBoolean {
 		return v.JSON == "true"
 	}
-	return fallback && !d.Inactive()
+	return fallback
+}
+
+// Rule is the field of the same name of [Result].
+func (d Detail) Rule() *RuleResult {
+	switch {
+	case d.written != nil:
+		return d.written.Rule
+	case d.Ruled():
+		f := &d.snap.flags[d.flag]
+		return d.snap.ruleOf(f, &d.snap.values[d.decided.value], &d.snap.reasons[d.decided.reason])
+	}
+	return nil
 }
 
 // Ruled reports whether a rule set decides the flag, so that its value has a type.

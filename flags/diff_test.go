@@ -170,6 +170,9 @@ func seen(s *flags.Snapshot, key string, r *flags.Request) view {
 	if result.Failed {
 		return view{value: "failed"}
 	}
+	if raw := string(result.JSON()); raw != "" && raw != "false" && raw != "true" && raw[0] != '"' { // a rule set's, which says more
+		return view{raw, result.Metadata.Payload}
+	}
 	return view{fmt.Sprintf("%#v %v", result.Value(), result.Enabled), result.Metadata.Payload}
 }
 

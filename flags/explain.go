@@ -394,6 +394,23 @@ func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside b
 	}
 }
 
+// traceEnd records what a rule came to that has no rollout, or whose rollout did not count: it is
+// paused, has held the subject out, or is a split of another product.
+func (in *Input) traceEnd(i int32, d decision) {
+	t := &in.trace.Conditions[i]
+	if t.Outcome != "not_reached" {
+		return
+	}
+	switch code := in.snap.reasons[d.reason].Code; code {
+	case codeTargeting:
+		t.Outcome, t.Matched = ReasonConditionMatch, true
+	case codeRolloutMiss:
+		t.Outcome = ReasonOutOfRollout
+	default:
+		t.Outcome = code
+	}
+}
+
 func (in *Input) traceVariant(f *compiledFlag, drawn point, value int32) {
 	t := &VariantTrace{Bucket: drawn.share(), Bounds: []VariantShare{}, Variant: in.snap.values[value].variant}
 	if f.ruled {
@@ -411,9 +428,11 @@ func (in *Input) traceVariant(f *compiledFlag, drawn point, value int32) {
 	in.trace.Conditions[in.current].Variant = t
 }
 
-// MarshalJSON writes the result under "result", and the steps beside it.
+// MarshalJSON writes the result under "result", the value of a rule set under "value", and the
+// steps beside them.
 func (t *Trace) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
+		Value        json.RawMessage   `json:"value,omitempty"` // of a rule set
 		Result       Result            `json:"result"`
 		Hidden       string            `json:"hidden,omitempty"`
 		Lacks        StoredNeeds       `json:"lacks,omitzero"`
@@ -422,5 +441,5 @@ func (t *Trace) MarshalJSON() ([]byte, error) {
 		Holdout      *BucketTrace      `json:"holdout,omitempty"`
 		Conditions   []ConditionTrace  `json:"conditions,omitempty"`
 		Why          string            `json:"why"`
-	}{t.Result, t.Hidden, t.Lacks, t.Dependencies, t.Enrollment, t.Holdout, t.Conditions, t.Why})
+	}{t.Result.JSON(), t.Result, t.Hidden, t.Lacks, t.Dependencies, t.Enrollment, t.Holdout, t.Conditions, t.Why})
 }

@@ -75,19 +75,25 @@ func (r *Result) appendExperiment(dst []byte) []byte {
 
 // appendRule appends which rule decided.
 func (r *Result) appendRule(dst []byte) []byte {
-	dst = r.appendExperiment(dst)
-	if rule := r.Rule; rule != nil {
-		dst = text.AppendQuoted(append(dst, `,"rule_type":`...), rule.Type)
-		dst = text.AppendQuoted(append(dst, `,"rule_id":`...), rule.ID)
-		if rule.ExperimentID != nil {
-			dst = strconv.AppendInt(append(dst, `,"experiment_id":`...), *rule.ExperimentID, 10)
-		}
-		if rule.VariantKey != "" {
-			dst = text.AppendQuoted(append(dst, `,"variant_key":`...), rule.VariantKey)
-		}
-		if rule.HoldoutID != nil {
-			dst = strconv.AppendInt(append(dst, `,"holdout_id":`...), *rule.HoldoutID, 10)
-		}
+	return append(r.Rule.AppendMembers(r.appendExperiment(dst)), "}}"...)
+}
+
+// AppendMembers appends which rule decided as members of an object, with a comma before each. A
+// nil RuleResult has none.
+func (r *RuleResult) AppendMembers(dst []byte) []byte {
+	if r == nil {
+		return dst
 	}
-	return append(dst, "}}"...)
+	dst = text.AppendQuoted(append(dst, `,"rule_type":`...), r.Type)
+	dst = text.AppendQuoted(append(dst, `,"rule_id":`...), r.ID)
+	if r.ExperimentID != nil {
+		dst = strconv.AppendInt(append(dst, `,"experiment_id":`...), *r.ExperimentID, 10)
+	}
+	if r.VariantKey != "" {
+		dst = text.AppendQuoted(append(dst, `,"variant_key":`...), r.VariantKey)
+	}
+	if r.HoldoutID != nil {
+		dst = strconv.AppendInt(append(dst, `,"holdout_id":`...), *r.HoldoutID, 10)
+	}
+	return dst
 }

@@ -29,21 +29,20 @@ func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 	r.hasVariant, r.basis, r.form = v.hasVariant, s.basis(f, out.reason), f.form
 	r.payload = s.rendering(p.json)
 	if f.ruled {
-		s.setRule(r, f, v, out.reason)
+		r.typed, r.Rule = s.typed[v.typed].JSON, s.ruleOf(f, v, &r.Reason)
 	}
 }
 
-// setRule sets what a rule set adds to a Result.
-func (s *Snapshot) setRule(r *Result, f *compiledFlag, v *value, reason int32) {
-	t := &s.typed[v.typed]
-	r.typed, r.Rule = t.JSON, t.about
-	if i := r.Reason.ConditionIndex; i >= 0 && r.Rule == nil {
-		rule := &f.rare.rules.rules[i]
-		r.Rule = rule.about
-		if r.Reason.Code == codeRuleHoldout && rule.heldOut != nil {
-			r.Rule = rule.heldOut
-		}
+// ruleOf returns which rule of a rule set has given a value for a reason.
+func (s *Snapshot) ruleOf(f *compiledFlag, v *value, r *Reason) *RuleResult {
+	if about := s.typed[v.typed].about; about != nil || r.ConditionIndex < 0 {
+		return about
 	}
+	rule := &f.rare.rules.rules[r.ConditionIndex]
+	if r.Code == codeRuleHoldout && rule.heldOut != nil {
+		return rule.heldOut
+	}
+	return rule.about
 }
 
 // spanFrom returns the piece of the arena that begins somewhere and ends where b ends.

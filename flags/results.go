@@ -132,6 +132,13 @@ func (r *Result) JSON() json.RawMessage {
 	return json.RawMessage(r.typed)
 }
 
+// Typed returns what JSON returns, read. It is not ok for a flag with condition sets, for a failed
+// one, and where the caller's fallback counts.
+func (r *Result) Typed() (v TypedValue, ok bool) {
+	v = newTypedValue(r.typed)
+	return v, v.Type != ""
+}
+
 // PayloadJSON returns the payload as a JSON string, as POST /flags writes it, or nil
 // if there is none. Do not change it: it belongs to the Snapshot.
 func (r *Result) PayloadJSON() json.RawMessage {

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/operators"
@@ -28,7 +29,10 @@ func (s *RuleSet) Conditions(key string) (f Filters, ok bool) {
 		case slices.ContainsFunc(r.Targeting, differsInConditions):
 			return Filters{}, false
 		}
-		c := Condition{Properties: r.Targeting, RolloutPercentage: new(100.0)}
+		c := Condition{Properties: slices.Clone(r.Targeting), RolloutPercentage: new(100.0)}
+		for j := range c.Properties { // some SDKs know no filter without an operator
+			c.Properties[j].Operator = cmp.Or(c.Properties[j].Operator, "exact")
+		}
 		if drawn {
 			c.RolloutPercentage = &r.RolloutPercentage
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -192,6 +194,45 @@ func TestExplainRuleSet(t *testing.T) {
 		trace, err := s.Explain("paywall", &flags.Request{DistinctID: id})
 		if err != nil || trace.String() != want {
 			t.Errorf("%v\n%s\nwant\n%s", err, trace, want)
+		}
+	}
+	held, err := s.Explain("paywall", &flags.Request{DistinctID: "mia"})
+	if err != nil || held.Conditions[1].Outcome != "holdout" {
+		t.Errorf("%v\n%s", err, held)
+	}
+}
+
+// TestExplainEnds: rules without a rollout are explained as what they came to.
+func TestExplainEnds(t *testing.T) {
+	s := ruled(t, "f", `{"version": 2, "return_type": "number", "rules": [
+		{"rule_type": "split", "split": {"hash": "crc32", "subject": "user", "modulus": "2", "ends": ["1"], "values": [1], "rest": "continue", "no_subject": "continue"}},
+		{"rule_type": "experiment", "rollout_percentage": 50, "experiment_id": null, "paused": true, "variants": [{"key": "a", "weight": 50, "value": 2}, {"key": "b", "weight": 50, "value": 3}]},
+		{"rule_type": "targeted_release", "value": 4}]}`)
+	for user, want := range map[string][]string{
+		"":  {"null", "out_of_rollout_bound", "experiment_paused", "not_reached"},
+		"a": {"null", "out_of_rollout_bound", "experiment_paused", "not_reached"},
+		"d": {"1", "condition_match", "not_reached", "not_reached"},
+	} {
+		r := &flags.Request{DistinctID: "ada", PersonProperties: map[string]any{}}
+		if user != "" {
+			r.PersonProperties["user"] = user
+		}
+		trace, err := s.Explain("f", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{string(trace.Result.JSON())}
+		for _, c := range trace.Conditions {
+			if got = append(got, c.Outcome); c.Matched != (c.Outcome == "condition_match") {
+				t.Errorf("user %q: rule %d is %q, matched %v", user, c.Index+1, c.Outcome, c.Matched)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("user %q (-want +got)\n%s", user, diff)
+		}
+		var written struct{ Value json.RawMessage }
+		if raw, err := json.Marshal(trace); err != nil || json.Unmarshal(raw, &written) != nil || string(written.Value) != want[0] {
+			t.Errorf("user %q: as JSON %s, %v", user, raw, err)
 		}
 	}
 }

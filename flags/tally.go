@@ -18,7 +18,7 @@ type Tally struct {
 // A TallyCount is how often a flag had a value since a [Tally] was drained last.
 type TallyCount struct {
 	Key    string // of the flag
-	Value  string // as [Result.Text]
+	Value  string // as [Result.Text], or JSON of a rule set's value that is no text, "true" if it is long
 	Failed bool   // the flag could not be computed
 	Count  uint64 // evaluations, not 0
 }
@@ -66,7 +66,8 @@ func (t *Tally) AddResult(r *Result) {
 	f := &t.snap.flags[i]
 	for n := f.offValue; n < f.offValue+f.valueCount; n++ {
 		v := &t.snap.values[n]
-		if v.enabled == r.Enabled && v.failed == r.Failed && v.hasVariant == r.hasVariant && v.variant == r.Variant {
+		same := v.enabled == r.Enabled && v.failed == r.Failed && v.hasVariant == r.hasVariant && v.variant == r.Variant
+		if same && (!f.ruled || t.snap.typed[v.typed].JSON == r.typed) {
 			t.counts[n]++
 			t.used = true
 			return
@@ -91,7 +92,11 @@ func (t *Tally) Drain() iter.Seq[TallyCount] {
 				t.counts[n] = 0
 				v := &t.snap.values[n]
 				r := Result{Enabled: v.enabled, Variant: v.variant, hasVariant: v.hasVariant}
-				if !yield(TallyCount{f.key(), r.Text(), v.failed, count}) {
+				value := r.Text()
+				if f.ruled && !v.hasVariant {
+					value = t.snap.typed[v.typed].label()
+				}
+				if !yield(TallyCount{f.key(), value, v.failed, count}) {
 					return
 				}
 			}

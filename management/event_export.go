@@ -39,7 +39,7 @@ type exposureRow struct {
 	PersonID   *uuid.UUID      `json:"person_id"` // of the person that has the distinct ID now; nil: null
 	Groups     json.RawMessage `json:"groups"`    // an object of keys by group type
 	Flag       string          `json:"flag"`
-	Variant    json.RawMessage `json:"variant"` // the value: a text, true or false; null if the event has none
+	Variant    json.RawMessage `json:"variant"` // the value: a text, a number, true or false; null if the event has none
 }
 
 // flagCalled is the name of events that tell of the value of a flag (wire.md §2.8).

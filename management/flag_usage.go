@@ -35,7 +35,7 @@ type FlagUsage struct {
 
 // A ValueUsage says how often a value was reported.
 type ValueUsage struct {
-	Value json.RawMessage `json:"value"` // true, false, a variant, null, or [storage.OtherCalls]
+	Value json.RawMessage `json:"value"` // as in a [storage.FlagCall]
 	Count int64           `json:"count"`
 }
 

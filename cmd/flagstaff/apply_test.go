@@ -91,3 +91,36 @@ nothing was changed: 4 problems
 		t.Errorf("with -json: %+v", got)
 	}
 }
+
+// TestApplyRuleSets makes, changes and exports flags with rule sets that were written by hand:
+// everybody has the value that the file gives, and what is exported is what is there.
+func TestApplyRuleSets(t *testing.T) {
+	t.Parallel()
+	server := serveProcess(t, "-store", stores["SQLite"](t), "-drain", "0s")
+	s := server.session(t)
+	document := func(share, order string) string {
+		return write(t, "flags.json", `{"flags":[{"id":1,"key":"greeting","active":true,"filters":{"version":2,"return_type":"string","default_value":"hello","rules":[`+order+`
+			{"rule_type":"percentage_rollout","rollout_percentage":`+share+`,"value":"welcome"}]}},
+			{"id":2,"key":"whole","active":true,"filters":{"version":2,"return_type":"object","rules":[{"rule_type":"targeted_release","value":{"a":1}}]}}]}`)
+	}
+	const first = `{"rule_type":"targeted_release","targeting":{"properties":[{"key":"plan","value":"pro"}]},"value":"for pros"},`
+	file, other := document("25", first), document("50", "")
+	const tried = "; each new or changed flag has the value that the file gives for 1000 random persons\n"
+	s.prints("created flag greeting\ncreated flag whole\n2 flags created; 0 as in the file"+tried, "apply", file)
+	s.prints("nothing changed; 2 as in the file\n", "apply", file)
+	got := call{args: []string{"apply", other}, env: s.env}.run(t)
+	for _, want := range []string{"changed flag greeting (version 2)\n", "rule 1, value: for pros → welcome\n", "rule 2: 25% of everyone: welcome removed\n", "1 flag changed; 1 as in the file" + tried} {
+		if !strings.Contains(got.Stdout, want) || got.Code != 0 {
+			t.Errorf("apply: %+v, want %s", got, want)
+		}
+	}
+	exported := filepath.Join(t.TempDir(), "exported.json")
+	s.do("export", "-o", exported)
+	s.prints("nothing would change; 2 as in the file\n", "apply", "-dry-run", exported)
+	s.prints("no problems in 2 flags of 1 file\n", "check", exported)
+	s.prints("0 of 1000 subjects (0%) get another value; 0 of 2 flags differ\n", "diff", other, exported)
+	if got := s.do("flag", "get", "greeting"); !strings.Contains(got, "rule 1     50% of everyone: welcome\notherwise  hello\n") {
+		t.Errorf("flag get: %s", got)
+	}
+	s.fails("flag rollout: flag greeting has rules and no condition sets: change their percentages in the console, or by apply", "flag", "rollout", "greeting", "50")
+}

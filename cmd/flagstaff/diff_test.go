@@ -159,3 +159,59 @@ func TestDiffJSON(t *testing.T) {
 }
 `, new + `:5:84: error: flag "depends" at /filters/groups/0/properties/0/key: the flag that it depends on does not exist: "gone"; create the flag or remove the filter` + "\n"})
 }
+
+// TestDiffRuleSets: what has changed in rule sets, and for whom (rules.md §4.3).
+func TestDiffRuleSets(t *testing.T) {
+	t.Parallel()
+	rules := func(more string) string {
+		return `{"version":2,"return_type":"string","default_value":"none","rules":[` + more + `]}`
+	}
+	const (
+		first  = `{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","value":"a","targeting":{"properties":[{"key":"plan","value":"pro"}]}}`
+		second = `{"id":"22222222-2222-4222-8222-222222222222","rule_type":"percentage_rollout","seed":"s","rollout_percentage":50,"value":"b","targeting":{"properties":[{"key":"plan","value":"free"}]}}`
+		number = `{"version":2,"return_type":"number","rules":[{"rule_type":"targeted_release","value":1}]}`
+	)
+	document := func(filters ...string) string {
+		var list []string
+		for i, f := range filters {
+			list = append(list, fmt.Sprintf(`{"id":%d,"key":"f%[1]d","active":true,"filters":%s}`, i+1, f))
+		}
+		return write(t, "flags.json", `{"flags":[`+strings.Join(list, ",")+`]}`)
+	}
+	old := document(rules(first+","+second), number, `{"groups":[{}]}`, number)
+	new := document(
+		rules(second+","+strings.Replace(first, `"a"`, `"A"`, 1)+`,{"rule_type":"targeted_release","value":"c"}`), strings.Replace(number, "1}", "2.5}", 1),
+		`{"version":2,"return_type":"boolean","rules":[{"rule_type":"targeted_release","value":true}]}`,
+	)
+	subjects := write(t, "two.txt", `{"distinct_id":"ada","person_properties":{"plan":"pro"}}`+"\n"+`{"distinct_id":"bob"}`+"\n")
+	run(t, "diff", old, new, subjects).want(t, outcome{0, `f1 changed
+    rules: in another order
+    rule 2, value: a → A
+    rule 3: added: everyone: c
+f2 changed
+    rule 1, value: 1 → 2.5
+f3 changed
+    condition set 1: removed: everyone
+    type of the value: added: on or off
+    rule 1: added: everyone: on
+    version: added: 2
+f4 removed
+    active, number, 1 rule
+
+2 of 2 subjects (100%) get another value; 3 of 4 flags differ
+
+f1  changed  100%  2
+    1 "a" (targeting_match 0) → "A" (targeting_match 1) "ada"
+    1 "none" (no_rule_match)  → "c" (targeting_match 2) "bob"
+
+f2  changed  100%  2
+    2 1 (targeting_match 0) → 2.5 (targeting_match 0) "ada", "bob"
+
+f4  removed  100%  2
+    2 1 (targeting_match 0) → false (no_flag) "ada", "bob"
+`, ""})
+	random := run(t, "diff", "-persons", "100", "-json", old, new)
+	if random.Code != 0 || !strings.Contains(random.Stdout, `"key": "f1"`) {
+		t.Errorf("random persons: %+v", random)
+	}
+}

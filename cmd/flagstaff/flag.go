@@ -270,7 +270,13 @@ func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) 
 	for i := range filters.Groups {
 		add(fmt.Sprintf("condition set %d", i+1), names.Condition(&filters.Groups[i], filters.AggregationGroupTypeIndex))
 	}
-	if early := filters.FeatureEnrollment; early != nil && *early {
+	if set := filters.RuleSet; set != nil {
+		add("type", set.ReturnType)
+		for i := range set.Rules {
+			add(fmt.Sprintf("rule %d", i+1), names.Rule(&set.Rules[i], set))
+		}
+		add("otherwise", words.Default(set))
+	} else if early := filters.FeatureEnrollment; early != nil && *early {
 		add("early access", words.EarlyAccess)
 	} else if len(filters.Groups) == 0 {
 		add("condition sets", "none: the flag is on for "+words.NoOne)

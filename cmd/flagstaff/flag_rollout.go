@@ -84,7 +84,10 @@ Examples:
 // wantCondition says which condition sets a flag has.
 func wantCondition(f *flags.Filters, names *words.Names, key string, condition int) error {
 	n := len(f.Groups)
-	if n == 0 {
+	switch {
+	case f.RuleSet != nil:
+		return fmt.Errorf("flag %s has rules and no condition sets: change their percentages in the console, or by apply", key)
+	case n == 0:
 		return fmt.Errorf("flag %s has no condition set whose percentage could change", key)
 	}
 	text := fmt.Sprintf("flag %s has %s: say which one with -condition", key, tool.Count(n, "condition set"))

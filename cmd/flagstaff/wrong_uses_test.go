@@ -161,6 +161,7 @@ func TestWrongUses(t *testing.T) {
 		{typed{[]string{"check"}, nil}, `flagstaff check: want FILE…, not 0 arguments; see flagstaff check -help`},
 		{typed{[]string{"check", "-jsn", file}, nil}, `flagstaff check: there is no flag -jsn; did you mean -json?`},
 		{typed{[]string{"check", "-json=maybe", file}, nil}, `flagstaff check: invalid value "maybe" for flag -json: want true or false`},
+		{typed{[]string{"check", "-fix", "-"}, nil}, `flagstaff check: invalid value "true" for flag -fix: want files, not standard input`},
 		{typed{[]string{"check", "-xyzzy", file}, nil}, `flagstaff check: there is no flag -xyzzy; see flagstaff check -help`},
 
 		{typed{[]string{"explain", file, "beta"}, nil}, `flagstaff explain: want FILE, KEY and PERSON, not 2 arguments; see flagstaff explain -help`},

@@ -116,6 +116,16 @@ export const member = [
 		await t.button('Review changes').click()
 		await t.title('Somebody else changed this flag')
 	}],
+	['flag-rules', async (t) => {
+		await settled(t)
+		await t.open('/flags/welcome-headline')
+	}],
+	['flag-rules-edit', async (t) => {
+		await t.open('/flags/welcome-headline/edit')
+		await t.main.locator('[name="r1.share"]').fill('40')
+		await t.button('Move rule 2 up').click()
+		await t.page.locator('#effect .lead').waitFor()
+	}],
 	['flag-switch', async (t) => {
 		await t.open('/flags/2')
 		await t.button('Switch off').click()

@@ -91,7 +91,7 @@ type Subject struct {
 // may be any number of them. Equal snapshots and subjects give equal reports.
 //
 // A value differs if the flag is enabled in only one of the snapshots, if the
-// variants differ, or if the flag fails in only one. A flag that a snapshot does
+// variants or the values of a rule set differ, or if the flag fails in only one. A flag that a snapshot does
 // not have, that is inactive or that the request may not see counts as disabled,
 // without a payload. A nil snapshot has no flags. For a request without Now, Now is
 // the moment at which Compare was called. A nil request stands for an empty one.
@@ -144,10 +144,21 @@ func causeOf(r *flags.Result) cause {
 // A value is the value of a flag as clients see it.
 type value struct {
 	enabled, failed bool
-	variant         any // true or false if there is none
+	variant         any    // true or false if there is none
+	typed           string // JSON of a rule set's value that is neither a boolean nor a text
 }
 
-func valueOf(r *flags.Result) value { return value{r.Enabled, r.Failed, r.Value()} }
+func valueOf(r *flags.Result) value { return value{r.Enabled, r.Failed, r.Value(), typedText(r)} }
+
+// typedText returns the value of a rule set that the other fields of a result do not say: a
+// number, an object, or null.
+func typedText(r *flags.Result) string {
+	raw := string(r.JSON())
+	if raw == "" || strings.ContainsAny(raw[:1], `tf"`) || r.Failed || r.Reason.Code == flags.ReasonFlagDisabled {
+		return ""
+	}
+	return raw
+}
 
 // newDiffer lists the flags of the snapshot after the change, in its order, and
 // then the flags that only the snapshot before has.

@@ -74,6 +74,9 @@ func withReason(r flags.Result) string {
 }
 
 func valueText(r flags.Result) string {
+	if typed := typedText(&r); typed != "" {
+		return printable(words.Shorten(typed, 80))
+	}
 	switch v := r.Value().(type) {
 	case string:
 		return strconv.Quote(v)

@@ -139,6 +139,10 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 		return flags.Result{}, "", new(of.NewFlagNotFoundResolutionError(err.Error()))
 	case r.Reason.Code == flags.ReasonNoGroupKey:
 		return flags.Result{}, "", new(of.NewInvalidContextResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Description))
+	case r.Failed && r.Reason.Code == flags.ErrorFlagData && !r.Remote:
+		return flags.Result{}, "", new(of.NewParseErrorResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Description))
+	case r.Failed && r.JSON() != nil:
+		return flags.Result{}, "", new(of.NewGeneralResolutionError(r.Reason.Description))
 	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
 		return flags.Result{}, "", new(of.NewGeneralResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Code + ": " + r.Reason.Description))
 	}
@@ -199,19 +203,7 @@ func (p *Provider) metadataOf(r *flags.Result, id string) of.FlagMetadata {
 		m["conditionIndex"] = r.Reason.ConditionIndex
 	}
 	if r.JSON() != nil {
-		m["configVersion"] = int64(2)
-		if rule := r.Rule; rule != nil {
-			m["ruleType"], m["ruleId"] = rule.Type, rule.ID
-			if rule.ExperimentID != nil {
-				m["experimentId"] = *rule.ExperimentID
-			}
-			if rule.VariantKey != "" {
-				m["variantKey"] = rule.VariantKey
-			}
-			if rule.HoldoutID != nil {
-				m["holdoutId"] = *rule.HoldoutID
-			}
-		}
+		setRule(m, r)
 	} else if r.Metadata.Payload != "" {
 		m["payload"] = r.Metadata.Payload
 	}
@@ -221,10 +213,32 @@ func (p *Provider) metadataOf(r *flags.Result, id string) of.FlagMetadata {
 	return m
 }
 
+// setRule adds the metadata of a rule set, by the names of rules.md §4.6.
+func setRule(m of.FlagMetadata, r *flags.Result) {
+	m["config_version"], m["id"], m["reason_code"] = int64(2), r.Metadata.ID, r.Reason.Code
+	if r.Reason.ConditionIndex >= 0 {
+		m["condition_index"] = int64(r.Reason.ConditionIndex)
+	}
+	rule := r.Rule
+	if rule == nil {
+		return
+	}
+	m["rule_type"], m["rule_id"] = rule.Type, rule.ID
+	if rule.ExperimentID != nil {
+		m["experiment_id"] = *rule.ExperimentID
+	}
+	if rule.VariantKey != "" {
+		m["variant_key"] = rule.VariantKey
+	}
+	if rule.HoldoutID != nil {
+		m["holdout_id"] = *rule.HoldoutID
+	}
+}
+
 // isConfiguration reports whether the value of a flag is its payload. In a holdout
 // it is the variant that names the holdout.
 func isConfiguration(r *flags.Result) bool {
-	return r.RemoteConfiguration() && r.Reason.Code != flags.ReasonHoldout
+	return r.RemoteConfiguration() && r.Reason.Code != flags.ReasonHoldout && r.JSON() == nil
 }
 
 // These functions return the value of an enabled flag, or a text that says why it

@@ -133,7 +133,7 @@ func TestValues(t *testing.T) {
 		{"bool", "held-out", true, "SPLIT", "holdout-7", ""},
 		{"bool", "config", nil, "", "", of.TypeMismatchCode},
 		{"bool", "config-false", false, "STATIC", "", ""},
-		{"bool", "broken", nil, "", "", of.GeneralCode},
+		{"bool", "broken", nil, "", "", of.ParseErrorCode},
 		{"bool", "missing", nil, "", "", of.GeneralCode},
 		{"bool", "nobody", nil, "", "", of.FlagNotFoundCode},
 
@@ -149,7 +149,7 @@ func TestValues(t *testing.T) {
 		{"string", "config-number", nil, "", "", of.TypeMismatchCode},
 		{"string", "config-none", "fallback", "DEFAULT", "", ""},
 		{"string", "config-held-out", "holdout-7", "SPLIT", "holdout-7", ""},
-		{"string", "broken", nil, "", "", of.GeneralCode},
+		{"string", "broken", nil, "", "", of.ParseErrorCode},
 		{"string", "nobody", nil, "", "", of.FlagNotFoundCode},
 
 		{"int", "integer", int64(42), "TARGETING_MATCH", "42", ""},

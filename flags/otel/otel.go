@@ -92,11 +92,33 @@ func addResult(r *log.Record, result flags.Result) {
 		return
 	}
 	r.AddAttributes(attribute.String("feature_flag.result.reason", reasonOf(&result)))
+	if result.JSON() != nil {
+		addTyped(r, &result)
+		return
+	}
 	switch v := result.Value().(type) {
 	case string:
 		r.AddAttributes(attribute.String("feature_flag.result.variant", v))
 	case bool:
 		r.AddAttributes(attribute.Bool("feature_flag.result.value", v))
+	}
+}
+
+// addTyped adds the value of a rule set; that of an object is its JSON.
+func addTyped(r *log.Record, result *flags.Result) {
+	if rule := result.Rule; rule != nil && rule.VariantKey != "" {
+		r.AddAttributes(attribute.String("feature_flag.result.variant", rule.VariantKey))
+	}
+	const name = "feature_flag.result.value"
+	switch v, _ := result.Typed(); v.Type {
+	case "boolean":
+		r.AddAttributes(attribute.Bool(name, v.JSON == "true"))
+	case "string":
+		r.AddAttributes(attribute.String(name, v.Text))
+	case "number":
+		r.AddAttributes(attribute.Float64(name, v.Number))
+	case "object":
+		r.AddAttributes(attribute.String(name, v.JSON))
 	}
 }
 
@@ -119,6 +141,7 @@ func errorType(err error) string {
 func reasonOf(r *flags.Result) string {
 	reason := strings.ToLower(r.OpenFeatureReason())
 	switch {
+	case r.JSON() != nil:
 	case r.Enabled && reason == "default": // a remote result, which does not say
 		return "targeting_match"
 	case !r.Enabled && reason != "disabled":

@@ -63,6 +63,15 @@ func (p provider) Logger(string, ...log.LoggerOption) log.Logger { return p.logg
 // traceKey stands for the trace that OpenTelemetry has in a context.
 type traceKey struct{}
 
+// ruled are rule sets with a value of each type, one that leaves it to the caller, and an experiment.
+const ruled = `{"flags":[
+	{"id":1,"key":"everyone","active":true,"filters":{"version":2,"return_type":"number","rules":[{"rule_type":"targeted_release","value":0.5}]}},
+	{"id":2,"key":"colour","active":true,"filters":{"version":2,"return_type":"string","rules":[{"rule_type":"experiment","experiment_id":9,"paused":false,"rollout_percentage":100,
+		"variants":[{"key":"a","weight":100,"value":"red"},{"key":"b","weight":0,"value":"blue"}]}]}},
+	{"id":3,"key":"pro","active":true,"filters":{"version":2,"return_type":"object","default_value":{"a":[1]},"rules":[]}},
+	{"id":4,"key":"resting","active":true,"filters":{"version":2,"return_type":"boolean","rules":[]}},
+	{"id":5,"key":"broken","active":true,"filters":{"version":2,"return_type":"boolean","default_value":true,"rules":[]}}]}`
+
 const definitions = `{"flags":[
 	{"id":1,"key":"everyone","version":4,"active":true,"filters":{"groups":[{}]}},
 	{"id":2,"key":"colour","version":5,"active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"red","rollout_percentage":50},{"key":"blue","rollout_percentage":50}]}}},
@@ -75,9 +84,11 @@ type nowhere struct{}
 
 func (nowhere) Write(context.Context, []capture.Event) error { return nil }
 
-func open(t testing.TB, o otel.Options) *flagstaff.Client {
+func open(t testing.TB, o otel.Options) *flagstaff.Client { return openWith(t, definitions, o) }
+
+func openWith(t testing.TB, document string, o otel.Options) *flagstaff.Client {
 	t.Helper()
-	d, err := flags.Decode(strings.NewReader(definitions))
+	d, err := flags.Decode(strings.NewReader(document))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +152,20 @@ func TestEvents(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got.events); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
+	}
+}
+
+// TestRuleSets: values have their types.
+func TestRuleSets(t *testing.T) {
+	got := new(recorded)
+	ask(openWith(t, ruled, otel.Options{Loggers: provider{logger: got}}), "ada")
+	list := make(map[string]string)
+	for _, e := range got.events {
+		list[e["feature_flag.key"]] = e["feature_flag.result.reason"] + " " + e["feature_flag.result.value"] + " " + e["feature_flag.result.variant"]
+	}
+	want := map[string]string{"everyone": "targeting_match 0.5 ", "colour": "split red a", "pro": `default {"a":[1]} `, "resting": "default  ", "broken": "default true ", "unknown": "error  "}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -29,7 +29,7 @@ var (
 	ErrQuotaLimited = errors.New("source: the project's quota is used up")
 )
 
-// Remote is a Source that gets the definitions of a project from a server:
+// Remote is a Source that gets the definitions of a project, with its rule sets, from a server:
 // Flagstaff's, or PostHog's (GET /flags/definitions, wire.md §5).
 //
 // If the server fails, a Loader keeps its definitions. This includes the answer

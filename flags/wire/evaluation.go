@@ -19,12 +19,13 @@ const (
 
 // AppendEvaluation appends the answer of OpenFeature's remote evaluation protocol
 // for one flag, and the status that goes with it. The status is 200 if the flag has a
-// value. Otherwise what it appends says with CodeGeneral why not: 500 if the flag could
-// not be computed, and 400 if the protocol has no type for its payload. Of the Envelope,
+// value. Otherwise what it appends says why not: with CodeGeneral and 500 if the flag could
+// not be computed, or 400 if the protocol has no type for its payload, and with
+// CodeInvalidContext and 400 if a rule set needs a group. Of the Envelope,
 // RequestID and Partial count.
 func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, status int) {
-	if status, details := noValue(r); status != 0 {
-		return AppendFailure(dst, r.Key, CodeGeneral, details), status
+	if status, code, details := noValue(r); status != 0 {
+		return AppendFailure(dst, r.Key, code, details), status
 	}
 	dst = appendEvaluated(dst, r)
 	dst = text.AppendQuoted(append(dst, `,"requestId":`...), e.RequestID)
@@ -55,8 +56,8 @@ func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte,
 
 // evaluations writes the elements of that list.
 var evaluations = flags.Rendering{Append: func(dst []byte, r *flags.Result) []byte {
-	if status, details := noValue(r); status != 0 {
-		return AppendFailure(dst, r.Key, CodeGeneral, details)
+	if status, code, details := noValue(r); status != 0 {
+		return AppendFailure(dst, r.Key, code, details)
 	}
 	return append(appendEvaluated(dst, r), `}}`...)
 }}
@@ -72,22 +73,26 @@ func (e *Envelope) appendPartial(dst []byte) []byte {
 
 // noValue returns the status for a flag that has no value in the protocol, and says
 // why; 0 if it has one, or the client's default counts.
-func noValue(r *flags.Result) (status int, details string) {
+func noValue(r *flags.Result) (status int, code, details string) {
 	switch {
+	case r.Failed && r.JSON() != nil:
+		return 500, CodeGeneral, r.Reason.Description
+	case r.Reason.Code == flags.ReasonNoGroupKey:
+		return 400, CodeInvalidContext, r.Reason.Description
 	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
-		return 500, r.Reason.Code + ": " + r.Reason.Description
+		return 500, CodeGeneral, r.Reason.Code + ": " + r.Reason.Description
 	case r.Enabled && isConfiguration(r):
 		if v, err := jsonscan.Parse([]byte(r.Metadata.Payload), jsonscan.MaxDepth); err == nil && v.Kind() == jsonscan.Array {
-			return 400, "The payload is a list, want a boolean, a string, a number or an object."
+			return 400, CodeGeneral, "The payload is a list, want a boolean, a string, a number or an object."
 		}
 	}
-	return 0, ""
+	return 0, "", ""
 }
 
 // isConfiguration reports whether the value of a flag is its payload. In a holdout
 // it is the variant that names the holdout.
 func isConfiguration(r *flags.Result) bool {
-	return r.RemoteConfiguration() && r.Reason.Code != flags.ReasonHoldout
+	return r.RemoteConfiguration() && r.Reason.Code != flags.ReasonHoldout && r.JSON() == nil
 }
 
 // AppendFailure appends the answer of OpenFeature's remote evaluation protocol to a
@@ -110,8 +115,8 @@ func appendEvaluated(dst []byte, r *flags.Result) []byte {
 	start := len(dst)
 	dst = appendOpenFeatureValue(dst, r)
 	given := len(dst) > start
-	if r.Variant != "" && given && !isConfiguration(r) {
-		dst = text.AppendQuoted(append(dst, `,"variant":`...), r.Variant)
+	if variant := variantOf(r); variant != "" && given {
+		dst = text.AppendQuoted(append(dst, `,"variant":`...), variant)
 	}
 	dst = append(append(append(dst, `,"reason":"`...), openFeatureReason(r, given)...), `","metadata":{"flagId":`...)
 	dst = strconv.AppendInt(dst, r.Metadata.ID, 10)
@@ -120,10 +125,36 @@ func appendEvaluated(dst []byte, r *flags.Result) []byte {
 	if r.Reason.ConditionIndex >= 0 {
 		dst = strconv.AppendInt(append(dst, `,"conditionIndex":`...), int64(r.Reason.ConditionIndex), 10)
 	}
-	if r.Metadata.Payload != "" {
+	if r.JSON() != nil {
+		dst = appendRule(dst, r)
+	} else if r.Metadata.Payload != "" {
 		dst = text.AppendQuoted(append(dst, `,"payload":`...), r.Metadata.Payload)
 	}
 	return strconv.AppendBool(append(dst, `,"hasExperiment":`...), r.Metadata.HasExperiment)
+}
+
+// variantOf returns the key of the variant, "" if there is none. That of a rule set is not its
+// value.
+func variantOf(r *flags.Result) string {
+	switch {
+	case isConfiguration(r):
+		return ""
+	case r.JSON() == nil:
+		return r.Variant
+	case r.Rule != nil:
+		return r.Rule.VariantKey
+	}
+	return ""
+}
+
+// appendRule appends the metadata of a rule set, by the names of rules.md §4.6.
+func appendRule(dst []byte, r *flags.Result) []byte {
+	dst = strconv.AppendInt(append(dst, `,"config_version":2,"id":`...), r.Metadata.ID, 10)
+	dst = text.AppendQuoted(append(dst, `,"reason_code":`...), r.Reason.Code)
+	if r.Reason.ConditionIndex >= 0 {
+		dst = strconv.AppendInt(append(dst, `,"condition_index":`...), int64(r.Reason.ConditionIndex), 10)
+	}
+	return r.Rule.AppendMembers(dst)
 }
 
 // appendOpenFeatureValue appends the member value, or nothing where the client's
@@ -131,6 +162,12 @@ func appendEvaluated(dst []byte, r *flags.Result) []byte {
 // have a value of another type.
 func appendOpenFeatureValue(dst []byte, r *flags.Result) []byte {
 	const name = `,"value":`
+	if typed := r.JSON(); typed != nil {
+		if string(typed) == "null" {
+			return dst
+		}
+		return append(append(dst, name...), typed...)
+	}
 	switch {
 	case !r.Enabled && (r.Multivariate() || r.RemoteConfiguration()):
 		return dst
@@ -157,6 +194,9 @@ func appendOpenFeatureValue(dst []byte, r *flags.Result) []byte {
 // openFeatureReason returns the reason of wire.md §7.2.
 func openFeatureReason(r *flags.Result, given bool) string {
 	reason := r.OpenFeatureReason()
+	if r.JSON() != nil {
+		return reason
+	}
 	if reason == "DEFAULT" || !given && reason != "DISABLED" {
 		return "UNKNOWN"
 	}

@@ -17,7 +17,7 @@ const evaluationDocument = `{"flags":[
 	{"id":1,"key":"on","active":true,"version":2,"filters":{"groups":[{}],"payloads":{"true":"{\"a\":\"<\"}"}}},
 	{"id":2,"key":"drawn \"x\"","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"é","rollout_percentage":99.9},{"key":"z","rollout_percentage":0.1}]}}},
 	{"id":3,"key":"inactive","active":false,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
-	{"id":4,"key":"broken","active":true,"filters":{"version":2,"groups":[{}]}}]}`
+	{"id":4,"key":"broken","active":true,"filters":{"version":3,"groups":[{}]}}]}`
 
 // TestAppendEvaluations is the form of wire.md §7.1. The list does not depend on the
 // envelope, since it is what an entity tag is made of.

@@ -65,7 +65,7 @@ func populations(set *flags.RuleSet) *plan {
 			if f.GroupTypeIndex != nil {
 				index = *f.GroupTypeIndex
 			}
-			one.filters[fmt.Sprintf("%s %q %s %s %t %d", f.Type, f.Key, cmp.Or(f.Operator, operator.Exact), f.Value, f.Negation, index)] = f
+			one.filters[fmt.Sprintf("%s %q %s %s %t %d %v", f.Type, f.Key, cmp.Or(f.Operator, operator.Exact), f.Value, f.Negation, index, f.Comparison)] = f
 		}
 		p.rules = append(p.rules, one)
 	}

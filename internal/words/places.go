@@ -17,7 +17,7 @@ var fieldNames = map[string]string{
 	"properties": "filters", "groups": "condition sets", "multivariate": "variants", "exclusion_percentage": "holdout percentage",
 	"aggregation_group_type_index": "group type", "group_type_index": "group type",
 	"feature_enrollment": "early access", "reverted_to": "back to version",
-	"rule_type": "what it does", "on_rollout_miss": "the others", "return_type": "type of the value",
+	"rule_type": "what it does", "on_rollout_miss": "the others", "return_type": "type of the value", "seed": "draw",
 }
 
 // Field returns the word for a field of a flag or a member of its filters: one of its own, or
@@ -44,6 +44,9 @@ var parts = map[string]string{"groups": "condition set", "properties": "filter",
 func Place(path string) string {
 	steps := strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "/"), "filters/"), "/")
 	var out []string
+	if slices.Equal(steps, orderOfRules) {
+		return "order of the rules"
+	}
 	for i := 0; i < len(steps); i++ {
 		step, next := steps[i], ""
 		if i+1 < len(steps) {
@@ -51,6 +54,9 @@ func Place(path string) string {
 		}
 		n, err := strconv.Atoi(next)
 		switch {
+		case err == nil && i > 0 && steps[i-1] == "split": // whose values are not criteria
+			out = append(out, strings.TrimSuffix(Field(step), "s")+" "+strconv.Itoa(n+1))
+			i++
 		case err == nil && parts[step] != "":
 			out = append(out, parts[step]+" "+strconv.Itoa(n+1))
 			i++
@@ -68,6 +74,9 @@ func Place(path string) string {
 	return strings.Join(out, ", ")
 }
 
+// orderOfRules is the place of a change of the order alone: the places that the rules had.
+var orderOfRules = []string{"rules", "order"}
+
 // Value says the JSON value at a place of a flag, "" for nothing. JSON that was cut is
 // returned as it is.
 func (n *Names) Value(path, value string) string {
@@ -81,6 +90,14 @@ func (n *Names) Value(path, value string) string {
 		list = steps[len(steps)-2]
 	}
 	switch {
+	case path == "filters/rules/order":
+		var places []int
+		_ = json.Unmarshal(raw, &places)
+		all := make([]string, len(places))
+		for i, n := range places {
+			all[i] = strconv.Itoa(n + 1)
+		}
+		return strings.Join(all, ", ")
 	case path == "active" && value == "true":
 		return "on"
 	case path == "active":

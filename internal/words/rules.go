@@ -27,7 +27,7 @@ func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
 		share = r.RolloutPercentage
 	}
 	index, grouped := set.Aggregation.Index()
-	text := n.audience(share, index, grouped, r.Targeting, n.leaf) + ": "
+	text := n.audience(share, index, grouped, r.Targeting, n.ruleFilter) + ": "
 	switch {
 	case r.Type == "split":
 		return text + "a split of another product"
@@ -49,6 +49,28 @@ func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
 		text += "; the others get the default"
 	}
 	return text
+}
+
+// ruleFilter says what a filter of a rule asks for, and how it compares.
+func (n *Names) ruleFilter(f *flags.Filter) string {
+	var how []string
+	for _, c := range []struct {
+		is   bool
+		says string
+	}{
+		{f.Comparison.CaseSensitive, "letter case counts"},
+		{f.Comparison.StrictType, "only of the same type"},
+		{f.Comparison.MustBeSet, "only if it is set"},
+		{f.Comparison.AnyElement, "any element"},
+	} {
+		if c.is {
+			how = append(how, c.says)
+		}
+	}
+	if how == nil {
+		return n.leaf(f)
+	}
+	return n.leaf(f) + " (" + strings.Join(how, ", ") + ")"
 }
 
 // RuleValue says a value of a rule set.
@@ -84,7 +106,7 @@ func (n *Names) ruleAudience(set *flags.RuleSet) string {
 		}
 		parts = append(parts, n.Rule(&set.Rules[i], set))
 	}
-	return strings.Join(append(parts, "otherwise "+Default(set)), "; ")
+	return strings.Join(append(parts, "otherwise: "+Default(set)), "; ")
 }
 
 // readRule reads a rule as a list of changes has it: without what is empty, and without the type

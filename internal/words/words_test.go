@@ -101,6 +101,7 @@ func TestPlace(t *testing.T) {
 		"filters/rules/1/targeting/properties/0/value":       "rule 2, filter 1, value",
 		"rules/0/variants/1/weight":                          "rule 1, variant 2, weight",
 		"filters/default_value":                              "default value",
+		"filters/rules/order":                                "order of the rules",
 	} {
 		if got := words.Place(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
@@ -124,6 +125,7 @@ func TestValue(t *testing.T) {
 		{"tags", `["a","b"]`, "a, b"},
 		{"name", `"cut …`, `"cut …`},
 		{"name", "", ""},
+		{"filters/rules/order", "[0,2,1]", "1, 3, 2"},
 		{"filters/rules/0/rule_type", `"experiment"`, "split over variants"},
 		{"filters/rules/0/rule_type", `"unheard"`, "unheard"},
 		{"filters/rules/0/on_rollout_miss", `"return_default"`, "get the default value"},
@@ -157,22 +159,27 @@ func TestRule(t *testing.T) {
 		return rule(`"experiment","experiment_id":null,"variants":[{"key":"a","weight":25,"value":1},{"key":"b","weight":75,"value":2}],` + members)
 	}
 	for _, tt := range []struct{ kind, group, value, rules, want string }{
-		{"boolean", "", "null", "", "otherwise the fallback of the program"},
-		{"boolean", "", "false", rule(`"targeted_release","value":true` + plan), "everyone where plan is pro: on; otherwise off"},
-		{"string", "", `"a"`, rule(`"percentage_rollout","rollout_percentage":20,"value":"b"` + plan), "20% of everyone where plan is pro: b; otherwise a"},
+		{"boolean", "", "null", "", "otherwise: the fallback of the program"},
+		{"boolean", "", "false", rule(`"targeted_release","value":true` + plan), "everyone where plan is pro: on; otherwise: off"},
+		{
+			"boolean", "", "false",
+			rule(`"targeted_release","value":true` + strings.Replace(plan, `"pro"`, `"pro","negation":true,"case_sensitive":true,"must_be_set":true`, 1)),
+			"everyone where not (plan is pro) (letter case counts, only if it is set): on; otherwise: off",
+		},
+		{"string", "", `"a"`, rule(`"percentage_rollout","rollout_percentage":20,"value":"b"` + plan), "20% of everyone where plan is pro: b; otherwise: a"},
 		{
 			"string", "", `"a"`, rule(`"percentage_rollout","rollout_percentage":20,"value":"b","on_rollout_miss":"return_default"`),
-			"20% of everyone: b; the others get the default; otherwise a",
+			"20% of everyone: b; the others get the default; otherwise: a",
 		},
-		{"number", "", "0", drawn(`"paused":false,"rollout_percentage":100`), "everyone: 25% 1, 75% 2; otherwise 0"},
-		{"number", "", "0", drawn(`"paused":true,"rollout_percentage":100`), "everyone: paused, so they get the default; otherwise 0"},
+		{"number", "", "0", drawn(`"paused":false,"rollout_percentage":100`), "everyone: 25% 1, 75% 2; otherwise: 0"},
+		{"number", "", "0", drawn(`"paused":true,"rollout_percentage":100`), "everyone: paused, so they get the default; otherwise: 0"},
 		{
 			"number", `,"aggregation_group_type_index":0`, "0",
 			drawn(`"paused":false,"rollout_percentage":50,"holdout":{"id":null,"exclusion_percentage":10}`),
-			"50% of company groups: 25% 1, 75% 2; but 10% are held out; otherwise 0",
+			"50% of company groups: 25% 1, 75% 2; but 10% are held out; otherwise: 0",
 		},
-		{"object", "", `{"a":{}}`, rule(`"targeted_release","value":{"text":"` + strings.Repeat("x", 100) + `"}`), `everyone: {"text":"` + strings.Repeat("x", 71) + `…; otherwise {"a":{}}`},
-		{"boolean", "", "false", strings.Repeat(rule(`"targeted_release","value":true`)+",", 4) + rule(`"targeted_release","value":true`), "everyone: on; everyone: on; everyone: on; and more; otherwise off"},
+		{"object", "", `{"a":{}}`, rule(`"targeted_release","value":{"text":"` + strings.Repeat("x", 100) + `"}`), `everyone: {"text":"` + strings.Repeat("x", 71) + `…; otherwise: {"a":{}}`},
+		{"boolean", "", "false", strings.Repeat(rule(`"targeted_release","value":true`)+",", 4) + rule(`"targeted_release","value":true`), "everyone: on; everyone: on; everyone: on; and more; otherwise: off"},
 	} {
 		names := words.NewNames()
 		names.GroupTypes["0"] = "company"
@@ -224,6 +231,6 @@ func FuzzWords(f *testing.F) {
 }
 
 func read(raw string) *flags.Filters {
-	f, _ := flags.DecodeFilters([]byte(raw), "k") // a filter that cannot be read has an error of its own
+	f, _ := flags.DecodeFilters([]byte(raw), "key") // a filter that cannot be read has an error of its own
 	return &f
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ type FlagCall struct {
 	Event   int // its index among the events
 	Project int64
 	Key     string
-	Value   string // JSON: true, false, a variant, null if the client knows no such flag, or OtherCalls
+	Value   string // JSON: true, false, a variant, a number, null if the client knows no value, or OtherCalls
 	SDK     string // what the client calls itself, "" if it does not say so, or OtherCalls
 	At      time.Time
 }
@@ -121,6 +122,11 @@ func (r *callReader) value(v jsonscan.Value) string {
 		return string(v)
 	case jsonscan.Null, jsonscan.Invalid: // Invalid: there is none
 		return "null"
+	case jsonscan.Number:
+		if n, ok := v.Float(); ok && !math.IsInf(n, 0) {
+			text, _ := json.Marshal(n) // one form for each number
+			return string(text)
+		}
 	}
 	variant, ok := r.text(v)
 	if !ok || len(variant) > maxCallValue {

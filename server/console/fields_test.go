@@ -16,9 +16,11 @@ func TestFormsKeepAndTell(t *testing.T) {
 	feature := s.Enrolled()
 	person := s.PersonPage("user-001")
 	s.Member("bob@example.com", storage.LevelMember)
+	s.Ruled("headline")
 	pages := []string{
 		"/me", "/me/keys", "/projects/1/settings", "/projects/1/settings/members", "/projects/1/settings/delete", "/projects/1/import",
-		"/projects/1/flags/new", s.EditPath("checkout-button"), s.EditPath("new-dashboard"), "/projects/1/cohorts/new",
+		"/projects/1/flags/new", s.EditPath("checkout-button"), s.EditPath("new-dashboard"),
+		s.EditPath("headline"), "/projects/1/cohorts/new",
 		consoletest.CohortPath(s.Cohort(consoletest.Pro).ID), list,
 		"/projects/1/features/new", feature, person, person + "?edit=plan",
 		"/projects/1/groups/0/group?key=acme",

@@ -24,6 +24,11 @@ var (
 	//go:embed demo.json
 	demoFlags []byte
 
+	// demoRules has a flag with a rule set, which only clients know that say so.
+	//
+	//go:embed demo_rules.json
+	demoRules []byte
+
 	//go:embed demo_survey.json
 	demoSurvey []byte
 )
@@ -49,8 +54,10 @@ func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services
 	if err != nil || len(known) > 0 {
 		return err
 	}
-	if _, err := services.accounts.Import(ctx, p.ID, demoFlags, management.ImportOptions{}); err != nil {
-		return err
+	for _, document := range [][]byte{demoFlags, demoRules} {
+		if _, err := services.accounts.Import(ctx, p.ID, document, management.ImportOptions{}); err != nil {
+			return err
+		}
 	}
 	owners, err := store.Memberships().List(ctx, storage.MembershipOrganization.Is(p.Organization))
 	if err != nil || len(owners) == 0 {

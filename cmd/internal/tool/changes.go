@@ -38,6 +38,9 @@ func flagChanges(before, after *flags.Definitions) []flagReport {
 			was, is := was.memberTree(older), is.memberTree(newer)
 			addUnset(was, is)
 			addUnset(is, was)
+			if alignRules(was, is) {
+				r.Differences = append(r.Differences, "rules: in another order")
+			}
 			differ(&r.Differences, nil, was, is)
 			if len(r.Differences) == 0 {
 				continue
@@ -64,6 +67,9 @@ func summary(f *flags.Flag) string {
 	text := "inactive"
 	if f.Active {
 		text = "active"
+	}
+	if set := f.Filters.RuleSet; set != nil {
+		return text + ", " + set.ReturnType + ", " + Count(len(set.Rules), "rule")
 	}
 	text += ", " + Count(len(f.Filters.Groups), "condition set")
 	if variants := words.Variants(&f.Filters); variants != "" {
@@ -136,6 +142,11 @@ func (n *normaliser) filters(given *flags.Filters) flags.Filters {
 		}
 		if _, grouped := f.AggregationGroupTypeIndex.Index(); !grouped && g.AggregationGroupTypeIndex == flags.ByPerson {
 			g.AggregationGroupTypeIndex = flags.Inherited
+		}
+	}
+	if f.RuleSet != nil {
+		for i := range f.RuleSet.Rules {
+			f.RuleSet.Rules[i].AssignBy = ""
 		}
 	}
 	for _, p := range f.All() {
@@ -254,6 +265,31 @@ func addUnset(tree, other map[string]any) {
 			tree[name] = []any{}
 		}
 	}
+}
+
+// alignRules puts the rules of an older tree beside those of a newer one that have their IDs, and
+// reports whether these are in another order.
+func alignRules(before, after map[string]any) (moved bool) {
+	old, _ := before["rules"].([]any)
+	list, _ := after["rules"].([]any)
+	id := func(rule any) any {
+		members, _ := rule.(map[string]any)
+		return members["id"]
+	}
+	aligned, last := make([]any, len(list)), -1
+	for _, rule := range old {
+		i := slices.IndexFunc(list, func(other any) bool { return id(other) == id(rule) })
+		if i < 0 || aligned[i] != nil {
+			aligned = append(aligned, rule)
+			continue
+		}
+		aligned[i] = rule
+		moved, last = moved || i < last, max(last, i)
+	}
+	if last >= 0 {
+		before["rules"] = aligned
+	}
+	return moved
 }
 
 // differ appends a line for each place in which two trees of JSON differ.

@@ -46,9 +46,11 @@ func (o *Opener) Read(path string, most int64) (text []byte, name string, err er
 // A document is a definitions document in a file, or what was made of the flags in one (see
 // package forms).
 type document struct {
-	path string
-	text []byte
-	find *position.Finder
+	path   string
+	file   []byte
+	text   []byte
+	find   *position.Finder
+	inFile func(int) int // where a byte of the text stands in the file
 }
 
 // A refusedFile is the error for a file that has no flags which could be read.
@@ -71,7 +73,7 @@ func (o *Opener) document(path string) (*document, error) {
 	if err != nil {
 		return nil, &refusedFile{path, err}
 	}
-	return &document{path, made.Text, position.In(text, made.Text, made.Offset)}, nil
+	return &document{path, text, made.Text, position.In(text, made.Text, made.Offset), made.Offset}, nil
 }
 
 // definitions decodes the document. The error names the place in the file.

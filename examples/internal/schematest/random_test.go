@@ -124,6 +124,11 @@ func (r random) rule(value func() string, group bool) string {
 
 func (r random) filter() string {
 	pairs := []string{"key", `"p"`, "negation?", r.one("true", "false", "null"), "cohort_name?", `"x"`, "label?", "null", "group_key_names?", `{"a": "b"}`}
+	for _, comparison := range []string{"case_sensitive?", "strict_type?", "must_be_set?", "any_element?"} {
+		if r.IntN(4) == 0 {
+			pairs = append(pairs, comparison, r.one("true", "false", "null"))
+		}
+	}
 	if r.IntN(3) == 0 {
 		pairs = append(pairs, "type", `"group"`, "group_type_index", "0")
 	} else {

@@ -228,6 +228,30 @@ await suite(v1 ? 'nodev1' : 'node', async ({ checks, api, fixture, recorder }) =
 		await local.shutdown()
 	})
 
+	// The SDK does not know rule sets: it evaluates what condition sets can say, and asks for the rest.
+	await checks.step('R00', 'flags with rule sets', async () => {
+		const pro = { targeting: { properties: [{ key: 'plan', type: 'person', operator: 'exact', value: 'pro' }] }, rule_type: 'targeted_release' }
+		for (const [name, kind, fallback, value] of [['rule-text', 'string', 'classic', 'lab'], ['rule-number', 'number', null, 7], ['rule-object', 'object', {}, { n: [1] }], ['rule-exact', 'boolean', false, true]]) {
+			const flag = await fixture.flag(name, { version: 2, return_type: kind, default_value: fallback, rules: [{ ...pro, value }] })
+			await api.patch(`/feature_flags/${flag.id}/`, { active: true, version: flag.version })
+		}
+		const personProperties = { plan: 'pro' }
+		const value = (from, name, properties) => from.getFeatureFlag(key(name), id('r1'), { personProperties: properties, sendFeatureFlagEvents: false })
+		const payload = (name) => main.getFeatureFlagPayload(key(name), id('r1'), undefined, { personProperties })
+		checks.equal('R01', 'remote values', [await value(main, 'rule-text', personProperties), await value(main, 'rule-number', personProperties), await value(main, 'rule-exact', personProperties)], ['lab', true, true])
+		checks.equal('R02', 'remote defaults', [await value(main, 'rule-text'), await value(main, 'rule-number'), await value(main, 'rule-object'), await value(main, 'rule-exact')], ['classic', false, true, false])
+		checks.equal('R03', 'a number and an object are payloads', [await payload('rule-number'), await payload('rule-object')], [7, { n: [1] }])
+		const mark = recorder.mark
+		const local = client({ secretKey: api.secretKey, enableLocalEvaluation: true })
+		await local.waitForLocalEvaluationReady(10_000)
+		const { answer } = await recorder.until('definitions', mark, isDefinitions)
+		const keys = answer.flags.map((flag) => flag.key)
+		checks.equal('R04', 'definitions have what condition sets can say, and no other', ['rule-exact', 'rule-text', 'rule-number', 'rule-object'].map((name) => keys.includes(key(name))), [true, false, false, false])
+		checks.equal('R05', 'which is evaluated here', [await value(local, 'rule-exact', personProperties), await value(local, 'rule-exact', { plan: 'free' }), recorder.since(mark, isFlags).length], [true, false, 0])
+		checks.equal('R06', 'the server answers for the others', [await value(local, 'rule-text', personProperties), await value(local, 'rule-number', personProperties), recorder.since(mark, isFlags).length], ['lab', true, 2])
+		await local.shutdown()
+	})
+
 	await checks.step('D20', 'remote configuration', async () => {
 		const cases = [
 			['D21', 'with the project secret key', api.secretKey],

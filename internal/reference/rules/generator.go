@@ -101,3 +101,20 @@ func (g Generator) Person() map[string]any {
 	}
 	return person
 }
+
+// Exact returns a rule set that condition sets of a flag with the key say as well (rules.md §5),
+// with filters that all SDKs evaluate alike.
+func (g Generator) Exact(key string) string {
+	var list []string
+	for i := range 1 + g.IntN(3) {
+		filters := g.Pick(``, ``, `{"type":"person","key":"plan","value":"pro"}`, `{"type":"person","key":"plan","operator":"is_not","value":"free"}`, `{"type":"person","key":"city","operator":"is_set"}`)
+		rule := fmt.Sprintf(`{"id":"00000000-0000-4000-8000-%012d","targeting":{"properties":[%s]},"value":true`, i, filters)
+		if g.IntN(2) == 0 {
+			rule += `,"rule_type":"targeted_release"}`
+		} else {
+			rule += fmt.Sprintf(`,"rule_type":"percentage_rollout","rollout_percentage":%s,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":%q}`, g.percentage(), key)
+		}
+		list = append(list, rule)
+	}
+	return fmt.Sprintf(`{"version":2,"return_type":"boolean","default_value":%s,"rules":[%s]}`, g.Pick("null", "false"), strings.Join(list, ","))
+}

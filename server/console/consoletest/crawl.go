@@ -126,6 +126,21 @@ func (s *Site) Hostile() {
 		}
 		s.Update(made.Key, fmt.Sprintf(`{"name":%s,"tags":["x",%s]}`, Quoted(t, "again "+v), Quoted(t, v)))
 
+		body = fmt.Appendf(nil, `{"key":"evil-rules-%d","filters":{"version":2,"return_type":"string","default_value":%[2]s,"rules":[
+			{"rule_type":"experiment","targeting":{"properties":[{"key":%[2]s,"type":"person","value":[%[2]s],"negation":true}]},
+				"description":%[2]s,"metadata":{%[2]s:%[2]s},"rollout_percentage":50,"on_rollout_miss":"continue",
+				"assignment_algorithm":"sha1_60_v1","experiment_id":null,"paused":false,
+				"variants":[{"key":"a","weight":100,"value":%[2]s},{"key":"b","weight":0,"value":"x"}]}]}}`, i, Quoted(t, v))
+		f = management.FlagPatch{}
+		Fatal(t, json.Unmarshal(body, &f))
+		if made, err = s.Service.CreateFlag(ctx, s.Owner, "1", f); err != nil {
+			t.Fatalf("flag %s: %v", body, err)
+		}
+		f.Filters.Value.RuleSet.Rules[0].Value, f.Filters.Value.RuleSet.Rules[0].Type = json.RawMessage(Quoted(t, v)), "percentage_rollout"
+		f = management.FlagPatch{Version: optional.Of(made.Version), Filters: f.Filters, Active: optional.Of(true)}
+		_, err = s.Service.UpdateFlag(ctx, s.Owner, "1", made.Key, f)
+		Fatal(t, err)
+
 		body = fmt.Appendf(nil, `{"name":%[1]s,"description":%[1]s,"filters":{"properties":{"type":"OR","values":[{"type":"AND",
 			"values":[{"key":%[1]s,"type":"person","operator":"exact","value":[%[1]s]}]}]}}}`, Quoted(t, v))
 		var c management.CohortPatch

@@ -102,6 +102,20 @@ func (s *Site) Feature(pairs ...string) (path string, stored func() *management.
 // Same compares filters by what clients see of them.
 var Same = cmp.Comparer(func(a, b flags.Filters) bool { return Shown(a) == Shown(b) })
 
+// Ruled makes a flag with a rule set, which is on.
+func (s *Site) Ruled(key string) {
+	s.T.Helper()
+	var p management.FlagPatch
+	Fatal(s.T, json.Unmarshal([]byte(`{"key":"`+key+`","filters":{"version":2,"return_type":"string","default_value":"none","rules":[
+		{"rule_type":"targeted_release","targeting":{"properties":[{"key":"plan","type":"person","value":"pro"}]},"value":"for pro"},
+		{"rule_type":"experiment","experiment_id":null,"paused":false,"targeting":{"properties":[]},"rollout_percentage":60,
+			"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","holdout":{"id":null,"exclusion_percentage":1},
+			"variants":[{"key":"a","weight":50,"value":"one"},{"key":"b","weight":50,"value":"two"}]}]}}`), &p))
+	_, err := s.Service.CreateFlag(s.T.Context(), s.Owner, "1", p)
+	Fatal(s.T, err)
+	s.Update(key, `{"active":true,"version":1}`)
+}
+
 // Update changes a flag as another user would.
 func (s *Site) Update(key, body string) {
 	s.T.Helper()

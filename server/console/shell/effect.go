@@ -11,6 +11,7 @@ type Effect struct {
 	Unknown string // why it cannot
 	Summary string
 	Caveat  string // what is not counted
+	Warned  []string
 	Bar     charts.Bar
 	Moves   []Move
 	More    int // changes of persons that are not listed

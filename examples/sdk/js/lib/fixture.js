@@ -38,7 +38,10 @@ export class Fixture {
 	async flag(name, filters, more = {}) {
 		const flag = await this.api.post('/feature_flags/', { key: this.key(name), name: `Flag ${name} of a suite`, filters, ...more })
 		this.flags[name] = flag
-		this.undo.push(() => this.api.patch(`/feature_flags/${flag.id}/`, { deleted: true }))
+		this.undo.push(async () => {
+			const { version } = await this.api.get(`/feature_flags/${flag.id}/`) // without it no rule set is changed
+			await this.api.patch(`/feature_flags/${flag.id}/`, { deleted: true, version })
+		})
 		return flag
 	}
 

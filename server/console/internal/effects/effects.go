@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -31,6 +33,7 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 		return nil, err
 	}
 	v := effectOf(q, p, names, Since(q, p.Since))
+	v.Warned = Warnings(p.Warnings)
 	filters := patch.Filters.Value
 	on := f == nil
 	if f != nil {
@@ -52,6 +55,20 @@ func Of(q *shell.Request, patch management.PreviewPatch, f *management.FlagView)
 		}
 	}
 	return v, nil
+}
+
+// Warnings says what is perhaps not meant about a rule set.
+func Warnings[W check.Warning | judge.Warning](list []W) (out []string) {
+	for i := range list {
+		w := judge.Warning(list[i])
+		if w.Code == judge.WarnReset { // whose detail is for programs
+			w.Detail = words.Place(strings.ReplaceAll(w.Attr, "__", "/")) + " is new, and draws anew in place of one with the same " +
+				"filters that is gone. To keep everybody's value, change that one instead."
+			w.Detail = strings.ToUpper(w.Detail[:1]) + w.Detail[1:]
+		}
+		out = append(out, w.Detail)
+	}
+	return out
 }
 
 // GroupCaveat says what an effect does not count.

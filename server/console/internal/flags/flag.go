@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/judge"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/server/console/internal/effects"
 	"github.com/flagstaff-go/flagstaff/server/console/internal/tour"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/charts"
@@ -214,12 +216,13 @@ func (v *flagView) say(q *shell.Request, names *words.Names) error {
 	form, usual := formOf(v.FlagView), newFlagForm()
 	list := settings
 	if set := f.RuleSet; set != nil {
+		v.Problems = append(v.Problems, effects.Warnings(judge.Warnings(nil, set))...)
 		v.Type, list = words.OfRule("return_type", set.ReturnType), settings[:settingsOfRules]
 		for i := range set.Rules {
 			r := &set.Rules[i]
 			v.Sets = append(v.Sets, setView{names.Rule(r, set), description(r)})
 		}
-		v.Sets = append(v.Sets, setView{Words: "otherwise " + words.Default(set)})
+		v.Sets = append(v.Sets, setView{Words: "otherwise: " + words.Default(set)})
 	}
 	if len(form.Variants) == 0 {
 		v.Payload = payloadOf(form.Payload)

@@ -18,9 +18,9 @@ import (
 // noVersion is the version of a flag that does not exist yet.
 const noVersion = -1
 
-// maxVariants is how many variants a form may have. The Service has limits of its own, for what
-// can be saved.
-const maxVariants = 500
+// maxParts is how many variants, rules, or filters of a rule a form may have. The Service has limits
+// of its own, for what can be saved.
+const maxParts = 500
 
 // A flagForm is a flag as a person edits it: texts as they were typed, right or wrong.
 // What the form has no field for is in Base and in the Raw of its parts, and comes through
@@ -190,7 +190,7 @@ func readFlagForm(v url.Values) *flagForm {
 		Payload: forms.Lines(v.Get("payload")), Base: v.Get("base"), AsJSON: yes("as_json"), JSON: forms.Lines(v.Get("json")),
 		rulesForm: readRules(v), Form: targeting.ReadForm(v),
 	}
-	for i := 0; i < maxVariants && v.Has(variantName(i)+".raw"); i++ {
+	for i := 0; i < maxParts && v.Has(variantName(i)+".raw"); i++ {
 		name := variantName(i)
 		form.Variants = append(form.Variants, variantForm{
 			v.Get(name + ".raw"), strings.TrimSpace(v.Get(name + ".key")), v.Get(name + ".label"),

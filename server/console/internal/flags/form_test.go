@@ -18,10 +18,14 @@ func FuzzFlagForm(f *testing.F) {
 		`key=a&base={"groups":[]}&c0.raw={}&c0.share=50&c0.f0.raw={}&c0.f0.kind=person&c0.f0.key=plan&c0.f0.operator=exact&c0.f0.value=pro`,
 		`key=a&base={"holdout":{"id":1}}&holdout_id=1&holdout_share=5&v0.raw={}&v0.key=x&v0.share=100&v0.payload=[1]&aggregation=0`,
 		`as_json=yes&json={"groups":[{"properties":[1,{}]}],"multivariate":{"variants":[null]},"payloads":[]}`,
+		`type=string&r0.raw={}&r0.kind=experiment&r0.share=5&r0.v0.key=a&r0.v0.weight=100&r0.v0.value=x&r0.f0.raw={}&r0.f0.kind=flag`,
+		`type=number&default=1e5&r0.raw={"id":1,"holdout":[]}&r0.kind=split&r1.raw=&r1.kind=percentage_rollout&r1.value=-0&r1.share=1`,
+		`as_json=yes&type=boolean&json={"version":2,"return_type":"boolean","rules":[]}`,
 		`c0.raw=null&c0.share=1e2&c0.f0.raw=[1]&c0.f0.kind=flag&c0.f0.key=b&c0.f0.operator=none&c0.f0.value=true&base=nonsense`,
 	} {
 		for _, do := range []string{"to-json", "to-form", "copy c0", "even", "add-variant"} {
 			f.Add(seed, do, "c0")
+			f.Add(seed, do, "r0")
 		}
 	}
 	f.Fuzz(func(t *testing.T, query, verb, target string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/words"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -90,12 +91,18 @@ func previewForm(q *shell.Request, f *management.FlagView, form *flagForm) error
 
 // formEffect asks the Service what a form would do. A flag that is off does nothing: then
 // it is what the flag would do if it was switched on.
-func formEffect(q *shell.Request, patch management.PreviewPatch, f *management.FlagView, form *flagForm) (*shell.Effect, error) {
+func formEffect(q *shell.Request, patch management.PreviewPatch, f *management.FlagView, form *flagForm) (v *shell.Effect, err error) {
+	defer func() {
+		if v != nil && v.Known && form.drawsAnew() {
+			const anew = "Who is within the percentage of a new rule is drawn when it is saved: here it is an example. "
+			v.Caveat = strings.TrimSpace(anew + v.Caveat)
+		}
+	}()
 	if f == nil && form.Active || f != nil && (f.Active || f.Deleted || f.Archived) {
 		return effects.Of(q, patch, f)
 	}
 	patch.Active = optional.Of(true)
-	v, err := effects.Of(q, patch, f)
+	v, err = effects.Of(q, patch, f)
 	if e, ok := errors.AsType[*management.Error](err); ok && f != nil && errors.Is(e, management.ErrInvalid) { // it cannot be on
 		patch.Active = optional.Of(false)
 		v, err = effects.Of(q, patch, f)

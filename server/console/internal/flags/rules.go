@@ -15,12 +15,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/console/shell/targeting"
 )
 
-// Limits of a form. The Service has limits of its own, for what can be saved.
-const (
-	maxRules       = 200
-	maxRuleFilters = 200
-)
-
 // A rulesForm is a rule set as a person edits it (rules.md §2).
 type rulesForm struct {
 	Type    string // of the values; "" for a flag with condition sets
@@ -162,7 +156,7 @@ func ruleName(i int) string { return "r" + strconv.Itoa(i) }
 // readRules reads what a browser has sent.
 func readRules(v url.Values) rulesForm {
 	form := rulesForm{Type: v.Get("type"), Default: forms.Lines(v.Get("default"))}
-	for i := 0; i < maxRules && v.Has(ruleName(i)+".raw"); i++ {
+	for i := 0; i < maxParts && v.Has(ruleName(i)+".raw"); i++ {
 		name := ruleName(i)
 		text := func(field string) string { return strings.TrimSpace(v.Get(name + "." + field)) }
 		r := ruleForm{
@@ -170,10 +164,10 @@ func readRules(v url.Values) rulesForm {
 			Value: forms.Lines(v.Get(name + ".value")), Share: text("share"), Miss: text("miss"), Held: text("held"),
 			Paused: text("paused") != "",
 		}
-		for j := 0; j < maxRuleFilters && v.Has(partName(i, "f", j)+".raw"); j++ {
+		for j := 0; j < maxParts && v.Has(partName(i, "f", j)+".raw"); j++ {
 			r.Filters = append(r.Filters, targeting.ReadFilter(v, partName(i, "f", j)))
 		}
-		for j := 0; j < maxVariants && v.Has(partName(i, "v", j)+".key"); j++ {
+		for j := 0; j < maxParts && v.Has(partName(i, "v", j)+".key"); j++ {
 			part := partName(i, "v", j)
 			r.Variants = append(r.Variants, ruleVariantForm{
 				strings.TrimSpace(v.Get(part + ".key")), strings.TrimSpace(v.Get(part + ".weight")), forms.Lines(v.Get(part + ".value")),
@@ -237,6 +231,13 @@ func (r *ruleForm) weights() []string {
 
 // drawn reports whether the rule is for a share of those whom it targets.
 func (r *ruleForm) drawn() bool { return r.Kind == ruleShare || r.Kind == ruleSplit }
+
+// drawsAnew reports whether a rule is new whose percentage includes some, and not all.
+func (form *flagForm) drawsAnew() bool {
+	return slices.ContainsFunc(form.Rules, func(r ruleForm) bool {
+		return form.ruled() && forms.ReadObject(r.Raw)["id"] == nil && (r.Kind == ruleSplit || r.Kind == ruleShare && r.Share != "100")
+	})
+}
 
 // said returns the rule set that the form stands for, as it can be said: the rules have no more
 // than what there are fields for, and values that cannot be read are missing.

@@ -126,11 +126,8 @@ const (
 var outcomeWords = map[string]string{
 	"condition_match": "match", "no_condition_match": "no match", "out_of_rollout_bound": "match, but outside the rollout percentage",
 	"not_reached": "not evaluated", "provisional": "match only because a flag has failed", "error": "failed",
-	"no_group_type": "needs a group that the person is not in",
+	"no_group_type": "needs a group that the person is not in", "experiment_paused": "match, but paused", "holdout": "match, but held out",
 }
-
-// endWords says how a rule has ended that gives the default value.
-var endWords = map[string]string{"experiment_paused": "match, but paused", "holdout": "match, but held out"}
 
 // maxTyped is how many properties can be typed.
 const maxTyped = 100
@@ -444,14 +441,8 @@ func traceOf(e *management.FlagExplanation) *traceView {
 	for _, c := range e.Conditions {
 		s := setView{
 			Number: c.Index + 1, Outcome: cmp.Or(outcomeWords[c.Outcome], c.Outcome), Draw: drawOf(c.Rollout), Pinned: c.Pinned,
-			Holdout: drawOf(c.Holdout),
+			Holdout: drawOf(c.Holdout), Empty: len(c.Filters) == 0 && c.Outcome != "not_reached",
 		}
-		ended := ""
-		if c.Index == r.ConditionIndex && c.Rollout == nil {
-			ended = endWords[r.Code]
-		}
-		s.Empty = len(c.Filters) == 0 && (c.Outcome != "not_reached" || ended != "")
-		s.Outcome = cmp.Or(ended, s.Outcome)
 		switch c.Outcome {
 		case "condition_match", "provisional":
 			s.Class = "good"

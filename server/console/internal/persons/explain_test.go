@@ -34,6 +34,37 @@ func TestExplain(t *testing.T) {
 	s.Get("/projects/1/explain?key=a&key=b&type=text&value=v").Want(400, "could not be read")
 }
 
+// TestExplainRules: how each rule of a rule set has ended (rules.md §3).
+func TestExplainRules(t *testing.T) {
+	s := consoletest.NewSite(t)
+	for key, tt := range map[string]struct {
+		rule, held string
+		want       []string
+	}{
+		"paused": {`"paused":true,"rollout_percentage":100`, `0`, []string{
+			"paused is other", "Rule 1 no match", "Rule 2 match, but paused",
+			"It has no filters: everyone matches.",
+		}},
+		"held": {`"paused":false,"rollout_percentage":100`, `100`, []string{"held is other", "Rule 2 match, but held out", "Holdout:"}},
+		"missed": {`"paused":false,"rollout_percentage":0`, `0`, []string{
+			"missed is other", "Rule 2 match, but outside the rollout percentage", "No rule matched",
+		}},
+		"split": {`"paused":false,"rollout_percentage":100`, `0`, []string{"split is one", "Rule 2 match", "Matched rule 2"}},
+	} {
+		var patch management.FlagPatch
+		consoletest.Fatal(t, json.Unmarshal([]byte(`{"key":"`+key+`","filters":{"version":2,"return_type":"string",
+			"default_value":"other","rules":[{"rule_type":"targeted_release","value":"x",
+				"targeting":{"properties":[{"key":"plan","type":"person","value":"none"}]}},
+				{"rule_type":"experiment","experiment_id":null,"targeting":{"properties":[]},"on_rollout_miss":"continue",
+				"assignment_algorithm":"sha1_60_v1",`+tt.rule+`,"holdout":{"id":null,"exclusion_percentage":`+tt.held+`},
+				"variants":[{"key":"a","weight":100,"value":"one"},{"key":"b","weight":0,"value":"two"}]}]}}`), &patch))
+		_, err := s.Service.CreateFlag(t.Context(), s.Owner, "1", patch)
+		consoletest.Fatal(t, err)
+		s.Update(key, `{"active":true,"version":1}`)
+		s.Get("/projects/1/explain?person=user-001&flag="+key).Want(200, tt.want...).CheckPage()
+	}
+}
+
 // TestRuling101Why names a person by everything that people call persons.
 func TestRuling101Why(t *testing.T) {
 	s := consoletest.NewSite(t)

@@ -135,7 +135,7 @@
     const fresh = all("fieldset[id]").filter((el) => !known.has(el.id)).at(-1);
     const invalid = $("[aria-invalid]");
     const target = (held && document.getElementById(held)) || invalid ||
-      (fresh && $(fields, fresh)) ||
+      (fresh && !/^(up|down|remove)$/.test(part[0]) && $(fields, fresh)) ||
       (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
     target.focus({ preventScroll: target === $("main") });
   }
