@@ -55,6 +55,12 @@
 // flag's key. super_groups and holdout_groups get feature_enrollment and holdout beside them
 // where they mean the same (evaluation.md §3.3, §13.3). What nothing knows is dropped.
 //
+// # Rule sets
+//
+// Filters of version 2 are read strictly and judged by rules.md §7; their errors have no
+// values, since seeds are secret. [Claim] gives rules the IDs and seeds that are the server's,
+// before Judge, and [Warnings] tells what is allowed and perhaps not meant.
+//
 // # Cost
 //
 // To judge filters takes time for the filters, for the cohorts that they reach, and

@@ -111,7 +111,7 @@ func TestOldStore(t *testing.T) {
 		for _, statement := range []string{
 			"DROP TABLE surveys_db_version", "DROP INDEX survey_event_counted", "DROP INDEX survey_event_uncounted",
 			"DELETE FROM goose_db_version WHERE version_id >= 23", "ALTER TABLE feature_flag DROP COLUMN comment",
-			"ALTER TABLE feature_flag_version DROP COLUMN comment", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (4, true)",
+			"ALTER TABLE feature_flag_version DROP COLUMN comment", "ALTER TABLE project DROP COLUMN posthog_rules_only", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (4, true)",
 			"ALTER TABLE survey_event ADD COLUMN chunk_id bigint",
 			"CREATE TABLE survey_chunk (id bigint PRIMARY KEY, project_id bigint NOT NULL, survey_id text NOT NULL, first_at bigint NOT NULL, " +
 				"last_at bigint NOT NULL, responses bigint NOT NULL, entries " + blob + " NOT NULL)",
