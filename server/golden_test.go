@@ -91,11 +91,18 @@ func TestGolden(t *testing.T) {
 	withoutQuota, _ := newCapture(t, func(c *server.Config) { c.Capture.Quota = &fakeQuota{left: map[string]int{}} })
 	events := func(body string) call { return call{target: "/e/", header: browser, body: body} }
 
+	ruled := newRules(t, ruleDocument, nil)
+
 	for _, tt := range []struct {
 		name string
 		h    http.Handler
 		call call
 	}{
+		{"flags-v3", s, call{target: "/flags?v=3", body: person}},
+		{"flags-v3-rules", ruled, call{target: "/flags?v=3&detailed_analysis=true", body: rulePerson}},
+		{"flags-v2-rules", ruled, call{body: rulePerson}},
+		{"ofrep-rules", ruled, ofrep("", `{"context":{"targetingKey":"ada","plan":"pro"}}`, "Authorization", "Bearer phc_acme")},
+		{"definitions-rules", ruled, api("GET", "/flags/definitions?rule_sets", "").with(acmeSecret)},
 		{"flags-v2", s, call{body: person}},
 		{"flags-v2-browser", s, call{header: browser, target: "/flags/?v=2&ip=0&_=1795220311000&ver=1.449.2", body: few}},
 		{"flags-v2-config", s, call{target: "/flags?v=2&config=true", body: few}},

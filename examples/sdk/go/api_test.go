@@ -197,7 +197,7 @@ func (f *fixture) id(name string) string  { return f.prefix + "." + name }
 // serverKeys lists the flags of the whole project that servers may see, except the
 // flags that belong to surveys.
 func (f *fixture) serverKeys() []string {
-	_, text := f.try(f.t, "GET", "/flags/definitions?token="+f.projectKey, nil)
+	_, text := f.try(f.t, "GET", "/flags/definitions?rule_sets&token="+f.projectKey, nil)
 	var document struct {
 		Flags []struct {
 			Key     string

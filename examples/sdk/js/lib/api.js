@@ -55,7 +55,7 @@ export class Api {
 	}
 
 	definitions() {
-		return this.#ask('GET', `${this.url}/flags/definitions?token=${this.projectKey}&send_cohorts`)
+		return this.#ask('GET', `${this.url}/flags/definitions?token=${this.projectKey}&send_cohorts&rule_sets`)
 	}
 
 	capture(...batch) {
