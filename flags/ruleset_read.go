@@ -106,7 +106,9 @@ func (r *ruleReader) record(at string, v jsonscan.Value, allowed ...string) reco
 }
 
 // pointer escapes a name for a JSON pointer.
-func pointer(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+func pointer(name string) string { return pointerEscapes.Replace(name) }
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func (m *record) path(name string) string { return m.at + "/" + name }
 
