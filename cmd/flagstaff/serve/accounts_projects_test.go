@@ -149,7 +149,7 @@ var projectShape = func() shape {
 	s := shape{
 		"surveys_opt_in": "boolean?", "heatmaps_opt_in": "boolean?", "session_recording_opt_in": "boolean?", "autocapture_exceptions_opt_in": "boolean?",
 		"autocapture_web_vitals_opt_in": "boolean?", "capture_performance_opt_in": "boolean?", "cookieless_server_hash_mode": "integer?",
-		"session_recording_network_payload_capture_config": "object?", "app_urls": "list", "recording_domains": "list?", "event_retention_days": "integer?",
+		"session_recording_network_payload_capture_config": "object?", "app_urls": "list", "recording_domains": "list?", "event_retention_days": "integer?", "posthog_rules_only": "boolean",
 		"anonymize_ips": "boolean", "created_at": "time", "updated_at": "time", "secret_api_token": "string?",
 		"has_secret_api_token": "boolean", "has_secret_api_token_backup": "boolean",
 	}
