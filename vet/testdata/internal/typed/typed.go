@@ -27,10 +27,10 @@ var (
 	OnGreeting    = flagstaff.NewBool("greeting", false)                // want `flag "greeting" has values of type string: declare it by NewValue\[string\] \[wrong-type\]`
 	WholeDiscount = flagstaff.NewValue[int64]("discount", 0)            // want `flag "discount" has the value 12.5, which is not an integer \[wrong-type\]`
 	TextSeats     = flagstaff.NewValue("seats", "many")                 // want `flag "seats" has values of type number: declare it by NewValue\[float64\]`
-	ObjectSwitch  = flagstaff.NewPayload("typed-switch", grid{})      // want `flag "typed-switch" has values of type boolean: declare it by NewBool`
+	ObjectSwitch  = flagstaff.NewPayload("typed-switch", grid{})        // want `flag "typed-switch" has values of type boolean: declare it by NewBool`
 	TwoSwitches   = flagstaff.NewVariant("typed-switch", "a", "b")      // want `flag "typed-switch" has values of type boolean: declare it by NewBool`
 	Fewer         = flagstaff.NewVariant("greeting", "none", "welcome") // want `flag "greeting" has the values "hello", which the handle does not declare: in their place it has the fallback \[missing-variant\]`
-	Rows          = flagstaff.NewPayload("layout", grid{})            // want `the payloads of flag "layout" do not have the member .rows of the struct`
+	Rows          = flagstaff.NewPayload("layout", grid{})              // want `the payloads of flag "layout" do not have the member .rows of the struct`
 )
 
 // Typed asks by types.
