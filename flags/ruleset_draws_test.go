@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -34,14 +35,11 @@ func TestRuleDraws(t *testing.T) {
 	const rule = `{"version":2,"return_type":"string","default_value":null,"rules":[{"id":"00000000-0000-4000-8000-000000000001","rule_type":"experiment","experiment_id":null,"paused":false,"targeting":{"properties":[]},` +
 		`"rollout_percentage":%s,"on_rollout_miss":"return_default","assignment_algorithm":"sha1_60_v1","seed":%q,"variants":%s,"holdout":{"id":null,"seed":%q,"exclusion_percentage":%s}}]}`
 	variants := func(weights ...float64) string {
-		out := "["
+		var list []string
 		for i, w := range weights {
-			if i > 0 {
-				out += ","
-			}
-			out += fmt.Sprintf(`{"key":"v%d","weight":%v,"value":"v%d"}`, i, w, i)
+			list = append(list, fmt.Sprintf(`{"key":"v%d","weight":%v,"value":"v%d"}`, i, w, i))
 		}
-		return out + "]"
+		return "[" + strings.Join(list, ",") + "]"
 	}
 	for _, d := range draws {
 		trace := func(rollout, excluded, variants string) flags.ConditionTrace {

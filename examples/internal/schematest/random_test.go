@@ -40,7 +40,7 @@ func (r random) object(pairs ...string) string {
 	var members []string
 	for i := 0; i < len(pairs); i += 2 {
 		name, value := pairs[i], pairs[i+1]
-		if optional := strings.TrimSuffix(name, "?"); optional != name {
+		if optional, ok := strings.CutSuffix(name, "?"); ok {
 			if name = optional; r.IntN(2) == 0 {
 				continue
 			}
