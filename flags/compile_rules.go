@@ -2,7 +2,6 @@ package flags
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
@@ -261,6 +260,3 @@ func (f *Filters) pathOf(at Place) *path {
 	}
 	return filterPath(at.Group, at.Property)
 }
-
-// place returns where a rule is, for people.
-func (r *compiledRule) place(n int) string { return "rule " + strconv.Itoa(n+1) }
