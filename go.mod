@@ -10,9 +10,7 @@ require (
 	github.com/mssola/useragent v1.0.0
 	github.com/oschwald/geoip2-golang/v2 v2.5.0
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0
+	github.com/twmb/murmur3 v1.2.2
 )
 
-require (
-	github.com/twmb/murmur3 v1.2.2 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-)
+require golang.org/x/sys v0.49.0 // indirect
