@@ -95,6 +95,7 @@ export const member = [
 		await t.open('/flags/2/edit')
 		await t.button('Edit as JSON').click()
 		await t.main.locator('#json').waitFor()
+		await t.page.locator('#effect .lead').waitFor()
 	}],
 	['flag-edited', async (t) => {
 		await t.open('/flags/1/edit')
