@@ -48,6 +48,7 @@ var targets = []struct{ name, work, target string }{
 	{"E17", "filters on one version", ""},
 	{"E18", "compile 10,000 flags of which one has changed, over all", "≤ 0.5"},
 	{"E19", "a declared flag over one by key", "≤ 1.1"},
+	{"E20", "E11 with variants, by a rule set over condition sets", "≤ 1.1"},
 	{"E9/repeated", "E2, exposure reported before", "≤ 1.3"},
 	{"E9/new", "E2, new exposure", "≤ 2"},
 	{"G1/cached", "address to location", "≤ 2"},
