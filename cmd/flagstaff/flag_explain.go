@@ -21,8 +21,8 @@ func (p *program) flagExplainCommand() *cli.Command {
 		Usage:     "tell how a flag gets its value for a person",
 		UsageText: tool.ProgramName + " flag explain [FLAGS] KEY PERSON",
 		Description: `Explain evaluates a flag on the server for the person with the distinct ID PERSON, with what
-the server knows about the person, and prints each step: which condition set was tried,
-which filter did not match, in which bucket the person is. Properties that are given count
+the server knows about the person, and prints each step: which condition set or rule was
+tried, which filter did not match, in which bucket the person is. Properties that are given count
 for this evaluation. The key needs the scopes feature_flag:read and person:read.
 
 Examples:

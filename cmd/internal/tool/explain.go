@@ -25,8 +25,8 @@ func (p *Program) explainCommand() *cli.Command {
 		Usage:     "tell how a flag gets its value for a person",
 		UsageText: ProgramName + " explain [FLAGS] FILE KEY PERSON",
 		Description: `Explain evaluates the flag KEY of the definitions document FILE for the person with the
-distinct ID PERSON, and prints each step: which condition set was tried, which filter
-did not match, in which bucket the person is. "-" as FILE is standard input.
+distinct ID PERSON, and prints each step: which condition set or rule was tried, which
+filter did not match, in which bucket the person is. "-" as FILE is standard input.
 
 Examples:
 
