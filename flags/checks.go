@@ -90,7 +90,11 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 		if p.kind == jsonscan.Null && c.more.compared.MustBeSet {
 			return no
 		}
-		result = in.isCompared(c.more.compared, p)
+		v := in.compared(c.more.compared, p)
+		if v == broken {
+			return broken
+		}
+		result = v == yes
 	case operators.AspectText:
 		result = c.hasText(in.lower(p))
 	case operators.AspectTruth:
@@ -98,7 +102,10 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 	case operators.AspectASCII:
 		result = c.hasText(in.lowerASCII(p))
 	case operators.AspectPattern:
-		result = c.more.matcher.MatchString(in.text(p))
+		ended := true
+		if result, ended = c.matches(in.text(p)); !ended {
+			return broken
+		}
 	case operators.AspectNumber:
 		n, ok := in.number(p)
 		if !ok || n != n {
@@ -121,6 +128,15 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 		result = c.hasVersion(v)
 	}
 	return verdictOf(result != c.negated)
+}
+
+// matches matches a pattern. A match that takes too long is none, and in a rule it has not ended:
+// the flag fails (rules.md §3.2).
+func (c *check) matches(s string) (matched, ended bool) {
+	if p, ok := c.more.matcher.(*pattern); ok && c.ruled {
+		return p.match(s)
+	}
+	return c.more.matcher.MatchString(s), true
 }
 
 // The methods below compare one form of a property with what the check wants. Negation

@@ -111,35 +111,35 @@ func (p *filterBuild) comparedValues() (list []comparedValue) {
 	return list
 }
 
-// isCompared reports whether a property that is set matches, before negation.
-func (in *Input) isCompared(o *comparedOperand, p *slotValue) bool {
+// compared says whether a property that is set matches, before negation.
+func (in *Input) compared(o *comparedOperand, p *slotValue) verdict {
 	if !o.AnyElement || p.kind != jsonscan.Array {
-		return in.isElement(o, p)
+		return in.comparedElement(o, p)
 	}
 	for a := p.raw.Array(); a.Next(); {
 		e := slotValue{kind: a.Value().Kind(), raw: a.Value()}
-		if in.isElement(o, &e) {
-			return true
+		if v := in.comparedElement(o, &e); v != no {
+			return v
 		}
 	}
-	return false
+	return no
 }
 
-func (in *Input) isElement(o *comparedOperand, p *slotValue) bool {
+func (in *Input) comparedElement(o *comparedOperand, p *slotValue) verdict {
 	switch {
 	case o.equals != nil && o.StrictType && p.kind == jsonscan.Number:
 		n, ok := in.number(p)
-		return ok && slices.ContainsFunc(o.equals, func(v comparedValue) bool { return v.kind == jsonscan.Number && v.num == n })
+		return verdictOf(ok && slices.ContainsFunc(o.equals, func(v comparedValue) bool { return v.kind == jsonscan.Number && v.num == n }))
 	case o.equals != nil && o.CaseSensitive:
-		return o.isOne(p.kind, in.text(p))
+		return verdictOf(o.isOne(p.kind, in.text(p)))
 	case o.equals != nil:
-		return o.isOne(p.kind, in.lower(p))
+		return verdictOf(o.isOne(p.kind, in.lower(p)))
 	case o.StrictType && o.kind != 0 && p.kind != o.kind:
-		return false
+		return no
 	case o.CaseSensitive && o.check.aspect == operators.AspectASCII:
-		return o.check.hasText(in.text(p))
+		return verdictOf(o.check.hasText(in.text(p)))
 	}
-	return in.compareProperty(&o.check, p) == yes
+	return in.compareProperty(&o.check, p)
 }
 
 // isOne reports whether one of the values has a text, and, if types are strict, a kind that can be
@@ -156,7 +156,7 @@ func (o *comparedOperand) isOne(kind jsonscan.Kind, text string) bool {
 	return false
 }
 
-// quick is isCompared for texts. It is not ok for all else.
+// quick is compared for texts. It is not ok for all else.
 func (o *comparedOperand) quick(v *quickValue) (match, ok bool) {
 	switch {
 	case v.kind != quickFolded && !(o.CaseSensitive && v.kind >= quickFolded):

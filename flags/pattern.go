@@ -100,8 +100,14 @@ func (e *Evaluator) PatternTimeouts() uint64 {
 
 // MatchString reports whether the text has a match. A match that takes more than
 // patternTime is none.
-func (p *pattern) MatchString(s string) (matched bool) {
-	inTime := true
+func (p *pattern) MatchString(s string) bool {
+	matched, _ := p.match(s)
+	return matched
+}
+
+// match is MatchString that tells whether the match ended in time.
+func (p *pattern) match(s string) (matched, inTime bool) {
+	inTime = true
 	switch {
 	case p.slow != nil && (p.re == nil || !isASCII(s)):
 		matched, inTime = p.matchSlowly(s)
@@ -117,9 +123,9 @@ func (p *pattern) MatchString(s string) (matched bool) {
 		if onTimeout := p.timeouts.onTimeout.Load(); onTimeout != nil && p.exceeded.CompareAndSwap(false, true) {
 			(*onTimeout)(p.source)
 		}
-		return false
+		return false, false
 	}
-	return matched
+	return matched, true
 }
 
 func isASCII(s string) bool {

@@ -438,7 +438,9 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		case quickNumber:
 			return false, false // its text would have to leave the stack
 		}
-		match = k.more.matcher.MatchString(s)
+		if match, ok = k.matches(s); !ok {
+			return false, false
+		}
 	default:
 		return false, false
 	}

@@ -61,6 +61,37 @@ func fully(t testing.TB, s *flags.Snapshot, key, id string, person map[string]an
 	return r
 }
 
+// TestRulePatterns: rules.md §3.2. A pattern that does not compile, or whose match is given up, fails
+// the flag, if it is reached.
+func TestRulePatterns(t *testing.T) {
+	long := strings.Repeat("a", 70_000) // too long for look-around
+	for _, tt := range []struct{ filter, value, want string }{
+		{`"operator":"regex","value":"(?=a)a+$"`, "aaa", "true targeting_match"},
+		{`"operator":"regex","value":"(?=a)a+$"`, long, "null error"},
+		{`"operator":"not_regex","value":"(?=a)a+$"`, long, "null error"},
+		{`"operator":"regex","value":"(?=a)a+$","negation":true`, long, "null error"},
+		{`"operator":"not_regex","value":"(?=a)a+$","strict_type":true,"any_element":true`, long, "null error"},
+		{`"operator":"regex","value":"("`, "aaa", "null error"},
+		{`"operator":"not_regex","value":"("`, "aaa", "null error"},
+		{`"operator":"not_regex","value":"("`, "", "true targeting_match"},
+	} {
+		d, err := flags.Decode(strings.NewReader(`{"flags":[{"id":1,"key":"f","active":true,"filters":{"version":2,"return_type":"boolean","rules":[
+			{"rule_type":"targeted_release","value":true,"targeting":{"properties":[{"key":"p",` + tt.filter + `}]}}]}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := flags.Compile(d, flags.CompileOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var person map[string]any
+		if tt.value != "" {
+			person = map[string]any{"p": tt.value}
+		}
+		checkBoth(t, s, "ada", person, tt.want)
+	}
+}
+
 // TestPartial: rules.md §3.2. The ninth row of the examples of the contract is the second one here.
 func TestPartial(t *testing.T) {
 	s := ruled(t, "f", paywall)
