@@ -52,7 +52,7 @@ func (p *filterBuild) comparedCheck() (uint32, failCode) {
 		o.equals = p.comparedValues()
 	} else {
 		id, code := p.compileOperator()
-		if o.check = p.s.checks[id]; code != 0 || o.check.fail != 0 || o.check.aspect == operators.AspectNone {
+		if o.check = p.s.checks[id]; code != 0 || o.check.aspect == operators.AspectNone {
 			return id, code
 		}
 		o.check.negated, o.check.invert = false, false

@@ -40,7 +40,7 @@ type compiledRule struct {
 	split *compiledSplit // in place of all above, or nil
 
 	about   *RuleResult // what results say of it
-	heldOut *RuleResult // what those of a holdout say
+	heldOut *RuleResult // what results of persons in its holdout say of it
 }
 
 // A RuleResult says which rule decided (rules.md §4.3).

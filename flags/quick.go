@@ -19,7 +19,7 @@ import (
 // than that. decideQuickly evaluates such a flag on the Request as it is, and leaves
 // everything that it does not know to decide, which has all the rules.
 
-// notDrawn is no bucket.
+// notDrawn stands for a bucket that was not computed yet: no bucket is as high.
 const notDrawn = points
 
 // quickSlots is how many properties a flag may look at to be evaluated quickly. Their

@@ -32,7 +32,7 @@ const (
 	reasonMissing
 	reasonNoRule
 	reasonGroupMissing
-	reasonRuleError // here begin those of failed results, see isFailure
+	reasonRuleError // this reason and those below are of failed results, see isFailure
 	reasonRuleDependency
 	reasonFailed0 // of failCode 1; the other codes follow
 	reasonIndexed = reasonFailed0 + failCodes

@@ -123,15 +123,6 @@ func (m *record) need(name string) (v jsonscan.Value, ok bool) {
 	return v, v != nil && m.fault == nil
 }
 
-// forbid refuses members that a kind of object does not have.
-func (m *record) forbid(where string, names ...string) {
-	for _, name := range names {
-		if m.has(name) {
-			m.fail(codeUnknownField, m.path(name), "%s does not have it", where)
-		}
-	}
-}
-
 // str returns a text that is not empty.
 func (m *record) str(name string) string {
 	v, ok := m.need(name)
@@ -457,15 +448,21 @@ func mantissa(v jsonscan.Value) []byte {
 	return v
 }
 
-// ruleMembers are those of all rules, and then those that only some types have.
-var ruleMembers = []string{
-	"id", "rule_type", "targeting", "description", "metadata",
-	"value", "rollout_percentage", "on_rollout_miss", "assignment_algorithm", "seed", "assign_by",
-	"experiment_id", "paused", "variants", "holdout",
-	"split",
-}
+// The members of a rule (rules.md §2.3, §2.4 and §9): those of every rule, those of rules that
+// draw, and all.
+var (
+	commonMembers = []string{"id", "rule_type", "targeting", "description", "metadata"}
+	drawMembers   = []string{"rollout_percentage", "on_rollout_miss", "assignment_algorithm", "seed", "assign_by"}
+	ruleMembers   = slices.Concat(commonMembers, []string{"value"}, drawMembers, []string{"experiment_id", "paused", "variants", "holdout", "split"})
+)
 
-const commonMembers = 5
+// membersOfType are the members that a rule of a type has beside the common ones.
+var membersOfType = map[string][]string{
+	ruleTargeted:   {"value"},
+	ruleRollout:    slices.Concat([]string{"value"}, drawMembers),
+	ruleExperiment: slices.Concat(drawMembers, []string{"experiment_id", "paused", "variants", "holdout"}),
+	ruleOfSplit:    {"split"},
+}
 
 func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 	m := r.record(at, v, ruleMembers...)
@@ -476,19 +473,10 @@ func (r *ruleReader) rule(at string, v jsonscan.Value, group bool) (rule Rule) {
 	if r.fault != nil {
 		return rule
 	}
-	split := ruleMembers[commonMembers+1 : commonMembers+6]
-	switch rule.Type {
-	case ruleTargeted:
-		m.forbid("a targeted release", append(slices.Clone(split), ruleMembers[commonMembers+6:]...)...)
-	case ruleRollout:
-		m.forbid("a percentage rollout", ruleMembers[commonMembers+6:]...)
-	case ruleExperiment:
-		m.forbid("an experiment", "value")
-	case ruleOfSplit:
-		m.forbid("a split", ruleMembers[commonMembers:len(ruleMembers)-1]...)
-	}
-	if rule.Type != ruleOfSplit {
-		m.forbid("the rule", "split")
+	for _, name := range ruleMembers[len(commonMembers):] {
+		if m.has(name) && !slices.Contains(membersOfType[rule.Type], name) {
+			m.fail(codeUnknownField, m.path(name), "a rule of the type %s does not have it", rule.Type)
+		}
 	}
 	rule.Targeting = m.targeting()
 	if rule.Description = m.optionalText("description"); m.has("description") && rule.Description == nil {

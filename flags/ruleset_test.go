@@ -74,6 +74,8 @@ func TestRulePatterns(t *testing.T) {
 		{`"operator":"regex","value":"("`, "aaa", "null error"},
 		{`"operator":"not_regex","value":"("`, "aaa", "null error"},
 		{`"operator":"not_regex","value":"("`, "", "true targeting_match"},
+		{`"operator":"not_regex","value":"(","must_be_set":true`, "", "null no_rule_match"},
+		{`"operator":"not_regex","value":"(","must_be_set":true`, "aaa", "null error"},
 	} {
 		d, err := flags.Decode(strings.NewReader(`{"flags":[{"id":1,"key":"f","active":true,"filters":{"version":2,"return_type":"boolean","rules":[
 			{"rule_type":"targeted_release","value":true,"targeting":{"properties":[{"key":"p",` + tt.filter + `}]}}]}}]}`))

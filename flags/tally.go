@@ -18,7 +18,7 @@ type Tally struct {
 // A TallyCount is how often a flag had a value since a [Tally] was drained last.
 type TallyCount struct {
 	Key    string // of the flag
-	Value  string // as [Result.Text], or JSON of a rule set's value that is no text, "true" if it is long
+	Value  string // as [Result.Text], or, of a rule set whose value is not a text, its JSON, "true" if that is long
 	Failed bool   // the flag could not be computed
 	Count  uint64 // evaluations, not 0
 }

@@ -248,7 +248,7 @@ func TestEvaluateFailures(t *testing.T) {
 		{"the quota", func(f *fakeServer) { f.answer = `{"flags":{},"quotaLimited":["feature_flags"]}` }, "quota is used up", 5 * time.Minute},
 		{"no JSON", func(f *fakeServer) { f.answer = `<html>` }, "the server's answer", 0},
 		{"another JSON", func(f *fakeServer) { f.answer = `{}` }, "has no flags", 0},
-		{"a record that is no object", func(f *fakeServer) { f.answer = `{"flags":[]}` }, "the server's answer", 0},
+		{"a record that is not an object", func(f *fakeServer) { f.answer = `{"flags":[]}` }, "the server's answer", 0},
 		{"a panic", func(f *fakeServer) { f.panics = true }, "panicked: boom", 0},
 		{"too large", func(f *fakeServer) { f.answer = strings.Repeat(" ", 16<<20+1) }, "more than 16777216 bytes", 0},
 		{"the flag is missing", func(f *fakeServer) { f.answer = `{"flags":{}}` }, "", 0},

@@ -267,8 +267,8 @@ func addUnset(tree, other map[string]any) {
 	}
 }
 
-// alignRules puts the rules of an older tree beside those of a newer one that have their IDs, and
-// reports whether these are in another order.
+// alignRules orders the rules of the tree before as their IDs stand in the tree after, so that each
+// rule is compared with itself. It reports whether rules have moved.
 func alignRules(before, after map[string]any) (moved bool) {
 	old, _ := before["rules"].([]any)
 	list, _ := after["rules"].([]any)

@@ -1,5 +1,3 @@
-// Package rules has the simplest evaluator of rule sets, written from docs/spec/rules.md alone,
-// and what makes random ones. It is for tests only.
 package rules
 
 import (
