@@ -2,7 +2,6 @@ package storage
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -76,13 +75,11 @@ func (f *Flag) InForce() bool { return f.Active && !f.Deleted }
 // Continues reports whether the flag keeps its value for a person who is identified.
 func (f *Flag) Continues() bool { return f.Continuity != nil && *f.Continuity }
 
-// Experiments reports whether the flag belongs to an experiment: one of its rules says so or, if it
-// has condition sets, the flag.
+// Experiments reports whether the flag belongs to an experiment: one of its rules or the flag
+// says so.
 func (f *Flag) Experiments() bool {
-	if set := f.Filters.RuleSet; set != nil {
-		return slices.ContainsFunc(set.Rules, func(r flags.Rule) bool { return r.ExperimentID != nil })
-	}
-	return f.HasExperiment
+	d := flags.Flag{Filters: f.Filters, HasExperiment: &f.HasExperiment}
+	return d.InExperiment()
 }
 
 const MaxFlagKey = 400 // characters
