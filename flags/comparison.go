@@ -16,6 +16,14 @@ type Comparison struct {
 	StrictType    bool // a value of another type does not match: "1" is not 1
 	MustBeSet     bool // no value, and null, do not match, negated or not
 	AnyElement    bool // of an array each element is compared; one must match
+
+	// Path is a JSON pointer to what is compared within a property that is an object, such as
+	// "/city". Where it leads nowhere, the property is not set.
+	Path string
+
+	// Dialect is the product whose Operator and Value the filter has, "" for our own
+	// (rules.md §9.4). With it the four members above are false.
+	Dialect string
 }
 
 // members are the parts of a Comparison by their names in JSON.

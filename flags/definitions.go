@@ -211,8 +211,16 @@ type Filter struct {
 	// Negation inverts a leaf of a cohort. It is ignored in condition sets.
 	Negation bool `json:"negation,omitempty"`
 
-	// Comparison is how a filter of a rule compares.
+	// Comparison is how a filter of a rule, or of a cohort, compares.
 	Comparison Comparison `json:"-"`
+
+	// Filters are those of which one must hold for type "any", and each one for type "all",
+	// which only rules have (rules.md §9.3).
+	Filters []Filter `json:"-"`
+
+	// Split is what a filter of type "split" draws, which only rules have. Its values are
+	// true and false.
+	Split *RuleSplit `json:"-"`
 
 	// DependencyChain, when present, says that Key is a flag key and not an
 	// ID. Its content is not used.

@@ -28,6 +28,10 @@ type RuleSplit struct {
 	// property with the name Subject, if that is a text or an integer.
 	Prefix, Suffix, Subject string
 
+	Path     string // to the subject within the property, as in [Comparison]
+	TextOnly bool   // an integer is not a subject
+	Group    *int   // the subject is the key, or a property, of the group of this type
+
 	Ends   []uint64
 	Values []json.RawMessage // one for each of the Ends
 
@@ -35,8 +39,8 @@ type RuleSplit struct {
 	// "return_default".
 	Rest string
 
-	// NoSubject is what those without a subject get: "first", the first value, "continue" or
-	// "return_default".
+	// NoSubject is what those without a subject get: "first", the first value, "continue",
+	// "return_default", or "hash": their subject is the empty text.
 	NoSubject string
 }
 
