@@ -49,6 +49,7 @@ type Flag struct {
 	Tags        []string
 	Archived    bool
 	Active      bool
+	Experiment  bool // it belongs to an experiment
 	Rules       flags.RuleSet
 
 	// Problems say, in words, what is not exact, and what the flag does instead. Such a flag

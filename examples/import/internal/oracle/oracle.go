@@ -1,0 +1,195 @@
+// Package oracle compares another product's flags, as its own library evaluates them, with what
+// they are imported as.
+package oracle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
+)
+
+// A Subject is for whom flags are evaluated. Values are texts, bool, float64, nil, []any and
+// map[string]any.
+type Subject struct {
+	ID         string
+	Properties map[string]any
+	Groups     map[string]string         // keys by group type
+	OfGroups   map[string]map[string]any // properties by group type
+}
+
+// A Product is another product.
+type Product struct {
+	Convert func(document []byte, o *convert.Options) (*convert.Project, error)
+	Options convert.Options
+
+	// GroupTypes are the names of group types, by index.
+	GroupTypes []string
+
+	// Generate makes a document of some flags, and n subjects that come near to what its
+	// filters and splits ask for.
+	Generate func(r *rand.Rand, n int) (document []byte, subjects []Subject)
+
+	// Open reads a document with the product's own library. The function gives a flag's value
+	// as JSON, null for what the caller falls back on.
+	Open func(t testing.TB, document []byte) func(flag string, s *Subject) (json.RawMessage, error)
+}
+
+const (
+	subjectsOfDocument = 200
+	pairsInFull        = 1_000_000
+	pairsInBrief       = 20_000
+)
+
+// Run compares random pairs of flag and subject. No flag may be inexact, as each document must
+// be convertible as a whole.
+func (p *Product) Run(t *testing.T) {
+	pairs := pairsInBrief
+	if fulltest.Enabled() {
+		pairs = pairsInFull
+	}
+	seed := seedOf(t)
+	values := make(map[string]int)
+	for done, n := 0, uint64(0); done < pairs; n++ {
+		r := rand.New(rand.NewPCG(seed, n))
+		document, subjects := p.Generate(r, subjectsOfDocument)
+		ours, project := p.compile(t, document)
+		theirs := p.Open(t, document)
+		for i := range project.Flags {
+			f := &project.Flags[i]
+			if len(f.Problems) > 0 {
+				t.Fatalf("seed %d, document %d: flag %s is not exact: %q\n%s", seed, n, f.Key, f.Problems, document)
+			}
+			for j := range subjects {
+				s := &subjects[j]
+				want, err := theirs(f.Key, s)
+				if err != nil {
+					t.Fatalf("seed %d, document %d: flag %s: %v", seed, n, f.Key, err)
+				}
+				got := valueOf(ours, f.Key, s)
+				if !same(got, want) {
+					about, _ := json.Marshal(s)
+					t.Fatalf("seed %d, document %d: flag %s is %s, want %s\nfor %s\nof %s\nfrom %s", seed, n, f.Key, got, want, about, filtersOf(f), document)
+				}
+				values[string(want)]++
+				done++
+			}
+		}
+	}
+	t.Logf("%d different values", len(values))
+}
+
+// Bites reports how long it takes to find a boundary that was moved. moved changes the document
+// that is imported by the smallest step that the product knows, and not the one that its own
+// library reads; it returns nil for a document that has no boundary.
+func (p *Product) Bites(t *testing.T, moved func(r *rand.Rand, document []byte) []byte) {
+	start := time.Now()
+	seed := seedOf(t)
+	for n := uint64(0); time.Since(start) < time.Minute; n++ {
+		r := rand.New(rand.NewPCG(seed, n))
+		document, subjects := p.Generate(r, subjectsOfDocument)
+		other := moved(r, slices.Clone(document))
+		if other == nil {
+			continue
+		}
+		ours, project := p.compile(t, other)
+		theirs := p.Open(t, document)
+		for i := range project.Flags {
+			for j := range subjects {
+				want, err := theirs(project.Flags[i].Key, &subjects[j])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !same(valueOf(ours, project.Flags[i].Key, &subjects[j]), want) {
+					t.Logf("found in document %d after %v", n, time.Since(start).Round(time.Millisecond))
+					return
+				}
+			}
+		}
+	}
+	t.Fatal("a boundary that was moved was not found within a minute")
+}
+
+func (p *Product) compile(t *testing.T, document []byte) (*flags.Snapshot, *convert.Project) {
+	t.Helper()
+	o := p.Options
+	o.Group = func(name string) int { return slices.Index(p.GroupTypes, name) }
+	project, err := p.Convert(document, &o)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, document)
+	}
+	d, err := project.Definitions(p.GroupTypes)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, document)
+	}
+	s, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range s.Problems() {
+		if problem.Severity == flags.SeverityError {
+			t.Fatalf("%v\n%s", problem, document)
+		}
+	}
+	return s, project
+}
+
+func valueOf(s *flags.Snapshot, flag string, subject *Subject) json.RawMessage {
+	r := &flags.Request{DistinctID: subject.ID, PersonProperties: subject.Properties, Groups: subject.Groups, GroupProperties: subject.OfGroups}
+	result, err := s.Flag(flag, r)
+	if err != nil {
+		return json.RawMessage(fmt.Sprintf("%q", err))
+	}
+	if result.Failed {
+		return json.RawMessage(fmt.Sprintf("%q", "failed: "+result.Reason.Description))
+	}
+	if result.JSON() == nil {
+		return json.RawMessage("null")
+	}
+	return result.JSON()
+}
+
+// same compares JSON by its meaning.
+func same(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	p, _ := json.Marshal(x)
+	q, _ := json.Marshal(y)
+	return bytes.Equal(p, q)
+}
+
+func filtersOf(f *convert.Flag) []byte {
+	document, err := f.Filters()
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return document
+}
+
+// seedOf returns the seed of a test, which FLAGSTAFF_RANDOM_SEED sets.
+func seedOf(t *testing.T) uint64 {
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("FLAGSTAFF_RANDOM_SEED"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = n
+	}
+	t.Logf("FLAGSTAFF_RANDOM_SEED=%d", seed)
+	return seed
+}
