@@ -95,7 +95,7 @@ func checkTree(n *CohortNode, at *path, depth int) *DefinitionError {
 		switch {
 		case fl.fault != nil:
 			return &DefinitionError{Path: fl.fault.Path, Value: fl.fault.Value, Err: fl.fault.Err}
-		case fl.Operator != "" && !known && kind != operators.UnknownFilter:
+		case fl.Operator != "" && !known && kind != operators.UnknownFilter && fl.Comparison.Dialect == "":
 			return fault(&path{up: at, name: "operator"}, "unknown operator %q; %s", fl.Operator, operators.Hint(fl.Operator, kind))
 		case kind == operators.CohortFilter && !isCohort:
 			return fault(&path{up: at, name: "value"}, "a cohort's id must be an integer, not %s", shorten(fl.Value))

@@ -127,7 +127,7 @@ func (c *compiler) knownCheck(fl *Filter, owner int) (id uint32, ok bool) {
 func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
 	before, read := len(c.problems), len(c.read)
 	id, code := c.newPropertyCheck(fl, owner, at)
-	if code == 0 && before == len(c.problems) && before < served.MaxProblems && len(c.read) == read+1 {
+	if fl.Comparison == (Comparison{}) && code == 0 && before == len(c.problems) && before < served.MaxProblems && len(c.read) == read+1 {
 		places := c.knownFilters(fl, owner)
 		places[1] = places[0]
 		places[0] = knownFilter{fl.Key, fl.Operator, sharedString(fl.Value), int32(owner), c.read[read], id, true}
@@ -148,6 +148,9 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 		}
 		c.add(SeverityError, &e)
 		return c.addCheck(checkKey{op: operators.OpFail, slot: int32(failFlagData)}, func() check { return check{fail: failFlagData} }), failFlagData
+	}
+	if fl.Comparison.Dialect != "" {
+		return c.dialectCheck(fl, owner, at)
 	}
 	name := cmp.Or(fl.Operator, operator.Exact)
 	spec, ok := operators.Named(name)
