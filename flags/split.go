@@ -229,8 +229,10 @@ func (in *Input) splitSubject(s *compiledSplit) string {
 	}
 	subject := in.text(p)
 	if p.kind == jsonscan.Number {
-		if _, err := strconv.ParseInt(subject, 10, 64); err != nil {
+		if n, err := strconv.ParseInt(subject, 10, 64); err != nil {
 			return ""
+		} else if n == 0 {
+			return "0" // also for -0
 		}
 	}
 	return subject
