@@ -97,7 +97,7 @@ func (g *generator) constraint() object {
 	case "DATETIME_COMPARISON_TYPE":
 		pool = times
 	case "ENTITY_ID_COMPARISON_TYPE":
-		pool = []string{"ada", "bob", "eve", "a", "", "x", strings.Repeat("l", 250)}
+		pool = []string{"ada", "bob", "eve", "a", "", "x", strings.Repeat("l", 199)}
 	default:
 		return c
 	}
@@ -285,7 +285,7 @@ func (g *generator) entity() string {
 	case n == 0 && len(g.entities) > 0:
 		return one(g, []string{"", " ", "x", "A"}) + one(g, g.entities)
 	case n == 1:
-		return one(g, []string{"ada", "bob", "eve", "ädä", " ", strings.Repeat("l", 250) + "m", strings.Repeat("ä", 199) + "xyz"})
+		return one(g, []string{"ada", "bob", "eve", "ädä", " ", strings.Repeat("l", 199) + "m", strings.Repeat("ä", 99) + "xy"})
 	case n <= 4 && len(g.ends) > 0:
 		key, bucket := one(g, g.keys), uint32(one(g, g.ends)+g.IntN(3)-1)
 		return g.find(func(id string) bool { return crc32.ChecksumIEEE([]byte(key+id))%1000 == bucket })

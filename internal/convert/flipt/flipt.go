@@ -217,7 +217,6 @@ func (c *converter) flag(key string, raw json.RawMessage) convert.Flag {
 		f.Description = d
 	}
 	f.tag(o)
-	f.Rules.Aggregation = flags.ByPerson
 	enabled := o.Bool("enabled")
 	switch kind := o.Text("type"); kind {
 	case flagOfBoolean:
@@ -235,7 +234,7 @@ func (c *converter) flag(key string, raw json.RawMessage) convert.Flag {
 		f.Rules.Rules = f.Rules.Rules[:ruleLimit]
 	}
 	f.Flag.Problems = append(f.Flag.Problems, f.Reader.Problems...)
-	members.Check(f.Flag)
+	members.Finish(f.Flag)
 	return *f.Flag
 }
 

@@ -65,7 +65,8 @@ func (c *converter) segment(key string, raw json.RawMessage) segment {
 }
 
 // targeting returns the filters that say that somebody is in all, or in one, of some segments.
-func (f *flag) targeting(what string, keys []string, operatorOfKeys string) (list []flags.Filter) {
+func (f *flag) targeting(what string, keys []string, operatorOfKeys string) []flags.Filter {
+	list := []flags.Filter{} // a list that is nil is a missing one
 	all := operatorOfKeys == allOf
 	if !all && operatorOfKeys != "" && operatorOfKeys != anyOf {
 		f.Reader.Problem("%s has the operator %q, which is not known: it is for those who are in all of its segments.", what, operatorOfKeys)
@@ -77,7 +78,7 @@ func (f *flag) targeting(what string, keys []string, operatorOfKeys string) (lis
 		switch {
 		case !ok:
 			f.Reader.Problem("%s is about the segment %q, which does not exist: nobody is in it.", what, key)
-			list = append(list, flags.Filter{Type: "any"})
+			list = append(list, flags.Filter{Type: "any", Filters: []flags.Filter{}})
 		case s.cohort == 0:
 			everybody = everybody || !all
 		default:
