@@ -7,9 +7,13 @@ go 1.26.0
 
 replace github.com/flagstaff-go/flagstaff => ../..
 
-require github.com/flagstaff-go/flagstaff v0.1.0
+require (
+	github.com/configcat/go-sdk/v9 v9.0.7
+	github.com/flagstaff-go/flagstaff v0.1.0
+)
 
 require (
+	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
 	github.com/twmb/murmur3 v1.2.2 // indirect

@@ -27,7 +27,7 @@ type generator struct {
 
 var (
 	texts   = []string{"pro", "Pro", "free", "a b", " lead", "trail ", "ä€𝄞", "a,b", `q"uo\te`, "pr", "o", "x@example.org", "true", "5", ""}
-	numbers = []string{"5", "5.0", "05", "0", "-0", "-1", "1e3", "1000", "0.1", "9007199254740993", "1e-7", "Inf", "-inf", "NaN", "0x10", "+7", "123456789.125"}
+	numbers = []string{"5", "5.0", "05", "0", "-0", "-1", "1e3", "1000", "0.1", "9007199254740993", "1e-7", "Inf", "-inf", "NaN", "0x1p4", "+7", "123456789.125"}
 	times   = []string{
 		"2024-02-29", "2024-02-29T00:00:00Z", "2024-02-29T01:00:00+01:00", "2024-02-28T23:59:59.999999999Z", "2024-03-01", "2024-02-29T00:00:00.5Z", "1969-12-31",
 		"9999-12-31T23:59:59Z", "2024-02-29T00:00:00-00:01",
@@ -309,7 +309,7 @@ func (g *generator) find(ok func(id string) bool) (id string) {
 func (g *generator) property(name string) any {
 	pool := g.asked[name]
 	if len(pool) == 0 || g.IntN(4) == 0 {
-		pool = one(g, [][]string{texts, numbers, times, {"1", "t", "T", "TRUE", "true", "True", "0", "f", "false", "yes", " true", ""}})
+		pool = one(g, [][]string{texts, numbers, times, {"16", "0x10", "1_0", "1", "t", "T", "TRUE", "true", "True", "0", "f", "false", "yes", " true", ""}})
 	}
 	v := one(g, pool)
 	switch g.IntN(10) {

@@ -103,17 +103,7 @@ func (s *server) evaluate(flag string, subject *oracle.Subject) (json.RawMessage
 	if f == nil {
 		return nil, fmt.Errorf("there is no flag %s", flag)
 	}
-	r := request{subject.ID, make(map[string]string)}
-	for name, value := range subject.Properties {
-		switch v := value.(type) {
-		case string:
-			r.context[name] = v
-		case bool:
-			r.context[name] = strconv.FormatBool(v)
-		case float64:
-			r.context[name] = strconv.FormatFloat(v, 'f', -1, 64)
-		}
-	}
+	r := request{subject.ID, contextOf(subject)}
 	if f.Type == "BOOLEAN_FLAG_TYPE" {
 		return json.Marshal(s.boolean(f, r))
 	}
@@ -135,6 +125,22 @@ func (s *server) evaluate(flag string, subject *oracle.Subject) (json.RawMessage
 		}
 	}
 	return json.Marshal(value)
+}
+
+// contextOf returns properties as the texts of a context.
+func contextOf(s *oracle.Subject) map[string]string {
+	context := make(map[string]string)
+	for name, value := range s.Properties {
+		switch v := value.(type) {
+		case string:
+			context[name] = v
+		case bool:
+			context[name] = strconv.FormatBool(v)
+		case float64:
+			context[name] = strconv.FormatFloat(v, 'f', -1, 64)
+		}
+	}
+	return context
 }
 
 // A request is for whom a flag is evaluated.

@@ -201,7 +201,7 @@ type variant struct {
 type flag struct {
 	*members.Reader
 	*convert.Flag
-	c         *converter
+	c        *converter
 	variants []variant
 	object   bool     // values have attachments
 	fallback *variant // what those get who are in no variant
