@@ -20,8 +20,7 @@ type object = map[string]any
 type generator struct {
 	*rand.Rand
 	salt     string
-	kinds    map[string]int // of the settings so far
-	values   map[string][]object
+	values   map[string][]object // of the settings so far
 	segments []object
 	asked    map[string][]string // by attribute
 	ends     []end
@@ -35,13 +34,13 @@ type end struct {
 
 var (
 	texts = []string{
-		"ada", "Ada", "bob", "a", "", " ", "ada@example.org", "@example.org", "example", "ä€𝄞", "5", "1.5", "true", "Germany", "a_b", `q"<&>\`, `["a","b"]`, "NaN", "1e+16", "-0",
+		"ada", "Ada", "bob", "a", "", " ", "ada@example.org", "@example.org", "example", "ä€𝄞", "5", "1.5", "true", "Germany", "a_b", `q"<&>\`, `["a","b"]`, `["<&>"]`, "NaN", "1e+16", "-0",
 	}
 	versions   = []string{"1.0.0", "1.2.3", "1.2.3-beta", "1.2.3-beta.2", "1.2.3-beta.11", "1.2.3-1", "1.2.3+b7", "1.2.4", "2.0.0", "10.0.0", "0.0.0", "1.2.3-alpha-x", "1.2.3--"}
 	unversions = []string{"1.2", "v1.2.3", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "", "1.2.3.4", "x", "1.2.3-a..b", "1.2.3-ä", "-1.2.3"}
 	numbers    = []float64{0, 1, -1, 5, 1.5, 0.1, 1e16, 123456789, 1700000000, 1700000000.5, -0.25}
 	unnumbers  = []string{"5", " 5 ", "1,5", "1.5", "Infinity", "-Infinity", "+Infinity", "NaN", "inf", "0x10", "1e3", "1,000.5", "5x", "", "1_0"}
-	lists      = [][]any{{}, {"a"}, {"a", "b"}, {"ada", "Ada", ""}, {"<&>", "\u2028", "ä"}, {"a", 5.0}, {nil}}
+	lists      = [][]any{{}, {"a"}, {"a", "b"}, {"ada", "Ada", ""}, {"<&>"}, {"<&>", "\u2028", "ä"}, {"a", 5.0}, {nil}}
 	unlists    = []string{`["a","b"]`, `[]`, `["ada"]`, `["a",1]`, `null`, `[null]`, ` [ "a" ] `, `{"a":1}`, `"a"`, ``, `["\u0061"]`}
 	attributes = []string{"Identifier", "Email", "Country", "plan", "age", "version", "tags"}
 	salts      = []string{"yk1y0ZUhvM0RXkTfbqIvpg==", "", "salt-of-flags-0123456789"}
@@ -58,7 +57,7 @@ func some[T any](g *generator, list []T, most int) []T {
 }
 
 func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-	g := &generator{Rand: r, salt: one(&generator{Rand: r}, salts), kinds: make(map[string]int), values: make(map[string][]object), asked: make(map[string][]string)}
+	g := &generator{Rand: r, salt: one(&generator{Rand: r}, salts), values: make(map[string][]object), asked: make(map[string][]string)}
 	for i := range g.IntN(4) {
 		name := fmt.Sprintf("Seg%d", i)
 		conditions := []object{}
@@ -126,7 +125,7 @@ func (g *generator) setting(key string) object {
 	if g.IntN(2) == 0 {
 		s["p"] = g.options(key, attribute, values)
 	}
-	g.kinds[key], g.values[key] = kind, values
+	g.values[key] = values
 	return s
 }
 
@@ -152,10 +151,9 @@ func (g *generator) condition(key string) object {
 			return object{"s": object{"s": g.IntN(len(g.segments)), "c": g.IntN(2)}}
 		}
 	case 1:
-		for of, values := range g.values {
-			// The first in the order of maps is random, and not by the seed.
-			of, values = "setting0", g.values["setting0"]
-			return object{"p": object{"f": of, "c": g.IntN(2), "v": one(g, values)}}
+		if n := len(g.values); n > 0 {
+			of := "setting" + strconv.Itoa(g.IntN(n))
+			return object{"p": object{"f": of, "c": g.IntN(2), "v": one(g, g.values[of])}}
 		}
 	}
 	return object{"u": g.user(key)}
@@ -165,6 +163,9 @@ func (g *generator) condition(key string) object {
 func (g *generator) user(context string) object {
 	comparator := g.IntN(36)
 	attribute := one(g, attributes)
+	if usual := usualOf(comparator); usual != "" && g.IntN(4) > 0 {
+		attribute = usual
+	}
 	u := object{"a": attribute, "c": comparator}
 	pool := texts
 	hash := func(s string) string {
@@ -177,16 +178,17 @@ func (g *generator) user(context string) object {
 		if g.IntN(6) == 0 {
 			list = append(list, one(g, unversions))
 		}
-		u["l"], pool = list, list
+		u["l"], pool = list, append(list, one(g, versions), " "+one(g, versions), one(g, unversions))
 	case 6, 7, 8, 9:
 		v := one(g, versions)
 		if g.IntN(8) == 0 {
 			v = one(g, unversions)
 		}
-		u["s"], pool = one(g, []string{"", " "})+v, []string{v}
+		u["s"], pool = one(g, []string{"", " "})+v, []string{v, " " + v + "\t", one(g, versions), one(g, unversions)}
 	case 10, 11, 12, 13, 14, 15, 18, 19:
 		n := one(g, numbers)
-		u["d"], pool = n, []string{strconv.FormatFloat(n, 'g', -1, 64)}
+		digits := strconv.FormatFloat(n, 'g', -1, 64)
+		u["d"], pool = n, []string{digits, digits, strings.ReplaceAll(digits, ".", ","), " " + digits, one(g, unnumbers)}
 	case 28, 29:
 		s := one(g, texts)
 		u["s"], pool = s, []string{s}
@@ -216,6 +218,20 @@ func (g *generator) user(context string) object {
 	}
 	g.asked[attribute] = append(g.asked[attribute], pool...)
 	return u
+}
+
+// usualOf returns the attribute that a comparator is mostly about, so that its values are of the
+// right type.
+func usualOf(comparator int) string {
+	switch {
+	case comparator >= 4 && comparator <= 9:
+		return "version"
+	case comparator >= 10 && comparator <= 15, comparator == 18, comparator == 19:
+		return "age"
+	case comparator == 26, comparator == 27, comparator >= 34:
+		return "tags"
+	}
+	return ""
 }
 
 func (g *generator) subject() oracle.Subject {
@@ -289,7 +305,11 @@ func (g *generator) text(attribute string) string {
 
 // property returns a value of some type.
 func (g *generator) property(attribute string) any {
-	switch g.IntN(9) {
+	n := g.IntN(9)
+	if attribute == "tags" && n > 4 {
+		n = 3
+	}
+	switch n {
 	case 0:
 		return nil
 	case 1:

@@ -33,12 +33,11 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	}
 	var r members.Reader
 	config := r.Object(document, "the config", "p", "f", "s")
-	c := &converter{o: o, segments: make(map[int]*segment), settings: make(map[string]setting)}
+	c := &converter{o: o, segments: make(map[int]*segment), settings: make(map[string]setting), visited: make(map[string]int)}
 	var settings map[string]json.RawMessage
 	if json.Unmarshal(config.Raw("f"), &settings) != nil || settings == nil {
 		return nil, errors.New(wanted)
 	}
-	c.salt = "" // without preferences
 	if config.Has("p") {
 		c.salt = config.Object("p", "the preferences", "s", "u", "r").Text("s")
 	}
@@ -57,6 +56,7 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	for _, key := range keys {
 		c.project.Flags = append(c.project.Flags, c.flag(key))
 	}
+	c.inherit()
 	return &c.project, nil
 }
 
@@ -66,6 +66,7 @@ type converter struct {
 	settings map[string]setting
 	list     []json.RawMessage // of segments
 	segments map[int]*segment  // by index, of those that were asked for
+	visited  map[string]int    // see circular
 	project  convert.Project
 }
 
@@ -125,16 +126,15 @@ func (s *setting) value(o members.Object, what string) json.RawMessage {
 
 func (c *converter) flag(key string) convert.Flag {
 	s := c.settings[key]
-	f := convert.Flag{Key: key, Active: true}
+	f := convert.Flag{Key: key}
 	f.Rules.ReturnType = kinds[s.kind].returns
 	f.Rules.Default = s.value(s.Object, "the setting")
 	if s.kind == 1 && string(f.Rules.Default) == `""` {
 		s.Problem("The value of the setting is an empty text, which a flag cannot have: in its place the caller's fallback counts.")
 		f.Rules.Default = nil
 	}
-	if cycle := c.cycle(key, nil); cycle != nil {
-		s.Problem("The setting depends on itself, by %q: it has no value there. Its rules are left out.", cycle)
-		f.Active = false
+	if f.Active = !c.circular(key); !f.Active {
+		s.Problem("The setting depends on itself, or on one that does, so that it has no value there. It is off, without rules.")
 	}
 	for i, raw := range s.List("r") {
 		if f.Active {
@@ -212,18 +212,49 @@ func (c *converter) options(r *flags.Rule, s *setting, key, what string, list []
 	return true
 }
 
-// cycle returns a setting on which one depends that depends on itself.
-func (c *converter) cycle(key string, path []string) []string {
-	if slices.Contains(path, key) {
-		return append(path, key)
+// circular reports whether a setting depends on one that depends on itself.
+func (c *converter) circular(key string) bool {
+	const visiting, fine, bad = 1, 2, 3
+	switch c.visited[key] {
+	case visiting, bad:
+		return true
+	case fine:
+		return false
 	}
-	path = append(slices.Clone(path), key)
+	c.visited[key] = visiting
 	for _, next := range c.prerequisites(key) {
-		if cycle := c.cycle(next, path); cycle != nil {
-			return cycle
+		if c.circular(next) {
+			c.visited[key] = bad
+			return true
 		}
 	}
-	return nil
+	c.visited[key] = fine
+	return false
+}
+
+// inherit makes it a problem of flags that they depend on others with problems.
+func (c *converter) inherit() {
+	byKey := make(map[string]*convert.Flag)
+	for i := range c.project.Flags {
+		byKey[c.project.Flags[i].Key] = &c.project.Flags[i]
+	}
+	done := make(map[string]bool)
+	var inherit func(key string)
+	inherit = func(key string) {
+		f := byKey[key]
+		if f == nil || done[key] {
+			return
+		}
+		done[key] = true
+		for _, of := range c.prerequisites(key) {
+			if inherit(of); byKey[of] != nil && len(byKey[of].Problems) > 0 {
+				f.Problems = append(f.Problems, fmt.Sprintf("It depends on the flag %q, whose value is not exact: see there.", of))
+			}
+		}
+	}
+	for i := range c.project.Flags {
+		inherit(c.project.Flags[i].Key)
+	}
 }
 
 // prerequisites returns the settings that conditions of one are about.
