@@ -10,6 +10,7 @@ replace github.com/flagstaff-go/flagstaff => ../..
 require (
 	github.com/configcat/go-sdk/v9 v9.0.7
 	github.com/flagstaff-go/flagstaff v0.1.0
+	go.yaml.in/yaml/v3 v3.0.6
 )
 
 require (
