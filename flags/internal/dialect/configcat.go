@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,14 +62,6 @@ var configCatOperators = map[string]func(value jsonscan.Value) (configCatMatch, 
 	"hashed_starts_with":    configCatHashed(func(s string, n int) string { return s[:n] }),
 	"hashed_ends_with":      configCatHashed(func(s string, n int) string { return s[len(s)-n:] }),
 	"hashed_array_contains": configCatHashedArray,
-
-	// What percentage options can be drawn with, as far as it can be here.
-	"subject": func(jsonscan.Value) (configCatMatch, error) {
-		return func(v Value) (matches, ok bool) {
-			_, err := strconv.ParseInt(v.Text, 10, 64)
-			return true, v.Kind == jsonscan.String || v.Kind == jsonscan.Number && err == nil && math.Abs(v.Number) < 1e15
-		}, nil
-	},
 }
 
 // configCatText returns what is compared as a text.

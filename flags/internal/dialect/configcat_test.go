@@ -55,9 +55,6 @@ func TestConfigCat(t *testing.T) {
 		{"hashed_ends_with", hashes("1_" + hash("b")), textValue("ab"), yes},
 		{"hashed_ends_with", hashes("3_" + hash("abc")), textValue("ab"), no},
 		{"hashed_array_contains", hashes(hash("a")), array(`["b","a"]`), yes},
-		{"subject", `null`, textValue(""), yes},
-		{"subject", `null`, dialect.Value{Kind: jsonscan.Number, Number: 5, Text: "5"}, yes},
-		{"subject", `null`, dialect.Value{Kind: jsonscan.Number, Number: 1.5, Text: "1.5"}, never},
 	}
 	for _, tt := range tests {
 		if got := matches(t, "configcat", tt.operator, tt.value, tt.property); got != (tt.want == yes) {
@@ -75,7 +72,7 @@ func TestConfigCat(t *testing.T) {
 }
 
 func FuzzConfigCat(f *testing.F) {
-	for _, operator := range []string{"equal", "not_ends_with", "array_contains", "version_less", "number_greater", "after", "hashed_starts_with", "hashed_array_contains", "subject"} {
+	for _, operator := range []string{"equal", "not_ends_with", "array_contains", "version_less", "number_greater", "after", "hashed_starts_with", "hashed_array_contains"} {
 		f.Add(operator, `["1.2.3"]`, "1.2.3-a.1")
 		f.Add(operator, `{"hashes":["1_ab"],"salt":"s","context":"c"}`, `["a"]`)
 		f.Add(operator, `5`, "1,5")

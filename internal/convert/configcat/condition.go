@@ -20,7 +20,7 @@ func (c *converter) condition(f *convert.Flag, s *setting, what string, raw json
 	switch {
 	case len(o.Names()) != 1:
 		s.Problem("%s is not one about the user, a segment or another flag: it never holds.", what)
-		return []flags.Filter{never()}
+		return []flags.Filter{convert.Any()}
 	case o.Has("p"):
 		return []flags.Filter{c.prerequisite(s, what, o)}
 	case o.Has("s"):
@@ -30,8 +30,6 @@ func (c *converter) condition(f *convert.Flag, s *setting, what string, raw json
 	return u.filters(false)
 }
 
-func never() flags.Filter { return flags.Filter{Type: "any", Filters: []flags.Filter{}} }
-
 // prerequisite converts a condition about the value of another setting.
 func (c *converter) prerequisite(s *setting, what string, o members.Object) flags.Filter {
 	p := o.Object("p", what, "f", "c", "v")
@@ -39,13 +37,13 @@ func (c *converter) prerequisite(s *setting, what string, o members.Object) flag
 	of, ok := c.settings[key]
 	if !ok {
 		s.Problem("%s is about the flag %q, which does not exist: it never holds.", what, key)
-		return never()
+		return convert.Any()
 	}
 	wanted := setting{Reader: s.Reader, kind: of.kind}
 	value, comparator := wanted.value(p, what), p.Number("c")
 	if value == nil || comparator != 0 && comparator != 1 {
 		s.Problem("%s cannot be read: it never holds.", what)
-		return never()
+		return convert.Any()
 	}
 	return flags.Filter{
 		Type: "flag", Key: key, Operator: operator.FlagEvaluatesTo, Value: value, Negation: comparator == 1, Comparison: flags.Comparison{StrictType: true},
@@ -63,7 +61,7 @@ func (c *converter) inSegment(f *convert.Flag, s *setting, what string, o member
 	index := int(o.Number("s"))
 	if !o.Has("s") || index < 0 || index >= len(c.list) || o.Number("c") != 0 && o.Number("c") != 1 {
 		s.Problem("%s is about a segment that does not exist: it never holds.", what)
-		return []flags.Filter{never()}
+		return []flags.Filter{convert.Any()}
 	}
 	seg := c.segment(index)
 	for _, p := range seg.problems {
@@ -84,14 +82,12 @@ func (c *converter) inSegment(f *convert.Flag, s *setting, what string, o member
 // that. Therefore it is not the opposite of being in it: one of the conditions must not hold,
 // and those before it must.
 func notIn(conditions []user) flags.Filter {
-	out := never()
-	var before []flags.Filter
+	var one, before []flags.Filter
 	for _, u := range conditions {
-		all := slices.Concat(before, u.filters(true))
-		out.Filters = append(out.Filters, flags.Filter{Type: "all", Filters: all})
+		one = append(one, convert.All(slices.Concat(before, u.filters(true))...))
 		before = append(before, u.filters(false)...)
 	}
-	return out
+	return convert.Any(one...)
 }
 
 func (c *converter) segment(index int) *segment {

@@ -56,7 +56,7 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	for _, key := range keys {
 		c.project.Flags = append(c.project.Flags, c.flag(key))
 	}
-	c.inherit()
+	convert.Dependents(&c.project)
 	return &c.project, nil
 }
 
@@ -143,7 +143,7 @@ func (c *converter) flag(key string) convert.Flag {
 	}
 	if options := s.List("p"); len(options) > 0 && f.Active {
 		r := flags.Rule{ID: convert.ID("configcat", key, "options")}
-		if c.options(&r, &s, key, "The percentage options", options) {
+		if c.options(&r, &f, &s, "The percentage options", options) {
 			f.Rules.Rules = append(f.Rules.Rules, r)
 		}
 	}
@@ -172,7 +172,7 @@ func (c *converter) rule(f *convert.Flag, s *setting, i int, raw json.RawMessage
 			return
 		}
 	case len(o.List("p")) > 0:
-		if !c.options(&r, s, f.Key, what, o.List("p")) {
+		if !c.options(&r, f, s, what, o.List("p")) {
 			return
 		}
 	default:
@@ -183,9 +183,9 @@ func (c *converter) rule(f *convert.Flag, s *setting, i int, raw json.RawMessage
 }
 
 // options converts percentage options. It reports false if they are left out.
-func (c *converter) options(r *flags.Rule, s *setting, key, what string, list []json.RawMessage) bool {
+func (c *converter) options(r *flags.Rule, f *convert.Flag, s *setting, what string, list []json.RawMessage) bool {
 	r.Type = "split"
-	r.Split = &flags.RuleSplit{Hash: "sha1_28", Modulus: 100, Prefix: key, Rest: "continue", NoSubject: "hash"}
+	r.Split = &flags.RuleSplit{Hash: "sha1_28", Modulus: 100, Prefix: f.Key, Rest: "continue", NoSubject: "hash"}
 	end := 0.0
 	for i, raw := range list {
 		of := fmt.Sprintf("Option %d", i+1)
@@ -198,16 +198,14 @@ func (c *converter) options(r *flags.Rule, s *setting, key, what string, list []
 		end += percentage
 		r.Split.Ends, r.Split.Values = append(r.Split.Ends, uint64(end)), append(r.Split.Values, value)
 	}
-	switch attribute := s.Text("a"); attribute {
-	case "", identifier:
-	case "Email", "Country":
+	if attribute := s.Text("a"); attribute != "" && attribute != identifier {
 		r.Split.Subject, r.Split.NoSubject = c.o.Property(attribute), "continue"
-	default:
-		// An empty text is a subject, and a property that is not there is not.
-		r.Split.Subject = c.o.Property(attribute)
-		r.Targeting = append(r.Targeting, flags.Filter{
-			Type: "person", Key: r.Split.Subject, Operator: "subject", Comparison: flags.Comparison{Dialect: dialect, MustBeSet: true},
-		})
+		if r.Split.Empty = !slices.Contains(predefined, attribute); r.Split.Empty {
+			note := fmt.Sprintf("Percentage options are drawn with %q: a number with a fraction and a list are passed by, which ConfigCat draws with, too.", attribute)
+			if !slices.Contains(f.Notes, note) {
+				f.Notes = append(f.Notes, note)
+			}
+		}
 	}
 	return true
 }
@@ -230,31 +228,6 @@ func (c *converter) circular(key string) bool {
 	}
 	c.visited[key] = fine
 	return false
-}
-
-// inherit makes it a problem of flags that they depend on others with problems.
-func (c *converter) inherit() {
-	byKey := make(map[string]*convert.Flag)
-	for i := range c.project.Flags {
-		byKey[c.project.Flags[i].Key] = &c.project.Flags[i]
-	}
-	done := make(map[string]bool)
-	var inherit func(key string)
-	inherit = func(key string) {
-		f := byKey[key]
-		if f == nil || done[key] {
-			return
-		}
-		done[key] = true
-		for _, of := range c.prerequisites(key) {
-			if inherit(of); byKey[of] != nil && len(byKey[of].Problems) > 0 {
-				f.Problems = append(f.Problems, fmt.Sprintf("It depends on the flag %q, whose value is not exact: see there.", of))
-			}
-		}
-	}
-	for i := range c.project.Flags {
-		inherit(c.project.Flags[i].Key)
-	}
 }
 
 // prerequisites returns the settings that conditions of one are about.

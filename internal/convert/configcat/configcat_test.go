@@ -4,7 +4,6 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/json"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +121,7 @@ func TestProblems(t *testing.T) {
 		{"a segment that does not exist", condition(`{"s":{"s":7,"c":0}}`), "segment that does not exist"},
 		{"a flag that does not exist", condition(`{"p":{"f":"x","c":0,"v":{"b":true}}}`), `"x"`},
 		{"a value of another type than the flag's", condition(`{"p":{"f":"other","c":0,"v":{"b":true}}}`), "cannot be read"},
-		{"a flag that is not exact", condition(`{"p":{"f":"inexact","c":0,"v":{"s":"a"}}}`), `"inexact"`},
+		{"a flag that is not exact", condition(`{"p":{"f":"inexact","c":0,"v":{"s":"a"}}}`), "the flag inexact"},
 		{"itself", condition(`{"p":{"f":"f","c":0,"v":{"b":true}}}`), "depends on itself"},
 		{"one in a circle", condition(`{"p":{"f":"circle","c":0,"v":{"b":true}}}`), "depends on itself"},
 		{"a segment that cannot be read", condition(`{"s":{"s":0,"c":0}}`), `the segment "Bad"`},
@@ -164,11 +163,6 @@ func TestReadable(t *testing.T) {
 
 // FuzzConvert converts anything, and evaluates what comes out.
 func FuzzConvert(f *testing.F) {
-	realistic, err := os.ReadFile("testdata/flags.json")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(realistic)
 	f.Add([]byte(`{"p":{"s":"salt"},"s":[{"n":"S","r":[{"a":"p","c":17,"l":["ab"]}]}],"f":{"a":{"t":0,"v":{"b":true},"r":[{"c":[{"s":{"s":0,"c":1}},{"p":{"f":"b","c":1,"v":{"d":1}}}],"s":{"v":{"b":false}}}]},
 		"b":{"t":3,"a":"p","v":{"d":1},"p":[{"p":10,"v":{"d":2}}]}}}`))
 	f.Fuzz(func(t *testing.T, document []byte) {

@@ -63,7 +63,7 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	}
 	if c.undecided != "" {
 		return nil, fmt.Errorf("the shares of flag %q are drawn in one way by servers before 2.9 and in another since then: "+
-			"say the version of the server that the users have, such as 1.58 or 2.11", c.undecided)
+			"say the version of the server that the users have had, such as 1.58 or 2.11", c.undecided)
 	}
 	return &c.project, nil
 }
@@ -145,8 +145,13 @@ func namespace(all []document, want string) (string, error) {
 
 // waysOf returns the ways in which a version of the server draws, all of them for "".
 func waysOf(version string) ([]way, error) {
-	if version == "" {
+	switch version {
+	case "":
 		return []way{cut, normalized}, nil
+	case "old":
+		return []way{cut}, nil
+	case "new":
+		return []way{normalized}, nil
 	}
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -157,7 +162,7 @@ func waysOf(version string) ([]way, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("version %q is not one of a server of Flipt; want one such as 1.58 or 2.11", version)
+		return nil, fmt.Errorf("version %q is not one of a server of Flipt; want one such as 1.58 or 2.11, old or new", version)
 	case a < 2 || a == 2 && b < 9:
 		return []way{cut}, nil
 	}
@@ -380,23 +385,14 @@ func (f *flag) distribute(r *flags.Rule, what string, list []json.RawMessage) {
 	case len(shares) == 0 && f.fallback != nil:
 		r.Type, r.Value = "targeted_release", f.Rules.Default
 	case len(shares) == 0:
-		// A match without a variant ends with nothing.
-		nobodys := variant{key: "none"}
-		if len(f.variants) > 0 {
-			nobodys = f.variants[0]
-		}
-		f.split(r, []uint64{0}, []json.RawMessage{f.value(nobodys)})
+		convert.Fallback(r, f.Rules.ReturnType) // a match without a variant
 	case len(shares) == 1 && ends[0] >= buckets:
 		r.Type, r.Value = "targeted_release", values[0]
 	default:
-		f.split(r, ends, values)
-	}
-}
-
-func (f *flag) split(r *flags.Rule, ends []uint64, values []json.RawMessage) {
-	r.Type = "split"
-	r.Split = &flags.RuleSplit{
-		Hash: "crc32", Modulus: buckets, Prefix: f.Key, Ends: ends, Values: values, Rest: "return_default", NoSubject: "hash",
+		r.Type = "split"
+		r.Split = &flags.RuleSplit{
+			Hash: "crc32", Modulus: buckets, Prefix: f.Key, Ends: ends, Values: values, Rest: "return_default", NoSubject: "hash",
+		}
 	}
 }
 

@@ -107,7 +107,7 @@ func TestErrors(t *testing.T) {
 		{"a flag twice", `{"flags":[{"key":"f"},{"key":"f"}]}`, "", "", `"f"`},
 		{"a segment twice", `[{"segments":[{"key":"f"}]},{"segments":[{"key":"f"}]}]`, "", "", `"f"`},
 		{"shares that versions draw differently", thirds, "", "", "1.58 or 2.11"},
-		{"not a version", thirds, "", "new", `"new"`},
+		{"not a version", thirds, "", "newest", `"newest"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	document := []byte(fmt.Sprintf(`{"flags":[`+aVariant+`],`+someSegments+`}`, "33.33", "33.33"))
-	for version, want := range map[string]uint64{"1.58": 666, "v1.58.3": 666, "1": 666, "2.8.0": 666, "2.9": 1000, "2.11": 1000, "v2.9.1": 1000, "3.0": 1000} {
+	for version, want := range map[string]uint64{"1.58": 666, "v1.58.3": 666, "1": 666, "2.8.0": 666, "2.9": 1000, "2.11": 1000, "v2.9.1": 1000, "3.0": 1000, "old": 666, "new": 1000} {
 		p, err := Convert(document, &convert.Options{Version: version})
 		if err != nil {
 			t.Fatal(err)

@@ -66,21 +66,20 @@ func (c *converter) segment(key string, raw json.RawMessage) segment {
 
 // targeting returns the filters that say that somebody is in all, or in one, of some segments.
 func (f *flag) targeting(what string, keys []string, operatorOfKeys string) []flags.Filter {
-	list := []flags.Filter{} // a list that is nil is a missing one
 	all := operatorOfKeys == allOf
 	if !all && operatorOfKeys != "" && operatorOfKeys != anyOf {
 		f.Reader.Problem("%s has the operator %q, which is not known: it is for those who are in all of its segments.", what, operatorOfKeys)
 		all = true
 	}
-	everybody := all
+	var list []flags.Filter
 	for _, key := range keys {
 		s, ok := f.c.segments[key]
 		switch {
 		case !ok:
 			f.Reader.Problem("%s is about the segment %q, which does not exist: nobody is in it.", what, key)
-			list = append(list, flags.Filter{Type: "any", Filters: []flags.Filter{}})
+			list = append(list, convert.Any())
 		case s.cohort == 0:
-			everybody = everybody || !all
+			list = append(list, convert.All())
 		default:
 			list = append(list, flags.Filter{Type: "cohort", Key: "id", Operator: operator.In, Value: json.RawMessage(strconv.FormatInt(s.cohort, 10))})
 		}
@@ -90,15 +89,14 @@ func (f *flag) targeting(what string, keys []string, operatorOfKeys string) []fl
 			}
 		}
 	}
-	switch {
-	case all:
-		return list
-	case everybody:
-		return nil
-	case len(list) == 1:
-		return list
+	one := convert.Any(list...)
+	if all {
+		one = convert.All(list...)
 	}
-	return []flags.Filter{{Type: "any", Filters: list}}
+	if targeting, ok := convert.Targeting(one); ok {
+		return targeting
+	}
+	return []flags.Filter{convert.Any()}
 }
 
 // constraint converts a constraint. What our own operators compare in the same way is written
