@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
-	"github.com/flagstaff-go/flagstaff/internal/convert/members"
+	"github.com/flagstaff-go/flagstaff/internal/convert/objects"
 )
 
 // condition converts a condition of a rule into filters that must all hold.
@@ -31,7 +31,7 @@ func (c *converter) condition(f *convert.Flag, s *setting, what string, raw json
 }
 
 // prerequisite converts a condition about the value of another setting.
-func (c *converter) prerequisite(s *setting, what string, o members.Object) flags.Filter {
+func (c *converter) prerequisite(s *setting, what string, o objects.Object) flags.Filter {
 	p := o.Object("p", what, "f", "c", "v")
 	key := p.Text("f")
 	of, ok := c.settings[key]
@@ -57,7 +57,7 @@ type segment struct {
 	problems   []string
 }
 
-func (c *converter) inSegment(f *convert.Flag, s *setting, what string, o members.Object) []flags.Filter {
+func (c *converter) inSegment(f *convert.Flag, s *setting, what string, o objects.Object) []flags.Filter {
 	index := int(o.Number("s"))
 	if !o.Has("s") || index < 0 || index >= len(c.list) || o.Number("c") != 0 && o.Number("c") != 1 {
 		s.Problem("%s is about a segment that does not exist: it never holds.", what)
@@ -94,7 +94,7 @@ func (c *converter) segment(index int) *segment {
 	if s := c.segments[index]; s != nil {
 		return s
 	}
-	s, r := &segment{}, &members.Reader{}
+	s, r := &segment{}, &objects.Reader{}
 	c.segments[index] = s
 	o := r.Object(c.list[index], fmt.Sprintf("Segment %d", index), "n", "r")
 	name, tree := o.Text("n"), &flags.CohortNode{Type: "AND"}
@@ -188,7 +188,7 @@ var comparators = []comparator{
 	{"array_contains", true, texts},
 }
 
-func (c *converter) user(r *members.Reader, what string, raw json.RawMessage, context string) user {
+func (c *converter) user(r *objects.Reader, what string, raw json.RawMessage, context string) user {
 	o := r.Object(raw, what, "a", "s", "d", "l", "c")
 	u := user{attribute: o.Text("a"), never: true}
 	if u.property = c.o.Property(u.attribute); u.attribute == identifier {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
-	"github.com/flagstaff-go/flagstaff/internal/convert/members"
+	"github.com/flagstaff-go/flagstaff/internal/convert/objects"
 )
 
 const (
@@ -31,7 +31,7 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	if err := json.Unmarshal(document, &root); err != nil {
 		return nil, fmt.Errorf("%s: %w", wanted, err)
 	}
-	var r members.Reader
+	var r objects.Reader
 	config := r.Object(document, "the config", "p", "f", "s")
 	c := &converter{o: o, segments: make(map[int]*segment), settings: make(map[string]setting), visited: make(map[string]int)}
 	var settings map[string]json.RawMessage
@@ -72,8 +72,8 @@ type converter struct {
 
 // A setting is one before it is converted.
 type setting struct {
-	*members.Reader
-	members.Object
+	*objects.Reader
+	objects.Object
 	kind int
 }
 
@@ -83,7 +83,7 @@ var kinds = []struct{ name, member, returns string }{
 }
 
 func (c *converter) read(key string, raw json.RawMessage) (setting, error) {
-	s := setting{Reader: &members.Reader{}}
+	s := setting{Reader: &objects.Reader{}}
 	s.Object = s.Reader.Object(raw, "The setting", "a", "i", "v", "t", "r", "p")
 	if v := s.Raw("v"); v == nil || v[0] != '{' {
 		return s, fmt.Errorf("%s, and that of %q is not", wanted, key)
@@ -96,7 +96,7 @@ func (c *converter) read(key string, raw json.RawMessage) (setting, error) {
 }
 
 // value returns a value, which the type of the setting says. Nil: there is none.
-func (s *setting) value(o members.Object, what string) json.RawMessage {
+func (s *setting) value(o objects.Object, what string) json.RawMessage {
 	v := o.Object("v", "The value of "+what, "b", "s", "i", "d")
 	want := kinds[s.kind]
 	if names := v.Names(); len(names) != 1 || names[0] != want.member {
@@ -152,7 +152,7 @@ func (c *converter) flag(key string) convert.Flag {
 		f.Rules.Rules = f.Rules.Rules[:ruleLimit]
 	}
 	f.Problems = append(f.Problems, s.Problems...)
-	members.Finish(&f)
+	objects.Finish(&f)
 	return f
 }
 

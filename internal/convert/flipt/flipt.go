@@ -14,7 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
-	"github.com/flagstaff-go/flagstaff/internal/convert/members"
+	"github.com/flagstaff-go/flagstaff/internal/convert/objects"
 )
 
 const (
@@ -105,7 +105,7 @@ func read(file []byte) (all []document, err error) {
 }
 
 func readOne(raw json.RawMessage) (d document, err error) {
-	var r members.Reader
+	var r objects.Reader
 	o := r.Object(raw, "the document", "version", "namespace", "flags", "segments")
 	if !o.Has("flags") && !o.Has("segments") {
 		return d, errors.New(wanted)
@@ -204,7 +204,7 @@ type variant struct {
 
 // A flag is one whose members are being read.
 type flag struct {
-	*members.Reader
+	*objects.Reader
 	*convert.Flag
 	c        *converter
 	variants []variant
@@ -213,7 +213,7 @@ type flag struct {
 }
 
 func (c *converter) flag(key string, raw json.RawMessage) convert.Flag {
-	f := &flag{Reader: &members.Reader{}, Flag: &convert.Flag{Key: key}, c: c}
+	f := &flag{Reader: &objects.Reader{}, Flag: &convert.Flag{Key: key}, c: c}
 	o := f.Object(raw, "The flag", "key", "name", "type", "description", "enabled", "metadata", "variants", "rules", "rollouts")
 	f.Description = o.Text("name")
 	if d := o.Text("description"); d != "" && f.Description != "" && d != f.Description {
@@ -239,12 +239,12 @@ func (c *converter) flag(key string, raw json.RawMessage) convert.Flag {
 		f.Rules.Rules = f.Rules.Rules[:ruleLimit]
 	}
 	f.Flag.Problems = append(f.Flag.Problems, f.Reader.Problems...)
-	members.Finish(f.Flag)
+	objects.Finish(f.Flag)
 	return *f.Flag
 }
 
 // tag makes tags of metadata.
-func (f *flag) tag(o members.Object) {
+func (f *flag) tag(o objects.Object) {
 	if !o.Has("metadata") {
 		return
 	}
@@ -263,7 +263,7 @@ func (f *flag) tag(o members.Object) {
 
 // boolean converts a flag that gives true or false. That it is not enabled is the value of those
 // whom no rollout reaches.
-func (f *flag) boolean(o members.Object, enabled bool) {
+func (f *flag) boolean(o objects.Object, enabled bool) {
 	f.Rules.ReturnType = "boolean"
 	f.Rules.Default = boolean(enabled)
 	for _, name := range []string{"variants", "rules"} {
@@ -305,7 +305,7 @@ func (f *flag) boolean(o members.Object, enabled bool) {
 	}
 }
 
-func (f *flag) readVariants(o members.Object) {
+func (f *flag) readVariants(o objects.Object) {
 	for i, raw := range o.List("variants") {
 		v := f.Object(raw, fmt.Sprintf("Variant %d", i+1), "key", "name", "description", "attachment", "default")
 		if v.Text("key") == "" {
@@ -322,7 +322,7 @@ func (f *flag) readVariants(o members.Object) {
 
 // decideVariants converts a flag that gives variants. Who is in no variant gets the default one,
 // or nothing.
-func (f *flag) decideVariants(o members.Object, enabled bool) {
+func (f *flag) decideVariants(o objects.Object, enabled bool) {
 	f.Rules.ReturnType = "string"
 	if f.object {
 		f.Rules.ReturnType = "object"

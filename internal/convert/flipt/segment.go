@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
-	"github.com/flagstaff-go/flagstaff/internal/convert/members"
+	"github.com/flagstaff-go/flagstaff/internal/convert/objects"
 )
 
 // A segment is a cohort, or everybody.
@@ -36,7 +36,7 @@ func (c *converter) addSegments(list []json.RawMessage) error {
 }
 
 func (c *converter) segment(key string, raw json.RawMessage) segment {
-	r := &members.Reader{}
+	r := &objects.Reader{}
 	what := fmt.Sprintf("The segment %q", key)
 	o := r.Object(raw, what, "key", "name", "description", "match_type", "constraints")
 	tree := &flags.CohortNode{Type: "AND"}
@@ -101,7 +101,7 @@ func (f *flag) targeting(what string, keys []string, operatorOfKeys string) []fl
 
 // constraint converts a constraint. What our own operators compare in the same way is written
 // with these.
-func (c *converter) constraint(r *members.Reader, what string, raw json.RawMessage) flags.Filter {
+func (c *converter) constraint(r *objects.Reader, what string, raw json.RawMessage) flags.Filter {
 	o := r.Object(raw, what, "type", "property", "operator", "value", "description")
 	kind, op := o.Text("type"), o.Text("operator")
 	f := flags.Filter{Key: c.o.Property(o.Text("property")), Type: "person", Comparison: flags.Comparison{Dialect: dialect}}

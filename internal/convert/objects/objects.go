@@ -1,6 +1,6 @@
-// Package members reads the objects of other products' documents, and says in words what it does
+// Package objects reads the objects of other products' documents, and says in words what it does
 // not know of them.
-package members
+package objects
 
 import (
 	"bytes"
