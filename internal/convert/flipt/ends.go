@@ -1,6 +1,9 @@
 package flipt
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // buckets is how many buckets the shares of a rule have.
 const buckets = 1000
@@ -19,16 +22,26 @@ func cut(shares []float32) (ends []uint64) {
 	return ends
 }
 
-// normalized is how servers from 2.9 on do it. The conversions keep processors that multiply and
-// add in one step from rounding in another way.
-func normalized(shares []float32) (ends []uint64) {
+// normalized is how servers from 2.9 on do it.
+func normalized(shares []float32) []uint64 {
+	return inProportion(shares, func(end float32) uint64 { return uint64(end) })
+}
+
+// rounded is how libraries do it that evaluate on the client's side.
+func rounded(shares []float32) []uint64 {
+	return inProportion(shares, func(end float32) uint64 { return uint64(math.Round(float64(end))) })
+}
+
+// inProportion computes the ends of shares of their sum. The conversions keep processors that
+// multiply and add in one step from rounding in another way.
+func inProportion(shares []float32, whole func(end float32) uint64) (ends []uint64) {
 	var total, sum float32
 	for _, share := range shares {
 		total += share
 	}
 	for _, share := range shares {
 		sum += float32(float32(share/total) * 100)
-		ends = append(ends, uint64(float32(sum*(buckets/100))))
+		ends = append(ends, whole(float32(sum*(buckets/100))))
 	}
 	if len(ends) > 0 {
 		ends[len(ends)-1] = buckets

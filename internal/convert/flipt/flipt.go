@@ -32,7 +32,8 @@ const (
 var versions = []string{"", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"}
 
 // Convert converts a document, an array of documents, or documents one after another. The
-// Environment is the namespace; the Version is that of the server.
+// Environment is the namespace; the Version is that of the server, or "client" if libraries have
+// evaluated by themselves.
 func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	all, err := read(document)
 	if err != nil {
@@ -44,6 +45,10 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	}
 	if c.ways, err = waysOf(o.Version); err != nil {
 		return nil, err
+	}
+	if o.Version == "client" {
+		c.project.Notes = append(c.project.Notes, "Constraints compare as the server does. Libraries that evaluate on the client's side read fewer texts: "+
+			"whole numbers, true and false, and times of RFC 3339 alone; and they keep white space.")
 	}
 	flagsByKey := make(map[string]json.RawMessage)
 	for _, d := range all {
@@ -62,8 +67,8 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 		c.project.Flags = append(c.project.Flags, f)
 	}
 	if c.undecided != "" {
-		return nil, fmt.Errorf("the shares of flag %q are drawn in one way by servers before 2.9 and in another since then: "+
-			"say the version of the server that the users have had, such as 1.58 or 2.11", c.undecided)
+		return nil, fmt.Errorf("the shares of flag %q are drawn in one way by servers before 2.9, in another by those since then, and in a third by libraries "+
+			"that evaluate on the client's side: as version, say that of the server, such as 1.58 or 2.11, or client", c.undecided)
 	}
 	return &c.project, nil
 }
@@ -147,7 +152,9 @@ func namespace(all []document, want string) (string, error) {
 func waysOf(version string) ([]way, error) {
 	switch version {
 	case "":
-		return []way{cut, normalized}, nil
+		return []way{cut, normalized, rounded}, nil
+	case "client":
+		return []way{rounded}, nil
 	case "old":
 		return []way{cut}, nil
 	case "new":
@@ -162,7 +169,7 @@ func waysOf(version string) ([]way, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("version %q is not one of a server of Flipt; want one such as 1.58 or 2.11, old or new", version)
+		return nil, fmt.Errorf("version %q is not one of a server of Flipt; want one such as 1.58 or 2.11, or client", version)
 	case a < 2 || a == 2 && b < 9:
 		return []way{cut}, nil
 	}
@@ -378,8 +385,10 @@ func (f *flag) distribute(r *flags.Rule, what string, list []json.RawMessage) {
 		}
 	}
 	ends := f.c.ways[0](shares)
-	if len(f.c.ways) > 1 && !slices.Equal(capped(ends), capped(f.c.ways[1](shares))) {
-		f.c.undecided = f.Key
+	for _, other := range f.c.ways[1:] {
+		if !slices.Equal(capped(ends), capped(other(shares))) {
+			f.c.undecided = f.Key
+		}
 	}
 	switch {
 	case len(shares) == 0 && f.fallback != nil:

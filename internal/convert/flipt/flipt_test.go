@@ -74,6 +74,26 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestRoundedEnds has ends that the engine of Flipt's client-side libraries was seen to have.
+func TestRoundedEnds(t *testing.T) {
+	tests := []struct {
+		shares []float32
+		want   []uint64
+	}{
+		{[]float32{33.33, 33.33, 33.34}, []uint64{333, 667, 1000}},
+		{[]float32{19.62, 3.69, 16.67, 45.73}, []uint64{229, 272, 466, 1000}},
+		{[]float32{14.29, 28.57, 57.14}, []uint64{143, 429, 1000}},
+		{[]float32{50, 25}, []uint64{667, 1000}},
+		{[]float32{1.15, 98.85}, []uint64{12, 1000}},
+		{[]float32{12.5, 12.5, 12.5}, []uint64{333, 667, 1000}},
+	}
+	for _, tt := range tests {
+		if got := rounded(tt.shares); !slices.Equal(got, tt.want) {
+			t.Errorf("%v: %d, want %d", tt.shares, got, tt.want)
+		}
+	}
+}
+
 func TestThresholdEnds(t *testing.T) {
 	for _, percentage := range []float64{0, 0.01, 1, 33, 33.3, 50, 66.6, 99, 99.5, 99.999, 100, 150, -1, 16777217} {
 		end := thresholdEnd(percentage)
