@@ -11,27 +11,24 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
 )
 
-func product(version string, normalizes bool) *oracle.Product {
+func product(version string) *oracle.Product {
 	return &oracle.Product{
 		Convert: flipt.Convert, Options: convert.Options{Version: version}, Generate: generate,
 		Open: func(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
-			return newServer(t, document, normalizes).evaluate
+			return newServer(t, document, version).evaluate
 		},
 	}
 }
 
-// versions draw in the two ways that there are.
-var versions = map[string]bool{"1.58": false, "2.11": true}
-
 func TestOracle(t *testing.T) {
-	for version, normalizes := range versions {
-		t.Run(version, product(version, normalizes).Run)
+	for _, version := range []string{before29, since29, client} {
+		t.Run(version, product(version).Run)
 	}
 }
 
 func TestBites(t *testing.T) {
-	t.Run("distribution", func(t *testing.T) { product("1.58", false).Bites(t, moveDistribution) })
-	t.Run("threshold", func(t *testing.T) { product("2.11", true).Bites(t, moveThreshold) })
+	t.Run("distribution", func(t *testing.T) { product(before29).Bites(t, moveDistribution) })
+	t.Run("threshold", func(t *testing.T) { product(since29).Bites(t, moveThreshold) })
 }
 
 // moveDistribution moves the end of the first share by one of a thousand buckets.

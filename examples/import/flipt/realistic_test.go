@@ -28,7 +28,7 @@ func TestRealistic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := product("2.11", true)
+	p := product(since29)
 	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
 		subjects := make([]oracle.Subject, n)
 		for i := range subjects {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -18,10 +19,14 @@ import (
 // that server is known to do, since the server is not a library: nothing of it is shared with what
 // converts flags.
 type server struct {
-	normalizes bool // as from version 2.9 on
+	version string // whose way of drawing it has
 	flags      map[string]*feature
 	segments   map[string]*segment
 }
+
+// The ways of drawing: of servers before 2.9, of those since then, and of libraries that evaluate
+// on the client's side.
+const before29, since29, client = "1.58", "2.11", "client"
 
 type (
 	feature struct {
@@ -79,7 +84,7 @@ func (s *segmentKeys) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(s))
 }
 
-func newServer(tb testing.TB, document []byte, normalizes bool) *server {
+func newServer(tb testing.TB, document []byte, version string) *server {
 	var d struct {
 		Flags    []*feature
 		Segments []*segment
@@ -87,7 +92,7 @@ func newServer(tb testing.TB, document []byte, normalizes bool) *server {
 	if err := json.Unmarshal(document, &d); err != nil {
 		tb.Fatal(err)
 	}
-	s := &server{normalizes, make(map[string]*feature), make(map[string]*segment)}
+	s := &server{version, make(map[string]*feature), make(map[string]*segment)}
 	for _, f := range d.Flags {
 		s.flags[f.Key] = f
 	}
@@ -185,7 +190,7 @@ func (s *server) variant(f *feature, r request) string {
 }
 
 func (s *server) buckets(shares []float32) (ends []int) {
-	if !s.normalizes {
+	if s.version == before29 {
 		last := 0
 		for _, share := range shares {
 			last += int(share * 10)
@@ -202,6 +207,9 @@ func (s *server) buckets(shares []float32) (ends []int) {
 		part := (share / total) * 100
 		sum += part
 		end := int(sum * 10)
+		if s.version == client {
+			end = int(math.Round(float64(sum * 10)))
+		}
 		if i == len(shares)-1 {
 			end = 1000
 		}
