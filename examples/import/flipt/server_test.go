@@ -19,9 +19,9 @@ import (
 // that server is known to do, since the server is not a library: nothing of it is shared with what
 // converts flags.
 type server struct {
-	version string // whose way of drawing it has
-	flags      map[string]*feature
-	segments   map[string]*segment
+	version  string // whose way of drawing it has
+	flags    map[string]*feature
+	segments map[string]*segment
 }
 
 // The ways of drawing: of servers before 2.9, of those since then, and of libraries that evaluate
