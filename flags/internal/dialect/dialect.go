@@ -43,5 +43,7 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // dialects prepare a comparison each.
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
+	"configcat":    configCat,
+	"flipt":        flipt,
 	"launchdarkly": launchDarkly,
 }
