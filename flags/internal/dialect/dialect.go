@@ -44,4 +44,5 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 // dialects prepare a comparison each.
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
 	"launchdarkly": launchDarkly,
+	"unleash":      unleash,
 }

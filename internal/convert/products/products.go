@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
+	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
 
 // A Product is another product.
@@ -18,6 +19,7 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
+	{"unleash", "Unleash", unleash.Convert},
 }
 
 // Named returns the product with a name.
