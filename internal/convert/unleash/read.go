@@ -47,6 +47,7 @@ type feature struct {
 	LastSeenAt     json.RawMessage `json:"lastSeenAt"`
 	Strategy       json.RawMessage `json:"strategy"`
 	Parameters     json.RawMessage `json:"parameters"`
+	Segments       json.RawMessage `json:"segments"` // those of strategies count
 
 	unknown string // what is wrong with members that are not known
 }
