@@ -46,4 +46,5 @@ var dialects = map[string]func(operator string, value jsonscan.Value) (Check, er
 	"configcat":    configCat,
 	"flipt":        flipt,
 	"launchdarkly": launchDarkly,
+	"unleash":      unleash,
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
 	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
+	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
 
 // A Product is another product.
@@ -20,8 +21,12 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
+<<<<<<< HEAD
 	{"flipt", "Flipt", flipt.Convert},
 	{"configcat", "ConfigCat", configcat.Convert},
+=======
+	{"unleash", "Unleash", unleash.Convert},
+>>>>>>> imp-mgmt
 }
 
 // Named returns the product with a name.
