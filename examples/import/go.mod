@@ -8,12 +8,9 @@ go 1.26.0
 replace github.com/flagstaff-go/flagstaff => ../..
 
 require (
-<<<<<<< HEAD
-	github.com/configcat/go-sdk/v9 v9.0.7
-=======
 	github.com/Unleash/unleash-go-sdk/v5 v5.1.0
 	github.com/Unleash/unleash-go-sdk/v6 v6.4.0
->>>>>>> imp-mgmt
+	github.com/configcat/go-sdk/v9 v9.0.7
 	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/launchdarkly/go-sdk-common/v3 v3.4.0
 	github.com/launchdarkly/go-server-sdk-evaluation/v3 v3.0.1
@@ -21,11 +18,8 @@ require (
 )
 
 require (
-<<<<<<< HEAD
-	github.com/blang/semver/v4 v4.0.0 // indirect
-=======
 	github.com/Masterminds/semver/v3 v3.3.1 // indirect
->>>>>>> imp-mgmt
+	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect

@@ -21,12 +21,9 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
-<<<<<<< HEAD
+	{"unleash", "Unleash", unleash.Convert},
 	{"flipt", "Flipt", flipt.Convert},
 	{"configcat", "ConfigCat", configcat.Convert},
-=======
-	{"unleash", "Unleash", unleash.Convert},
->>>>>>> imp-mgmt
 }
 
 // Named returns the product with a name.
