@@ -371,25 +371,25 @@ func unleashVersions(want func(order int) bool) func(*unleashOperand) (unleashCo
 		if err != nil {
 			return nil, err
 		}
-		other, ok := readStrictVersion(s)
+		other, ok := readUnleashVersion(s)
 		if !ok {
 			return nil, errors.New("want a version such as 1.2.3 or 1.2.3-rc.1")
 		}
 		return func(s string, _ time.Time) (bool, bool) {
-			v, ok := readStrictVersion(s)
+			v, ok := readUnleashVersion(s)
 			return ok && want(v.compare(other)), ok
 		}, nil
 	}
 }
 
-// A strictVersion is a version of SemVer 2.0.0 with all of its three numbers. Build metadata
+// A unleashVersion is a version of SemVer 2.0.0 with all of its three numbers. Build metadata
 // does not count.
-type strictVersion struct {
+type unleashVersion struct {
 	numbers    [3]uint64
 	prerelease string
 }
 
-func readStrictVersion(s string) (v strictVersion, ok bool) {
+func readUnleashVersion(s string) (v unleashVersion, ok bool) {
 	major, rest, ok1 := strings.Cut(s, ".")
 	minor, patch, ok2 := strings.Cut(rest, ".")
 	if !ok1 || !ok2 {
@@ -447,7 +447,7 @@ func smallNumber(s string) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-func (v strictVersion) compare(other strictVersion) int {
+func (v unleashVersion) compare(other unleashVersion) int {
 	if order := slices.Compare(v.numbers[:], other.numbers[:]); order != 0 {
 		return order
 	}
