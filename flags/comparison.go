@@ -199,6 +199,9 @@ func (p *filterBuild) comparedValues() (list []comparedValue) {
 // compared says whether a property that is set matches.
 func (in *Input) compared(c *check, p *slotValue) verdict {
 	o := c.more.compared
+	if c.slot == in.snap.idSlot && len(in.uncut) != len(in.id) && in.text(p) == in.id { // other products do not cut it
+		p = &slotValue{kind: jsonscan.String, textual: in.uncut, have: haveText}
+	}
 	if o.path != nil {
 		if p = follow(p.raw, o.path, new(slotValue)); p == nil && o.other.Now {
 			return verdictOf(in.otherMatch(o, nil) != c.negated)
