@@ -50,6 +50,8 @@ func (in *Input) computeVerdict(id uint32) verdict {
 			v = verdictOf(in.isMember(c.slot) != c.negated)
 		case operators.OpFlag:
 			v = in.matchDependency(c)
+		case operators.OpAll, operators.OpAny, operators.OpSplit:
+			v = in.nestedVerdict(c)
 		}
 	} else {
 		p := &in.slots[c.slot]
@@ -59,6 +61,8 @@ func (in *Input) computeVerdict(id uint32) verdict {
 		switch {
 		case p == nil && c.ruled && in.partial:
 			v = broken
+		case p == nil && c.op == operators.OpCompared && c.more.compared.other.Now:
+			v = verdictOf(in.otherMatch(c.more.compared, nil) != c.negated)
 		case p == nil:
 			v = verdictOf(c.missing)
 		case c.op == operators.OpText && p.have&folded != 0:
@@ -87,14 +91,7 @@ func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 		}
 		return no
 	case operators.AspectCompared:
-		if p.kind == jsonscan.Null && c.more.compared.MustBeSet {
-			return no
-		}
-		v := in.compared(c.more.compared, p)
-		if v == broken {
-			return broken
-		}
-		result = v == yes
+		return in.compared(c, p)
 	case operators.AspectText:
 		result = c.hasText(in.lower(p))
 	case operators.AspectTruth:

@@ -2,7 +2,10 @@ package flags
 
 import (
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags/internal/dialect"
 	"github.com/flagstaff-go/flagstaff/internal/casefold"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
@@ -22,7 +25,7 @@ type Comparison struct {
 	Path string
 
 	// Dialect is the product whose Operator and Value the filter has, "" for our own
-	// (rules.md §9.4). With it the four members above are false.
+	// (rules.md §9.4). CaseSensitive and StrictType are false with it.
 	Dialect string
 }
 
@@ -33,9 +36,32 @@ func (c *Comparison) members() [4]comparisonMember {
 	}
 }
 
+// texts are the other parts.
+func (c *Comparison) texts() [2]struct{ name, value string } {
+	return [...]struct{ name, value string }{{"path", c.Path}, {"dialect", c.Dialect}}
+}
+
 type comparisonMember struct {
 	name  string
 	value *bool
+}
+
+// comparison reads a member of a leaf of a cohort, if it is one of a Comparison.
+func (d *decoder) comparison(c *Comparison, at *path, v jsonscan.Value) {
+	for _, m := range c.members() {
+		if m.name == at.name {
+			d.bool(m.value, at, v)
+		}
+	}
+	for name, to := range map[string]*string{"path": &c.Path, "dialect": &c.Dialect} {
+		if name == at.name {
+			d.str(to, at, v)
+		}
+	}
+	if c.Path != "" && c.Path[0] != '/' {
+		d.wrong(at, v, "a JSON pointer, such as \"/city\"")
+		c.Path = ""
+	}
 }
 
 // A comparedOperand is what a filter with a Comparison compares with.
@@ -44,6 +70,8 @@ type comparedOperand struct {
 	equals []comparedValue // of exact and is_not
 	check  check           // of all other operators
 	kind   jsonscan.Kind   // that StrictType asks for, of all other operators but is_set
+	path   []string        // of the Path
+	other  dialect.Check   // in place of all above, if there is a Dialect
 }
 
 // A comparedValue is a value that a property may have.
@@ -55,7 +83,7 @@ type comparedValue struct {
 
 // comparedCheck compiles a filter with a Comparison.
 func (p *filterBuild) comparedCheck() (uint32, failCode) {
-	o := &comparedOperand{Comparison: p.filter.Comparison}
+	o := &comparedOperand{Comparison: p.filter.Comparison, path: pathSteps(p.filter.Comparison.Path)}
 	if p.spec.Op == operators.OpText {
 		o.equals = p.comparedValues()
 	} else {
@@ -74,6 +102,55 @@ func (p *filterBuild) comparedCheck() (uint32, failCode) {
 	return p.addCheck(key, func() check {
 		missing := p.spec.Missing != inverted && !o.MustBeSet
 		return check{missing: missing, name: p.name, value: shorten(p.value), more: &compiledOperand{compared: o}}
+	}), 0
+}
+
+// pathSteps returns the names that a JSON pointer consists of.
+func pathSteps(pointer string) (steps []string) {
+	if pointer == "" {
+		return nil
+	}
+	for step := range strings.SplitSeq(pointer[1:], "/") {
+		steps = append(steps, pointerText.Replace(step))
+	}
+	return steps
+}
+
+var pointerText = strings.NewReplacer("~1", "/", "~0", "~")
+
+// follow returns what a path leads to within a value, as a property, or nil.
+func follow(v jsonscan.Value, path []string, to *slotValue) *slotValue {
+	for _, step := range path {
+		var next jsonscan.Value
+		for o := v.Object(); o.Next(); {
+			if string(o.Name()) == step {
+				next = o.Value()
+			}
+		}
+		if v = next; v == nil {
+			return nil
+		}
+	}
+	*to = slotValue{kind: v.Kind(), raw: v}
+	return to
+}
+
+// dialectCheck compiles a filter in the dialect of another product.
+func (c *compiler) dialectCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
+	other, err := dialect.Compile(fl.Comparison.Dialect, fl.Operator, jsonscan.Value(fl.Value))
+	if err != nil {
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), hintReached, "%v", err), failFlagData
+	}
+	o := &comparedOperand{Comparison: fl.Comparison, path: pathSteps(fl.Comparison.Path), other: other}
+	negated := c.inverted
+	key := checkKey{
+		op: operators.OpCompared, negated: negated, slot: c.slot(owner, fl.Key), name: fl.Operator, value: sharedString(fl.Value), comparison: fl.Comparison,
+	}
+	c.inverted = false // negation is within
+	defer func() { c.inverted = negated }()
+	return c.addCheck(key, func() check {
+		missing := other.Match(dialect.Value{Now: time.Now()}) != negated && !fl.Comparison.MustBeSet
+		return check{missing: missing, name: fl.Operator, value: shorten(fl.Value), more: &compiledOperand{compared: o}}
 	}), 0
 }
 
@@ -119,8 +196,48 @@ func (p *filterBuild) comparedValues() (list []comparedValue) {
 	return list
 }
 
-// compared says whether a property that is set matches, before negation.
-func (in *Input) compared(o *comparedOperand, p *slotValue) verdict {
+// compared says whether a property that is set matches.
+func (in *Input) compared(c *check, p *slotValue) verdict {
+	o := c.more.compared
+	if o.path != nil {
+		if p = follow(p.raw, o.path, new(slotValue)); p == nil && o.other.Now {
+			return verdictOf(in.otherMatch(o, nil) != c.negated)
+		} else if p == nil {
+			return verdictOf(c.missing)
+		}
+	}
+	if p.kind == jsonscan.Null && o.MustBeSet {
+		return no
+	}
+	v := in.comparedValue(o, p)
+	if v == broken {
+		return broken
+	}
+	return verdictOf((v == yes) != c.negated)
+}
+
+// otherMatch compares as another product does. Nil: the property is not set.
+func (in *Input) otherMatch(o *comparedOperand, p *slotValue) bool {
+	var v dialect.Value
+	if p != nil {
+		v = dialect.Value{Kind: p.kind, JSON: p.raw}
+		switch p.kind {
+		case jsonscan.Number:
+			v.Number, _ = in.number(p)
+			v.Text = in.text(p)
+		case jsonscan.String:
+			v.Text = in.text(p)
+		}
+	}
+	if o.other.Now {
+		in.fixNow()
+		v.Now = in.now
+	}
+	return o.other.Match(v)
+}
+
+// comparedValue is compared before negation.
+func (in *Input) comparedValue(o *comparedOperand, p *slotValue) verdict {
 	if !o.AnyElement || p.kind != jsonscan.Array {
 		return in.comparedElement(o, p)
 	}
@@ -135,6 +252,8 @@ func (in *Input) compared(o *comparedOperand, p *slotValue) verdict {
 
 func (in *Input) comparedElement(o *comparedOperand, p *slotValue) verdict {
 	switch {
+	case o.other.Match != nil:
+		return verdictOf(in.otherMatch(o, p))
 	case o.equals != nil && o.StrictType && p.kind == jsonscan.Number:
 		n, ok := in.number(p)
 		return verdictOf(ok && slices.ContainsFunc(o.equals, func(v comparedValue) bool { return v.kind == jsonscan.Number && v.num == n }))
@@ -167,6 +286,10 @@ func (o *comparedOperand) isOne(kind jsonscan.Kind, text string) bool {
 // quick is compared for texts. It is not ok for all else.
 func (o *comparedOperand) quick(v *quickValue) (match, ok bool) {
 	switch {
+	case o.path != nil || v.kind == quickNull && o.MustBeSet:
+		return false, false
+	case o.other.Match != nil:
+		return o.quickOther(v)
 	case v.kind != quickFolded && !(o.CaseSensitive && v.kind >= quickFolded):
 		return false, false
 	case o.equals != nil:
@@ -175,4 +298,22 @@ func (o *comparedOperand) quick(v *quickValue) (match, ok bool) {
 		return o.check.hasText(v.text), true
 	}
 	return false, false
+}
+
+// quickOther compares as another product does. It is not ok for what has no text at hand.
+func (o *comparedOperand) quickOther(v *quickValue) (match, ok bool) {
+	var value dialect.Value
+	switch {
+	case o.other.Now || v.kind == quickNumber:
+		return false, false
+	case v.kind == quickNull:
+		value.Kind = jsonscan.Null
+	case v.kind == quickFalse:
+		value.Kind = jsonscan.False
+	case v.kind == quickTrue:
+		value.Kind = jsonscan.True
+	default:
+		value.Kind, value.Text = jsonscan.String, v.text
+	}
+	return o.other.Match(value), true
 }

@@ -95,7 +95,7 @@ func checkTree(n *CohortNode, at *path, depth int) *DefinitionError {
 		switch {
 		case fl.fault != nil:
 			return &DefinitionError{Path: fl.fault.Path, Value: fl.fault.Value, Err: fl.fault.Err}
-		case fl.Operator != "" && !known && kind != operators.UnknownFilter:
+		case fl.Operator != "" && !known && kind != operators.UnknownFilter && fl.Comparison.Dialect == "":
 			return fault(&path{up: at, name: "operator"}, "unknown operator %q; %s", fl.Operator, operators.Hint(fl.Operator, kind))
 		case kind == operators.CohortFilter && !isCohort:
 			return fault(&path{up: at, name: "value"}, "a cohort's id must be an integer, not %s", shorten(fl.Value))
@@ -178,6 +178,10 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 			owner = ownerMetadata
 		}
 		before := len(c.read)
+		if fl.Comparison != (Comparison{}) { // which negation is a part of
+			c.inverted, n.negated = fl.Negation, false
+			defer func() { c.inverted = false }()
+		}
 		id, code := c.propertyCheck(fl, owner, at)
 		b.slots = append(b.slots, c.read[before:]...)
 		c.read = c.read[:before]

@@ -127,7 +127,7 @@ func (c *compiler) knownCheck(fl *Filter, owner int) (id uint32, ok bool) {
 func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
 	before, read := len(c.problems), len(c.read)
 	id, code := c.newPropertyCheck(fl, owner, at)
-	if code == 0 && before == len(c.problems) && before < served.MaxProblems && len(c.read) == read+1 {
+	if fl.Comparison == (Comparison{}) && code == 0 && before == len(c.problems) && before < served.MaxProblems && len(c.read) == read+1 {
 		places := c.knownFilters(fl, owner)
 		places[1] = places[0]
 		places[0] = knownFilter{fl.Key, fl.Operator, sharedString(fl.Value), int32(owner), c.read[read], id, true}
@@ -148,6 +148,9 @@ func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, fa
 		}
 		c.add(SeverityError, &e)
 		return c.addCheck(checkKey{op: operators.OpFail, slot: int32(failFlagData)}, func() check { return check{fail: failFlagData} }), failFlagData
+	}
+	if fl.Comparison.Dialect != "" {
+		return c.dialectCheck(fl, owner, at)
 	}
 	name := cmp.Or(fl.Operator, operator.Exact)
 	spec, ok := operators.Named(name)
@@ -415,12 +418,17 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	values := c.s.values[target.offValue : target.offValue+target.valueCount]
 	accepts := make([]bool, len(values))
 	v := jsonscan.Value(fl.Value)
-	switch v.Kind() {
-	case jsonscan.True, jsonscan.False:
+	switch kind := v.Kind(); {
+	case fl.Comparison.StrictType:
+		want := newTypedValue(string(fl.Value))
+		for i := range values {
+			accepts[i] = values[i].typed > 0 && c.s.typed[values[i].typed].same(want)
+		}
+	case kind == jsonscan.True || kind == jsonscan.False:
 		for i := range values {
 			accepts[i] = values[i].enabled == (v.Kind() == jsonscan.True)
 		}
-	case jsonscan.String:
+	case kind == jsonscan.String:
 		s, _ := text.Str(v)
 		for i := range values {
 			accepts[i] = values[i].hasVariant && values[i].variant == s
@@ -438,7 +446,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	case target.state == dormant:
 		c.problem(SeverityError, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
 	}
-	key := checkKey{op: operators.OpFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
+	key := checkKey{op: operators.OpFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value), comparison: fl.Comparison}
 	return c.addCheck(key, func() check {
 		return check{more: &compiledOperand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
 	})

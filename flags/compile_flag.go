@@ -107,8 +107,8 @@ func (c *compiler) canFail(f *compiledFlag) bool {
 		return true
 	}
 	for i := range f.conditions {
-		for _, id := range f.conditions[i].checks {
-			if op := c.s.checks[id].op; op == operators.OpFail || op == operators.OpFlag {
+		for k := range c.s.within(f.conditions[i].checks) {
+			if k.op == operators.OpFail || k.op == operators.OpFlag {
 				return true
 			}
 		}

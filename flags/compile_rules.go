@@ -85,6 +85,20 @@ func newTypedValue(raw string) TypedValue {
 	return t
 }
 
+// same reports whether both are one value. Objects are the same if their JSON is.
+func (v TypedValue) same(as TypedValue) bool {
+	if v.Type != as.Type {
+		return false
+	}
+	switch v.Type {
+	case typeString:
+		return v.Text == as.Text
+	case typeNumber:
+		return v.Number == as.Number
+	}
+	return v.JSON == as.JSON
+}
+
 const maxReported = 200 // bytes of an object
 
 // Report returns the value as events tell it, as JSON (rules.md §6): an object as its text, or as
@@ -140,7 +154,7 @@ func (c *compiler) compileRule(f *compiledFlag, src *Rule, dst *compiledRule, n 
 		dst.value = c.addTyped(f, src.Value, nil)
 		return
 	case ruleOfSplit:
-		dst.split = c.compileSplit(f, src.Split)
+		dst.split = c.compileSplit(f, src.Split, rulePath(n), func(v json.RawMessage) int32 { return c.addTyped(f, v, nil) })
 		return
 	}
 	share := src.RolloutPercentage / 100
@@ -216,31 +230,41 @@ func (c *compiler) compileTargeting(f *compiledFlag, src *Rule, n int) []uint32 
 	c.ruled = true
 	defer func() { c.ruled, c.inverted = false, false }()
 	for j := range src.Targeting {
-		fl := &src.Targeting[j]
-		at := ruleFilterPath(n, j)
-		c.inverted = fl.Negation
-		switch operators.KindOf(fl.Type) {
-		case operators.FlagFilter:
-			checks = append(checks, c.flagCheck(fl, at))
-		case operators.CohortFilter:
-			checks = append(checks, c.cohortCheck(f, fl, at))
-		default:
-			owner := ownerPerson
-			if fl.Type == "group" {
-				owner = int(f.aggregation)
-				if fl.GroupTypeIndex != nil {
-					owner = int(c.aggregation(ByGroup(*fl.GroupTypeIndex)))
-				}
-				if owner < 0 {
-					c.problem(SeverityError, at, nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
-					owner = ownerNobody
-				}
-			}
-			id, _ := c.newPropertyCheck(fl, owner, at)
-			checks = append(checks, id)
-		}
+		checks = append(checks, c.ruleFilter(f, &src.Targeting[j], ruleFilterPath(n, j)))
 	}
 	return checks
+}
+
+// ruleFilter compiles a filter of a rule.
+func (c *compiler) ruleFilter(f *compiledFlag, fl *Filter, at *path) (id uint32) {
+	c.inverted = fl.Negation
+	switch {
+	case fl.IsGroup() || fl.Split != nil:
+		return c.nestedCheck(f, fl, at)
+	case operators.KindOf(fl.Type) == operators.FlagFilter:
+		return c.flagCheck(fl, at)
+	case operators.KindOf(fl.Type) == operators.CohortFilter:
+		return c.cohortCheck(f, fl, at)
+	}
+	owner := ownerPerson
+	if fl.Type == "group" {
+		owner = c.groupOwner(f, fl.GroupTypeIndex, at)
+	}
+	id, _ = c.newPropertyCheck(fl, owner, at)
+	return id
+}
+
+// groupOwner returns the ordinal of a group type, or that of the flag for nil.
+func (c *compiler) groupOwner(f *compiledFlag, index *int, at *path) int {
+	owner := int(f.aggregation)
+	if index != nil {
+		owner = int(c.aggregation(ByGroup(*index)))
+	}
+	if owner < 0 {
+		c.problem(SeverityError, at, nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
+		return ownerNobody
+	}
+	return owner
 }
 
 // rulePath returns the path of rule i.

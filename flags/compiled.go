@@ -241,6 +241,8 @@ type compiledOperand struct {
 	rng      semver.Range
 	compared *comparedOperand // operators.OpCompared
 	accepts  []bool           // operators.OpFlag: by the value of the flag, counted from its first
+	checks   []uint32         // operators.OpAll and OpAny: those that it consists of
+	split    *compiledSplit   // operators.OpSplit, whose values are 0 and 1
 }
 
 // A compiledCohort is what a Cohort is compiled to (evaluation.md §5).

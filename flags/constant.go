@@ -1,8 +1,6 @@
 package flags
 
 import (
-	"slices"
-
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 
@@ -56,5 +54,10 @@ func (s *Snapshot) constant(f *compiledFlag) (d decision, ok bool) {
 
 // canBreak reports whether a filter of a condition set can make its flag fail.
 func (s *Snapshot) canBreak(c *compiledCondition) bool {
-	return slices.ContainsFunc(c.checks, func(id uint32) bool { return s.checks[id].op == operators.OpFail })
+	for k := range s.within(c.checks) {
+		if k.op == operators.OpFail {
+			return true
+		}
+	}
+	return false
 }

@@ -927,7 +927,7 @@ func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 			continue
 		}
 		elements, notes := d.elements, d.noteCount()
-		if err := d.decodeFilter(f, at, a.Value()); err != nil {
+		if err := d.decodeFilter(f, members.Filter, at, a.Value()); err != nil {
 			return err
 		}
 		if f.Type == "" && f.fault == nil && *d.fault == nil {
@@ -949,14 +949,14 @@ var errNoType = errors.New("the filter has no type and counts as one on the pers
 
 // decodeFilter reads one filter. Its faults are its own: they fail the flag
 // only where the filter is reached.
-func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
+func (d *decoder) decodeFilter(f *Filter, shape *members.Shape, at *path, v jsonscan.Value) error {
 	outer := d.fault
 	d.fault = &f.fault
 	defer func() { d.fault = outer }()
 
 	var key jsonscan.Value
 	p := &path{up: at}
-	o := d.object(members.Filter, v)
+	o := d.object(shape, v)
 	for o.next() {
 		v := o.Value()
 		switch string(o.Name()) {
@@ -1000,6 +1000,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				d.expect(jsonscan.Array, p.member("dependency_chain"), v)
 			}
 		default:
+			if shape == members.Leaf {
+				d.comparison(&f.Comparison, p.member(string(o.Name())), v)
+			}
 			o.other()
 		}
 	}

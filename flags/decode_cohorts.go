@@ -336,7 +336,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		n.Type, values, at = "OR", or, &path{up: at, name: "OR"}
 	default:
 		n.Leaf = new(Filter)
-		if err := d.decodeFilter(n.Leaf, at, v); err != nil {
+		if err := d.decodeFilter(n.Leaf, members.Leaf, at, v); err != nil {
 			return err
 		}
 		if n.Leaf.Type == "" && n.Leaf.fault == nil {
@@ -458,7 +458,7 @@ func (d *decoder) legacyProperties(at *path, v jsonscan.Value) (CohortNode, erro
 				d.wrong(at, a.Value(), "an object")
 				continue
 			}
-			if err := errors.Join(d.count(1), d.decodeFilter(leaf, at, a.Value())); err != nil {
+			if err := errors.Join(d.count(1), d.decodeFilter(leaf, members.Leaf, at, a.Value())); err != nil {
 				return all, err
 			}
 			if leaf.Type == "event" || leaf.Type == "" {

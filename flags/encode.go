@@ -354,6 +354,10 @@ func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 }
 
 func (e *encoder) filter(f *Filter) {
+	if f.IsGroup() || f.Split != nil {
+		e.nested(f)
+		return
+	}
 	e.raw(`{`)
 	if !e.full || f.has("key") {
 		e.member("key").text(f.Key)
@@ -382,6 +386,9 @@ func (e *encoder) filter(f *Filter) {
 		if *m.value {
 			e.member(m.name).bool(true)
 		}
+	}
+	for _, m := range f.Comparison.texts() {
+		e.textMember(m.name, m.value)
 	}
 	if e.full {
 		e.textMember("cohort_name", f.CohortName)

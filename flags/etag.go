@@ -196,6 +196,14 @@ func (b contentHash) filter(f *Filter) contentHash {
 	b = b.flag(f.Negation)
 	b = b.flag(f.DependencyChain != nil)
 	b = b.flag(f.fault != nil)
+	if c := f.Comparison; c != (Comparison{}) { // of a leaf of a cohort
+		for _, m := range c.members() {
+			b = b.flag(*m.value)
+		}
+		for _, m := range c.texts() {
+			b = b.text(m.value)
+		}
+	}
 	return b
 }
 

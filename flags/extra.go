@@ -79,6 +79,17 @@ func (f *Filter) has(name string) bool {
 	case "negation":
 		return f.Negation
 	}
+	c := f.Comparison
+	for _, m := range c.members() {
+		if m.name == name {
+			return *m.value
+		}
+	}
+	for _, m := range c.texts() {
+		if m.name == name {
+			return m.value != ""
+		}
+	}
 	return false
 }
 

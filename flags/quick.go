@@ -38,18 +38,31 @@ func (c *compiler) quickKnows(f *compiledFlag) (known, parses bool) {
 			return false, false
 		}
 		for _, id := range f.conditions[i].checks {
-			k := &c.s.checks[id]
-			if !operators.Ops[k.op].Quick {
+			if !c.s.quickCheck(&c.s.checks[id]) {
 				return false, false
 			}
-			def := &c.s.slots[k.slot]
-			if def.owner != ownerPerson || def.name == "distinct_id" {
-				return false, false
-			}
+		}
+		for k := range c.s.within(f.conditions[i].checks) {
 			parses = parses || operators.Ops[k.op].Parses
 		}
 	}
 	return true, parses
+}
+
+// quickCheck reports whether the short cut may know a check: it is about the person, and not the
+// distinct ID.
+func (s *Snapshot) quickCheck(k *check) bool {
+	switch k.op {
+	case operators.OpSplit:
+		return k.more.split.slot < 0 && k.more.split.owner == ownerPerson
+	case operators.OpAll, operators.OpAny:
+		return !slices.ContainsFunc(k.more.checks, func(id uint32) bool { return !s.quickCheck(&s.checks[id]) })
+	}
+	if !operators.Ops[k.op].Quick {
+		return false
+	}
+	def := &s.slots[k.slot]
+	return def.owner == ownerPerson && def.name != "distinct_id"
 }
 
 // A quickValue is a property that a flag looks at, as it came.
@@ -111,6 +124,17 @@ conditions:
 		c := &f.conditions[i]
 		for _, id := range c.checks {
 			k := &s.checks[id]
+			if k.aspect == operators.AspectNone {
+				match, ok := s.quickNested(f, k, r, &values, forms)
+				if !ok {
+					return decision{}, false
+				}
+				if !match {
+					reason = reason.better(rankNo, int32(i))
+					continue conditions
+				}
+				continue
+			}
 			n := 0
 			for n < len(f.needs)-1 && f.needs[n] != k.slot {
 				n++
@@ -172,6 +196,52 @@ conditions:
 	return decision{f.offValue, reason.number()}, true
 }
 
+// quickNested is Input.nestedVerdict, negated if the filter is.
+//
+//go:noinline
+func (s *Snapshot) quickNested(f *compiledFlag, k *check, r *Request, values *[quickSlots]quickValue, forms *quickForms) (match, ok bool) {
+	if k.op == operators.OpSplit {
+		var buf [256]byte
+		o, ok := k.more.split.quickly(r.DistinctID, buf[:0])
+		return (o.value == 1) != k.invert, ok
+	}
+	match = k.op == operators.OpAll
+	for _, id := range k.more.checks {
+		one := &s.checks[id]
+		var holds bool
+		if one.aspect == operators.AspectNone {
+			holds, ok = s.quickNested(f, one, r, values, forms)
+		} else {
+			holds, ok = s.quickLeaf(f, one, r, values, forms)
+		}
+		if !ok {
+			return false, false
+		}
+		if holds != match {
+			match = holds
+			break
+		}
+	}
+	return match != k.invert, true
+}
+
+// quickLeaf compares a property.
+func (s *Snapshot) quickLeaf(f *compiledFlag, k *check, r *Request, values *[quickSlots]quickValue, forms *quickForms) (match, ok bool) {
+	n := slices.Index(f.needs, k.slot)
+	v := &values[n%quickSlots]
+	if v.kind == quickUnknown {
+		def := &s.slots[k.slot]
+		if !v.find(r, def.name) || v.kind == quickAbsent && !s.quickFallback(r, def.fallbacks, v) {
+			return false, false
+		}
+	}
+	if v.kind == quickAbsent {
+		return k.missing != k.invert, true
+	}
+	match, ok = k.quickMatch(v, int8(n+1), forms, s.zone)
+	return match != k.invert, ok
+}
+
 // quickRule is Input.decideByRule for a distinct ID.
 func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID string) (d decision, ended, ok bool) {
 	set := f.rare.rules
@@ -215,11 +285,20 @@ func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID strin
 //go:noinline
 func (f *compiledFlag) quickSplit(s *compiledSplit, i int32, distinctID string) (d decision, ended, ok bool) {
 	var buf [256]byte
-	if s.slot >= 0 || len(distinctID) > 200 || len(s.prefix)+len(distinctID)+len(s.suffix) > len(buf) || !utf8.ValidString(distinctID) {
+	o, ok := s.quickly(distinctID, buf[:0])
+	if !ok {
 		return decision{}, false, false
 	}
-	d, ended = s.decide(distinctID, buf[:0]).decision(f.rare.rules, i)
+	d, ended = o.decision(f.rare.rules, i)
 	return d, ended, true
+}
+
+// quickly is decide for a distinct ID that needs not be cut or mended.
+func (s *compiledSplit) quickly(distinctID string, buf []byte) (o splitOutcome, ok bool) {
+	if s.slot >= 0 || s.owner != ownerPerson || len(distinctID) > 200 || len(s.prefix)+len(distinctID)+len(s.suffix) > cap(buf) || !utf8.ValidString(distinctID) {
+		return splitOutcome{}, false
+	}
+	return s.decide(distinctID, buf), true
 }
 
 // quickPick is Input.pickValue for a distinct ID.

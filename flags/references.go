@@ -78,7 +78,7 @@ func (f *Filters) All() iter.Seq2[Place, *Filter] {
 			for i := range f.RuleSet.Rules {
 				list := f.RuleSet.Rules[i].Targeting
 				for j := range list {
-					if !yield(Place{i, j}, &list[j]) {
+					if !list[j].each(func(fl *Filter) bool { return yield(Place{i, j}, fl) }) {
 						return
 					}
 				}

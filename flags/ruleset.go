@@ -152,7 +152,7 @@ func (s *RuleSet) clone() *RuleSet {
 	c := *s
 	c.Rules = slices.Clone(s.Rules)
 	for i := range c.Rules {
-		c.Rules[i].Targeting = slices.Clone(s.Rules[i].Targeting)
+		c.Rules[i].Targeting = cloneFilters(s.Rules[i].Targeting)
 		c.Rules[i].Variants = slices.Clone(s.Rules[i].Variants)
 	}
 	return &c

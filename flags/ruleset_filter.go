@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags/internal/dialect"
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/flags/operator"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -100,16 +101,20 @@ func aDate(v jsonscan.Value) string {
 }
 
 var filterMembers = []string{
-	"type", "key", "operator", "value", "negation", "group_type_index", "case_sensitive", "strict_type", "must_be_set", "any_element",
+	"type", "key", "operator", "value", "negation", "group_type_index", "case_sensitive", "strict_type", "must_be_set", "any_element", "path", "dialect",
 }
 
 // filter reads a filter of a rule (rules.md §2.5).
-func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
+func (r *ruleReader) filter(at string, v jsonscan.Value, depth int) (f Filter) {
+	switch kind := typeOf(v); kind {
+	case filterAny, filterAll, filterSplit:
+		return r.nested(at, v, kind, depth)
+	}
 	shown := []string{"cohort_name", "label", "group_key_names"}
 	m := r.record(at, v, slices.Concat(filterMembers, shown)...)
 	f.Type = "person"
 	if m.has("type") || !m.byHand {
-		f.Type = m.one("type", "person", "cohort", "group", "flag")
+		f.Type = m.one("type", "person", "cohort", "group", "flag", filterAny, filterAll, filterSplit)
 	}
 	f.Key = m.str("key")
 	if m.given("operator") {
@@ -123,10 +128,20 @@ func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
 	}
 	for _, c := range f.Comparison.members() {
 		if m.given(c.name) {
-			if *c.value = m.bool(c.name); f.Type != "person" && f.Type != "group" {
+			if *c.value = m.bool(c.name); f.Type != "person" && f.Type != "group" && !(f.Type == "flag" && c.value == &f.Comparison.StrictType) {
 				m.fail(codeInvalid, m.path(c.name), "it is for filters of type person or group")
 			}
 		}
+	}
+	for name, to := range map[string]*string{"path": &f.Comparison.Path, "dialect": &f.Comparison.Dialect} {
+		if m.given(name) {
+			if *to = m.str(name); f.Type != "person" && f.Type != "group" {
+				m.fail(codeInvalid, m.path(name), "it is for filters of type person or group")
+			}
+		}
+	}
+	if p := f.Comparison.Path; p != "" && p[0] != '/' {
+		m.fail(codeInvalid, m.path("path"), "want a JSON pointer, such as /city")
 	}
 	if m.given("group_type_index") {
 		n, ok := integer(m.members["group_type_index"])
@@ -144,6 +159,10 @@ func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
 		return f
 	}
 	f.Extra = extraMembers(v, func(name string) bool { return !slices.Contains(shown[1:], name) })
+	if f.Comparison.Dialect != "" {
+		m.dialect(&f)
+		return f
+	}
 	name := cmp.Or(f.Operator, operator.Exact)
 	spec, _ := operators.Named(name)
 	check := valueFaults[spec.Operand]
@@ -167,6 +186,28 @@ func (r *ruleReader) filter(at string, v jsonscan.Value) (f Filter) {
 		r.fail(code, m.path("value"), "%s", fault)
 	}
 	return f
+}
+
+// dialect checks a comparison of another product.
+func (m *record) dialect(f *Filter) {
+	for _, name := range []string{"case_sensitive", "strict_type"} {
+		if m.given(name) {
+			m.fail(codeInvalid, m.path(name), "a filter with a dialect does not have it")
+		}
+	}
+	if _, err := dialect.Compile(f.Comparison.Dialect, f.Operator, jsonscan.Value(f.Value)); err != nil {
+		m.fail(codeInvalid, m.path("dialect"), "%v", err)
+	}
+}
+
+// typeOf returns the type of a filter, "" if it has none.
+func typeOf(v jsonscan.Value) (kind string) {
+	for o := v.Object(); o.Next(); {
+		if string(o.Name()) == "type" {
+			kind, _ = text.Str(o.Value())
+		}
+	}
+	return kind
 }
 
 // names checks an object of texts, which may be null.
@@ -207,6 +248,11 @@ func (s *RuleSet) Unsupported() (places []string) {
 			}
 			for _, c := range f.Comparison.members() {
 				if *c.value {
+					places = append(places, at+"/"+c.name)
+				}
+			}
+			for _, c := range f.Comparison.texts() {
+				if c.value != "" {
 					places = append(places, at+"/"+c.name)
 				}
 			}

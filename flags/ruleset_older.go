@@ -42,8 +42,9 @@ func (s *RuleSet) Conditions(key string) (f Filters, ok bool) {
 }
 
 // differsInConditions reports whether a filter means something else in a condition set, or may:
-// it is negated, compares in another way, or has a pattern, which fails a rule set if it does not compile.
+// it consists of others or of a split, is negated, compares in another way, or has a pattern, which
+// fails a rule set if it does not compile.
 func differsInConditions(f Filter) bool {
 	spec, _ := operators.Named(f.Operator)
-	return f.Negation || f.Comparison != (Comparison{}) || spec.Operand == operators.OperandPattern
+	return f.IsGroup() || f.Split != nil || f.Negation || f.Comparison != (Comparison{}) || spec.Operand == operators.OperandPattern
 }

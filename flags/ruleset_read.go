@@ -592,7 +592,7 @@ func (m *record) targeting() []Filter {
 	}
 	t := m.record(m.path("targeting"), v, "properties")
 	for i, v := range t.list("properties", maxRuleFilters, "filters") {
-		f := m.filter(t.path("properties")+"/"+strconv.Itoa(i), v)
+		f := m.filter(t.path("properties")+"/"+strconv.Itoa(i), v, 0)
 		if m.fault != nil {
 			return nil
 		}

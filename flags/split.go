@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/murmur3"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -49,6 +50,7 @@ const (
 
 	restLast       = "last"
 	noSubjectFirst = "first"
+	noSubjectHash  = "hash"
 )
 
 // splitHashes are the names of the hashes of splits. A text is the hash of its bytes in UTF-8,
@@ -146,7 +148,11 @@ type compiledSplit struct {
 	seed           uint32
 	modulus        uint64
 	prefix, suffix string
-	slot           int32 // of the subject, or -1
+	owner          int      // whose key is the subject: ownerPerson, a group type, or nobody
+	slot           int32    // of the property that is the subject, or -1
+	path           []string // to the subject within it
+	textOnly       bool
+	hashesNobody   bool // no subject is the empty text
 	ends           []uint64
 	values         []int32
 	rest, nobody   splitOutcome
@@ -158,16 +164,19 @@ type splitOutcome struct {
 	fallback bool  // they get the default; else the next rule is tried
 }
 
-func (c *compiler) compileSplit(f *compiledFlag, src *RuleSplit) *compiledSplit {
+func (c *compiler) compileSplit(f *compiledFlag, src *RuleSplit, at *path, value func(json.RawMessage) int32) *compiledSplit {
 	s := &compiledSplit{
 		hash: splitHash(slices.Index(splitHashes, src.Hash)), seed: src.HashSeed, modulus: src.Modulus, prefix: src.Prefix, suffix: src.Suffix,
-		slot: -1, ends: src.Ends,
+		owner: ownerPerson, slot: -1, path: pathSteps(src.Path), textOnly: src.TextOnly, hashesNobody: src.NoSubject == noSubjectHash, ends: src.Ends,
+	}
+	if src.Group != nil || f.aggregation != ownerPerson {
+		s.owner = c.groupOwner(f, src.Group, at)
 	}
 	for _, v := range src.Values {
-		s.values = append(s.values, c.addTyped(f, v, nil))
+		s.values = append(s.values, value(v))
 	}
 	if src.Subject != "" {
-		s.slot = c.slot(ownerPerson, src.Subject)
+		s.slot = c.slot(s.owner, src.Subject)
 	}
 	s.rest = splitOutcome{-1, src.Rest == onMissDefault}
 	if src.Rest == restLast {
@@ -182,7 +191,7 @@ func (c *compiler) compileSplit(f *compiledFlag, src *RuleSplit) *compiledSplit 
 
 // decide returns what becomes of a subject. The text is hashed in buf.
 func (s *compiledSplit) decide(subject string, buf []byte) splitOutcome {
-	if subject == "" {
+	if subject == "" && !s.hashesNobody {
 		return s.nobody
 	}
 	h := s.hash.sum(s.seed, append(append(append(buf, s.prefix...), subject...), s.suffix...))
@@ -198,21 +207,32 @@ func (s *compiledSplit) decide(subject string, buf []byte) splitOutcome {
 }
 
 // splitSubject returns the subject of a split, "" for none. Other products do not cut it.
-func (in *Input) splitSubject(s *compiledSplit, identifier string, aggregation int32) string {
-	if s.slot < 0 && aggregation == ownerPerson {
+func (in *Input) splitSubject(s *compiledSplit) string {
+	switch {
+	case s.slot >= 0:
+	case s.owner == ownerPerson:
 		return in.uncut
-	}
-	if s.slot < 0 {
-		return identifier
+	case s.owner < 0:
+		return ""
+	default:
+		if g := &in.groups[s.owner]; g.gen == in.gen && g.usable {
+			return g.key
+		}
+		return ""
 	}
 	p := in.property(s.slot)
-	if p == nil || p.kind != jsonscan.String && p.kind != jsonscan.Number {
+	if p != nil && s.path != nil {
+		p = follow(p.raw, s.path, new(slotValue))
+	}
+	if p == nil || p.kind != jsonscan.String && (p.kind != jsonscan.Number || s.textOnly) {
 		return ""
 	}
 	subject := in.text(p)
 	if p.kind == jsonscan.Number {
-		if _, err := strconv.ParseInt(subject, 10, 64); err != nil {
+		if n, err := strconv.ParseInt(subject, 10, 64); err != nil {
 			return ""
+		} else if n == 0 {
+			return "0" // also for -0
 		}
 	}
 	return subject
@@ -232,10 +252,10 @@ func (m *record) splitOf(name string) *RuleSplit {
 	if !ok {
 		return nil
 	}
-	s := m.record(m.path(name), v, "hash", "hash_seed", "modulus", "prefix", "suffix", "subject", "ends", "values", "rest", "no_subject")
+	s := m.record(m.path(name), v, "hash", "hash_seed", "modulus", "prefix", "suffix", "subject", "path", "text_only", "group_type_index", "ends", "values", "rest", "no_subject")
 	out := &RuleSplit{
 		Hash: s.str("hash"), Rest: s.one("rest", restLast, onMissContinue, onMissDefault),
-		NoSubject: s.one("no_subject", noSubjectFirst, onMissContinue, onMissDefault),
+		NoSubject: s.one("no_subject", noSubjectFirst, onMissContinue, onMissDefault, noSubjectHash),
 	}
 	if m.fault == nil && !slices.Contains(splitHashes, out.Hash) {
 		m.fail(codeInvalid, s.path("hash"), "there is no such hash")
@@ -248,10 +268,23 @@ func (m *record) splitOf(name string) *RuleSplit {
 			m.fail(codeInvalid, s.path("modulus"), "want a number above 0")
 		}
 	}
-	for name, to := range map[string]*string{"prefix": &out.Prefix, "suffix": &out.Suffix, "subject": &out.Subject} {
+	for name, to := range map[string]*string{"prefix": &out.Prefix, "suffix": &out.Suffix, "subject": &out.Subject, "path": &out.Path} {
 		if t := s.optionalText(name); t != nil {
 			*to = *t
 		}
+	}
+	if out.Path != "" && (out.Path[0] != '/' || out.Subject == "") {
+		m.fail(codeInvalid, s.path("path"), "want a JSON pointer, such as /city, within the subject")
+	}
+	if s.has("text_only") {
+		out.TextOnly = s.bool("text_only")
+	}
+	if s.has("group_type_index") {
+		n, ok := integer(s.members["group_type_index"])
+		if !ok || n < 0 || n > served.MaxGroupTypeIndex {
+			m.fail(codeInvalid, s.path("group_type_index"), "want the index of a group type")
+		}
+		out.Group = new(int(n))
 	}
 	for i, v := range s.list("ends", maxEnds, "ends") {
 		end := m.unsigned(s.path("ends")+"/"+strconv.Itoa(i), v, 64)
@@ -298,6 +331,13 @@ func (e *encoder) split(s *RuleSplit) {
 	e.textMember("prefix", s.Prefix)
 	e.textMember("suffix", s.Suffix)
 	e.textMember("subject", s.Subject)
+	e.textMember("path", s.Path)
+	if s.TextOnly {
+		e.member("text_only").bool(true)
+	}
+	if s.Group != nil {
+		e.member("group_type_index").int(int64(*s.Group))
+	}
 	encodeList(e, "ends", s.Ends, func(n *uint64) { e.text(strconv.FormatUint(*n, 10)) })
 	encodeList(e, "values", s.Values, func(v *json.RawMessage) { e.json(*v) })
 	e.textMember("rest", s.Rest)

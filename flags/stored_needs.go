@@ -173,8 +173,8 @@ func (in *Input) lacks(s *Snapshot, f *compiledFlag) bool {
 // the definitions, directly or not.
 func (s *Snapshot) missesCohort(f *compiledFlag) bool {
 	for i := range f.conditions {
-		for _, id := range f.conditions[i].checks {
-			if k := &s.checks[id]; k.op == operators.OpFail && k.fail == failCohortNotFound {
+		for k := range s.within(f.conditions[i].checks) {
+			if k.op == operators.OpFail && k.fail == failCohortNotFound {
 				return true
 			}
 		}
@@ -236,8 +236,8 @@ func (s *Snapshot) addStoredNeeds(n *StoredNeeds, f *compiledFlag, in *Input) {
 	n.Overrides = n.Overrides || f.readsHash && (in == nil || !in.hasOverrides)
 	if f.readsCohorts && (in == nil || !in.hasCohorts) {
 		for i := range f.conditions {
-			for _, id := range f.conditions[i].checks {
-				if k := &s.checks[id]; k.op == operators.OpCohort || k.op == operators.OpCohortNever {
+			for k := range s.within(f.conditions[i].checks) {
+				if k.op == operators.OpCohort || k.op == operators.OpCohortNever {
 					s.addStoredCohorts(n, k.slot, make(map[int32]bool))
 				}
 			}

@@ -141,7 +141,7 @@ func eachNode(n *flags.CohortNode, visit visitor) error {
 	case n.Leaf != nil && operators.KindOf(n.Leaf.Type) == operators.UnknownFilter:
 		return nil
 	case n.Leaf != nil:
-		return visit.part(members.Filter, &n.Leaf.Extra)
+		return visit.part(members.Leaf, &n.Leaf.Extra)
 	}
 	if err := visit.part(members.Node, &n.Extra); err != nil {
 		return err

@@ -42,11 +42,13 @@ func New(noun, read, kept string, means ...string) *Shape {
 	return s
 }
 
-// With returns a Shape that knows one more name.
-func (s *Shape) With(name string) *Shape {
+// With returns a Shape that knows more names.
+func (s *Shape) With(names ...string) *Shape {
 	more := *s
 	more.known = maps.Clone(s.known)
-	more.known[name] = true
+	for _, name := range names {
+		more.known[name] = true
+	}
 	return &more
 }
 
@@ -108,6 +110,9 @@ var (
 		"operator op comparator comparison matchtype", "value values expected", "type propertytype kind typ",
 		"negation not negate negated isnegated inverted", "group_type_index grouptype groupindex").
 		insteadOf("rollout_percentage beside properties", "rollout", "rolloutpercentage", "percentage")
+
+	// Leaf is a filter in the tree of a cohort.
+	Leaf = Filter.With("case_sensitive", "strict_type", "must_be_set", "any_element", "path", "dialect")
 
 	Multivariate = New("multivariate", "variants", "", "variants options variations variant multivariant multivariants")
 

@@ -270,6 +270,9 @@ const (
 	OpSemverRange
 	OpCompared // another one, as flags.Comparison says
 	OpUseless  // a value that matches no property that is set, negated or not
+	OpAll      // other checks, which all must hold
+	OpAny      // other checks, of which one must hold
+	OpSplit    // a split of true and false
 )
 
 // An Aspect is what of a property an Op looks at.
@@ -326,6 +329,9 @@ var Ops = [...]struct {
 	OpSemverRange: {Aspect: AspectVersion, Quick: true, Parses: true},
 	OpCompared:    {Aspect: AspectCompared, Quick: true},
 	OpUseless:     {Aspect: AspectUseless, Quick: true},
+	OpAll:         {Aspect: AspectNone},
+	OpAny:         {Aspect: AspectNone},
+	OpSplit:       {Aspect: AspectNone},
 }
 
 // All iterates over all operators in the order of evaluation.md §4.2.

@@ -43,5 +43,6 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // dialects prepare a comparison each.
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
-	"growthbook": growthBook,
+	"growthbook":   growthBook,
+	"launchdarkly": launchDarkly,
 }
