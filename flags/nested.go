@@ -21,7 +21,7 @@ const (
 )
 
 // maxFilterDepth is how many filters of filters may lie within each other.
-const maxFilterDepth = 10
+const maxFilterDepth = 20
 
 // IsGroup reports whether the filter consists of others: its type is "any" or "all".
 func (f *Filter) IsGroup() bool { return f.Type == filterAny || f.Type == filterAll }
@@ -89,7 +89,7 @@ func (e *encoder) nested(f *Filter) {
 	if f.Split != nil {
 		e.member("split").split(f.Split)
 	} else {
-		encodeList(e, "filters", f.Filters, e.filter)
+		encodeList(e, "filters", append([]Filter{}, f.Filters...), e.filter)
 	}
 	if f.Negation {
 		e.member("negation").bool(true)
@@ -136,7 +136,8 @@ func (c *compiler) nestedCheck(f *compiledFlag, fl *Filter, at *path) uint32 {
 func (in *Input) nestedVerdict(c *check) verdict {
 	switch c.op {
 	case operators.OpSplit:
-		return verdictOf(c.more.split.decide(in.splitSubject(c.more.split), in.buf[len(in.buf):]).value == 1)
+		subject, is := in.splitSubject(c.more.split)
+		return verdictOf(c.more.split.decide(subject, is, in.buf[len(in.buf):]).value == 1)
 	case operators.OpAll:
 		for _, id := range c.more.checks {
 			if v := in.verdict(id); v != yes {

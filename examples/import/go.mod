@@ -10,11 +10,17 @@ replace github.com/flagstaff-go/flagstaff => ../..
 require (
 	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/growthbook/growthbook-golang v0.7.0
+	github.com/launchdarkly/go-sdk-common/v3 v3.4.0
+	github.com/launchdarkly/go-server-sdk-evaluation/v3 v3.0.1
 )
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
+	github.com/josharian/intern v1.0.0 // indirect
+	github.com/launchdarkly/go-jsonstream/v3 v3.1.0 // indirect
+	github.com/launchdarkly/go-semver v1.0.3 // indirect
+	github.com/mailru/easyjson v0.7.7 // indirect
 	github.com/tmaxmax/go-sse v0.10.0 // indirect
 	github.com/twmb/murmur3 v1.2.2 // indirect
 )

@@ -16,7 +16,7 @@ func (f *Flag) Filters() (json.RawMessage, error) {
 }
 
 // Document returns a definitions document with the flags and cohorts, and the names of group
-// types by index. IDs of flags are their places, counted from 1.
+// types by index. IDs of flags are numbers from 1, in their order.
 func (p *Project) Document(groupTypes []string) ([]byte, error) {
 	type flag struct {
 		ID            int             `json:"id"`
@@ -43,14 +43,21 @@ func (p *Project) Document(groupTypes []string) ([]byte, error) {
 	for i, name := range groupTypes {
 		document.GroupTypes[strconv.Itoa(i)] = name
 	}
+	keys := make(map[string]bool) // of which none may be the ID of another flag
+	for i := range p.Flags {
+		keys[p.Flags[i].Key] = true
+	}
+	id := 0
 	for i := range p.Flags {
 		f := &p.Flags[i]
+		for id++; keys[strconv.Itoa(id)]; id++ {
+		}
 		filters, err := f.Filters()
 		if err != nil {
 			return nil, fmt.Errorf("flag %s: %w", f.Key, err)
 		}
 		document.Flags = append(document.Flags, flag{
-			ID: i + 1, Key: f.Key, Name: f.Description, Active: f.Active, Archived: f.Archived, Tags: f.Tags, HasExperiment: f.Experiment, Filters: filters,
+			ID: id, Key: f.Key, Name: f.Description, Active: f.Active, Archived: f.Archived, Tags: f.Tags, HasExperiment: f.Experiment, Filters: filters,
 		})
 	}
 	for i := range p.Cohorts {

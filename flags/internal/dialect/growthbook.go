@@ -348,9 +348,9 @@ func appendGrowthBookVersion(dst []byte, v Value) []byte {
 
 // A growthBookList is the values of which a property, or an element of it, is to be one.
 type growthBookList struct {
-	texts             map[string]bool
-	folded            bool // letter case does not count, and texts have keys by foldKey
-	numbers           map[float64]bool
+	texts         map[string]bool
+	folded        bool // letter case does not count, and texts have keys by foldKey
+	numbers       map[float64]bool
 	null, yes, no bool
 }
 

@@ -184,8 +184,7 @@ func launchDarklyDate(s string) (time.Time, bool) {
 	return t, ok
 }
 
-// launchDarklyVersions compares versions, of which the minor and the patch number may be missing,
-// and leading zeros are allowed in front of a pre-release.
+// launchDarklyVersions compares versions, of which the minor and the patch number may be missing.
 func launchDarklyVersions(result int) func(jsonscan.Value) func(Value) bool {
 	return func(list jsonscan.Value) func(Value) bool {
 		return anyOf(list, launchDarklyVersion, func(a, b version) bool { return a.compare(b) == result })
@@ -207,7 +206,7 @@ func launchDarklyVersion(v Value) (out version, ok bool) {
 	rest := s[len(core):]
 	for i := 0; ; i++ {
 		part, more, dotted := strings.Cut(core, ".")
-		if i == len(out.numbers) || !isDigits(part) {
+		if i == len(out.numbers) || !isDigits(part) || len(part) > 1 && part[0] == '0' {
 			return out, false
 		}
 		out.numbers[i] = number(part)
