@@ -25,6 +25,9 @@ type growthBookTest func(Value) bool
 // and "fields" a condition on what is within the property. Saved groups are written out:
 // $inGroup and $notInGroup have the list, and $savedGroup has the condition.
 func growthBook(operator string, value jsonscan.Value) (Check, error) {
+	if value == nil { // a filter does not keep null
+		value = jsonscan.Value("null")
+	}
 	test, err := growthBookOperator(operator, slices.Clone(value))
 	return Check{Match: test}, err
 }

@@ -289,7 +289,7 @@ func (b *builder) problem(text string, of ...any) {
 }
 
 func (b *builder) build() {
-	b.set.Aggregation = flags.ByPerson
+	b.set.Rules, b.set.Aggregation = []flags.Rule{}, flags.ByPerson
 	b.set.ReturnType = b.returnType()
 	value := b.typed("The default value", b.value)
 	for i := range b.rules {
@@ -299,11 +299,11 @@ func (b *builder) build() {
 	if b.nulls && value != nil {
 		// Null is what the caller falls back on, so the value is that of a last rule.
 		b.set.Default = nil
-		b.add(flags.Rule{ID: "\x00default", Type: "targeted_release", Value: value, Description: new("The default value")})
+		b.add(flags.Rule{ID: "\x00default", Type: "targeted_release", Targeting: []flags.Filter{}, Value: value, Description: new("The default value")})
 	}
 	if len(b.set.Rules) > mostRules {
 		b.problem("The feature has more than %d rules: it is what the caller falls back on.", mostRules)
-		b.set.Rules, b.set.Default = nil, nil
+		b.set.Rules, b.set.Default = []flags.Rule{}, nil
 	}
 	for i := range b.set.Rules {
 		b.set.Rules[i].ID = convert.ID("growthbook", b.flag.Key, b.set.Rules[i].ID)
@@ -314,7 +314,7 @@ func (b *builder) build() {
 	}
 	if err != nil {
 		b.problem("A rule set cannot be like this (%v): it is what the caller falls back on.", err)
-		b.set.Rules, b.set.Default = nil, nil
+		b.set.Rules, b.set.Default = []flags.Rule{}, nil
 	}
 }
 
@@ -662,7 +662,7 @@ func (b *builder) holds(r *rule, condition json.RawMessage, values []json.RawMes
 		b.problem("%s: conditions on a prerequisite lie more than %d deep within each other: they are not met.", r.where, mostDepth)
 		return held
 	}
-	set := flags.RuleSet{ReturnType: "boolean", Rules: []flags.Rule{{ID: convert.ID(), Type: "targeted_release", Targeting: filters, Value: json.RawMessage("true")}}}
+	set := flags.RuleSet{ReturnType: "boolean", Aggregation: flags.ByPerson, Rules: []flags.Rule{{ID: convert.ID(), Type: "targeted_release", Targeting: filters, Value: json.RawMessage("true")}}}
 	probe := convert.Project{Flags: []convert.Flag{{Key: "probe", Active: true, Rules: set}}}
 	d, err := probe.Definitions(nil)
 	if err != nil {
