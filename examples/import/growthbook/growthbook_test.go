@@ -108,6 +108,8 @@ func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
 		groups[id] = g.group()
 		g.groups = append(g.groups, id)
 	}
+	// The IDs of the others may be numbers, and the distinct ID is a text.
+	groups[groupOfIDs] = pick[any](r, g.some("id"), object{"type": "list", "attributeKey": "id", "values": g.some("id")})
 	features := object{}
 	for i := range 6 {
 		key := fmt.Sprintf("feature-%d", i)
@@ -123,6 +125,8 @@ func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
 	}
 	return document, subjects
 }
+
+const groupOfIDs = "grp_ids"
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
@@ -333,8 +337,6 @@ func (g *generator) condition(depth int) object {
 			c["$not"] = g.condition(depth - 1)
 		case n >= 30 && n < 38:
 			c["$savedGroup"] = g.reference()
-		case n == 38:
-			c["$savedGroups"] = "x"
 		default:
 			path := g.path()
 			c[path] = g.compared(path, depth)
@@ -345,8 +347,10 @@ func (g *generator) condition(depth int) object {
 
 func (g *generator) reference() any {
 	r := object{"id": g.groupID()}
-	if g.chance(30) {
-		r["attributeKey"] = g.path()
+	if g.chance(20) {
+		r["id"] = groupOfIDs
+	} else if path := g.path(); path != "id" && g.chance(30) {
+		r["attributeKey"] = path
 	}
 	return pick[any](g.Rand, r, r, r, r, r, r, r, "x", object{}, object{"id": "grp_0", "attributeKey": 1})
 }
@@ -392,6 +396,9 @@ func (g *generator) operand(name, path string, depth int) any {
 	case "$exists":
 		return pick[any](g.Rand, true, false, 1, 0, "", "x", nil, list{}, object{})
 	case "$inGroup", "$notInGroup":
+		if path == "id" {
+			return groupOfIDs
+		}
 		return g.groupID()
 	case "$all", "$alli":
 		l := list{}
@@ -534,7 +541,11 @@ func (g *generator) feature(key string) object {
 			delete(rule, "id")
 		}
 		if g.chance(60) {
-			rule["condition"] = g.condition(2)
+			c := g.condition(2)
+			if g.chance(1) {
+				c["$savedGroups"] = "x" // which is never met
+			}
+			rule["condition"] = c
 		}
 		if len(g.made) > 0 && g.chance(25) {
 			l := list{}

@@ -70,7 +70,7 @@ func (c *conditions) attribute(path string) attribute {
 		return a
 	}
 	a.property = propertyOf(c.options, a.property)
-	a.isID = a.property == distinctID
+	a.isID = a.property == distinctID && len(a.path) == 0
 	return a
 }
 
@@ -403,10 +403,7 @@ func (c *conditions) listOf(id string) ([]any, expression) {
 // listed compares with the list of a saved group, which is a cohort.
 func (c *conditions) listed(id string, a attribute, list []any) expression {
 	e, _ := c.cohort(id, strings.Join(append([]string{a.property}, a.path...), "."), func(c *conditions) (expression, error) {
-		if a.isID {
-			list, _ = c.textsOfID("$in", list).([]any)
-		}
-		return c.in(a, "$in", list), nil
+		return c.compared(a, map[string]any{"$in": list})
 	})
 	return e
 }
