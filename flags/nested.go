@@ -44,8 +44,34 @@ func cloneFilters(list []Filter) []Filter {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Filters = cloneFilters(list[i].Filters)
+		list[i].Split = list[i].Split.clone()
 	}
 	return list
+}
+
+// clone returns a copy whose subject can be changed.
+func (s *RuleSplit) clone() *RuleSplit {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	return &c
+}
+
+// Splits iterates over the splits of rules and of their filters.
+func (s *RuleSet) Splits() iter.Seq[*RuleSplit] {
+	return func(yield func(*RuleSplit) bool) {
+		for i := range s.Rules {
+			if split := s.Rules[i].Split; split != nil && !yield(split) {
+				return
+			}
+			for j := range s.Rules[i].Targeting {
+				if !s.Rules[i].Targeting[j].each(func(f *Filter) bool { return f.Split == nil || yield(f.Split) }) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // nested reads a filter that consists of others, or of a split.
