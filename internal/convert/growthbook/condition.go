@@ -123,7 +123,7 @@ func (c *conditions) condition(value any) (expression, error) {
 		}
 		parts = append(parts, part)
 	}
-	return join(allOf, parts...), nil
+	return allOf(parts...), nil
 }
 
 func (c *conditions) member(name string, value any) (expression, error) {
@@ -143,13 +143,13 @@ func (c *conditions) member(name string, value any) (expression, error) {
 		}
 		switch {
 		case name == "$and":
-			return join(allOf, parts...), nil
+			return allOf(parts...), nil
 		case len(list) == 0: // none at all counts as one that holds
 			return constant(name == "$or"), nil
 		case name == "$or":
-			return join(anyOf, parts...), nil
+			return anyOf(parts...), nil
 		}
-		return join(anyOf, parts...).not(), nil
+		return anyOf(parts...).not(), nil
 	case "$not":
 		e, err := c.condition(value)
 		return e.not(), err
@@ -194,7 +194,7 @@ func (c *conditions) compared(a attribute, value any) (expression, error) {
 		}
 		parts = append(parts, part)
 	}
-	return join(allOf, parts...), nil
+	return allOf(parts...), nil
 }
 
 // isOfArray reports whether a step of a path leads to an element, or the length, of an array.
@@ -279,7 +279,7 @@ func (c *conditions) own(a attribute, operator string, value any, comparison fla
 func (c *conditions) other(a attribute, operator string, value any, err error) (expression, error) {
 	if unknownOperator, ok := err.(unknownError); ok {
 		c.problem("%s: a condition with it does not hold for anybody.", unknownOperator)
-		return expression{kind: unknown}, nil
+		return unknown, nil
 	}
 	return c.own(a, operator, value, flags.Comparison{Dialect: "growthbook"}), err
 }
@@ -393,7 +393,7 @@ func (c *conditions) listOf(id string) ([]any, expression) {
 		return []any{}, never
 	case g.unknown:
 		c.problem("%s: a condition with it does not hold for anybody.", unknownGroup(id))
-		return nil, expression{kind: unknown}
+		return nil, unknown
 	case g.broken || !g.listed:
 		return nil, never
 	}
@@ -417,7 +417,7 @@ func (c *conditions) savedGroup(value any) (expression, error) {
 	}
 	if g.unknown {
 		c.problem("%s: a condition with it does not hold for anybody.", unknownGroup(id))
-		return expression{kind: unknown}, nil
+		return unknown, nil
 	}
 	if g.broken {
 		return never, nil
@@ -434,7 +434,7 @@ func (c *conditions) savedGroup(value any) (expression, error) {
 	return c.cohort(id, "", func(c *conditions) (expression, error) {
 		if *c.size += sizeOfGroup; *c.size > mostWrittenOut {
 			c.problem("saved groups come to too much within each other: a condition with them does not hold for anybody.")
-			return expression{kind: unknown}, nil
+			return unknown, nil
 		}
 		// The cohort has all that the condition has, and needs no other cohorts.
 		inside := *c
@@ -598,7 +598,7 @@ func (c *conditions) writtenOutOperators(operators map[string]any) (map[string]a
 				return nil, errMalformed
 			}
 			values, e := c.listOf(text)
-			if e.kind == unknown {
+			if e.inexact {
 				return nil, unknownGroup(text)
 			}
 			holds = holds && values != nil
@@ -688,7 +688,7 @@ func (c *conditions) cohort(id, attribute string, read func(*conditions) (expres
 		inside := *c
 		inside.cohorts, inside.told, inside.size = nil, &known.told, new(int)
 		known.filter, known.err = read(&inside)
-		if e := known.filter; known.err == nil && !e.has(unknown) && !e.is(always) && !e.is(never) {
+		if e := known.filter; known.err == nil && !e.inexact && !e.isConstant() {
 			name := id
 			if attribute != "" {
 				name += " (" + attribute + ")"
@@ -702,11 +702,11 @@ func (c *conditions) cohort(id, attribute string, read func(*conditions) (expres
 }
 
 func (c *cohorts) add(name string, e expression, problems []string) expression {
-	criteria := e.criteria()
-	if criteria.Leaf != nil {
-		criteria = flags.CohortNode{Type: "AND", Values: []flags.CohortNode{criteria}}
+	tree := criteria(e.holds)
+	if tree.Leaf != nil {
+		tree = flags.CohortNode{Type: "AND", Values: []flags.CohortNode{tree}}
 	}
 	n := int64(len(c.project.Cohorts) + 1)
-	c.project.Cohorts = append(c.project.Cohorts, convert.Cohort{ID: n, Name: name, Criteria: &criteria, Problems: problems})
+	c.project.Cohorts = append(c.project.Cohorts, convert.Cohort{ID: n, Name: name, Criteria: &tree, Problems: problems})
 	return one(flags.Filter{Type: "cohort", Key: "id", Operator: "in", Value: encode(n)})
 }

@@ -1,36 +1,22 @@
 package growthbook
 
 import (
-	"slices"
-
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/convert"
 )
 
-// An expression is a condition in which only single filters are negated.
+// An expression is a condition as filters: one that holds where the condition does, and one that
+// holds where its contrary does. Where something is not known, neither does.
 type expression struct {
-	kind  kind
-	parts []expression  // of allOf and anyOf
-	leaf  *flags.Filter // of leaf
+	holds, fails flags.Filter
+	inexact      bool // something is not known
 }
-
-type kind uint8
-
-const (
-	leaf    kind = iota
-	allOf        // of no parts: it always holds
-	anyOf        // of no parts: it never holds
-	unknown      // neither it nor its contrary holds
-)
 
 var (
-	always = expression{kind: allOf}
-	never  = expression{kind: anyOf}
+	always  = expression{holds: convert.Always(true), fails: convert.Always(false)}
+	never   = always.not()
+	unknown = expression{convert.Always(false), convert.Always(false), true}
 )
-
-// has reports whether a part is of a kind.
-func (e expression) has(k kind) bool {
-	return e.kind == k || slices.ContainsFunc(e.parts, func(p expression) bool { return p.has(k) })
-}
 
 func constant(holds bool) expression {
 	if holds {
@@ -39,82 +25,48 @@ func constant(holds bool) expression {
 	return never
 }
 
-func one(f flags.Filter) expression { return expression{leaf: &f} }
-
-func (e expression) is(c expression) bool {
-	return e.kind == c.kind && e.leaf == nil && len(e.parts) == 0
-}
-
-// join returns parts that all have to hold, or of which any has to, with those of the same kind
-// in one list, and without those that decide nothing.
-func join(k kind, parts ...expression) expression {
-	e := expression{kind: k}
-	nothing, everything := always, never
-	if k == anyOf {
-		nothing, everything = never, always
+func one(f flags.Filter) expression {
+	contrary := f
+	if name, ok := opposites[f.Operator]; ok && !f.Negation {
+		contrary.Operator = name
+	} else {
+		contrary = convert.Not(f)
 	}
-	for _, p := range parts {
-		switch {
-		case p.is(nothing):
-		case p.is(everything):
-			return p
-		case p.kind == k:
-			e.parts = append(e.parts, p.parts...)
-		default:
-			e.parts = append(e.parts, p)
-		}
-	}
-	if len(e.parts) == 1 {
-		return e.parts[0]
-	}
-	return e
+	return expression{holds: f, fails: contrary}
 }
 
 // opposites are operators whose contrary has a name.
 var opposites = map[string]string{
 	"exact": "is_not", "starts_with": "not_starts_with", "ends_with": "not_ends_with", "icontains": "not_icontains", "in": "not_in",
-	"is_not": "exact", "not_starts_with": "starts_with", "not_ends_with": "ends_with", "not_icontains": "icontains", "not_in": "in",
-	"$in": "$nin", "$ini": "$nini", "$eq": "$ne", "$veq": "$vne",
-	"$nin": "$in", "$nini": "$ini", "$ne": "$eq", "$vne": "$veq",
+	"$in": "$nin", "$ini": "$nini", "$eq": "$ne", "$veq": "$vne", "$vne": "$veq",
 }
 
-func (e expression) not() expression {
-	switch e.kind {
-	case leaf:
-		f := *e.leaf
-		if name, ok := opposites[f.Operator]; ok && !f.Negation {
-			f.Operator = name
-		} else {
-			f.Negation = !f.Negation
-		}
-		return one(f)
-	case unknown:
-		return e
+func (e expression) not() expression { return expression{e.fails, e.holds, e.inexact} }
+
+// allOf returns what holds if each part does.
+func allOf(parts ...expression) (e expression) {
+	var holds, fails []flags.Filter
+	for _, p := range parts {
+		holds, fails = append(holds, p.holds), append(fails, p.fails)
+		e.inexact = e.inexact || p.inexact
 	}
-	parts := make([]expression, len(e.parts))
-	for i := range e.parts {
-		parts[i] = e.parts[i].not()
-	}
-	if e.kind == allOf {
-		return join(anyOf, parts...)
-	}
-	return join(allOf, parts...)
+	e.holds, e.fails = convert.All(holds...), convert.Any(fails...)
+	return e
 }
 
-// known returns the expression without what is unknown, which does not hold. It is the last step:
-// what does not hold would hold when negated.
-func (e expression) known() expression {
-	switch e.kind {
-	case leaf:
-		return e
-	case unknown:
-		return never
+// anyOf returns what holds if one part does.
+func anyOf(parts ...expression) expression {
+	contrary := make([]expression, len(parts))
+	for i := range parts {
+		contrary[i] = parts[i].not()
 	}
-	parts := make([]expression, len(e.parts))
-	for i := range e.parts {
-		parts[i] = e.parts[i].known()
-	}
-	return join(e.kind, parts...)
+	return allOf(contrary...).not()
+}
+
+// isConstant reports whether it is the same for everybody.
+func (e expression) isConstant() bool {
+	_, ok := convert.IsConstant(&e.holds)
+	return ok
 }
 
 const (
@@ -122,44 +74,43 @@ const (
 	mostDepth   = 10  // of filters within each other
 )
 
-// filters returns what the targeting of a rule has. It is not ok if there is too much of it.
-func (e expression) filters() (list []flags.Filter, ok bool) {
-	parts := []expression{e}
-	if e.kind == allOf {
-		parts = e.parts
+// targeting returns what the targeting of a rule has for which the expression holds. It is not
+// ok if there is too much of it.
+func (e expression) targeting() (list []flags.Filter, ok bool) {
+	if f := &e.holds; f.Type == "all" {
+		list = f.Filters
+	} else {
+		list = []flags.Filter{*f}
 	}
-	f := grouped(allOf, parts)
-	return f.Filters, depth(&f) <= mostDepth+1
-}
-
-func (e expression) filter() flags.Filter {
-	if e.kind == leaf {
-		return *e.leaf
-	}
-	return grouped(e.kind, e.parts)
-}
-
-// grouped returns a filter of filters, which has as many levels as their number asks for.
-func grouped(k kind, parts []expression) flags.Filter {
-	f := flags.Filter{Type: "all", Filters: []flags.Filter{}}
-	if k == anyOf {
-		f.Type = "any"
-	}
-	for _, p := range parts {
-		f.Filters = append(f.Filters, p.filter())
-	}
-	for len(f.Filters) > mostFilters {
-		var fewer []flags.Filter
-		for i := 0; i < len(f.Filters); i += mostFilters {
-			fewer = append(fewer, flags.Filter{Type: f.Type, Filters: f.Filters[i:min(i+mostFilters, len(f.Filters))]})
+	list = inLists("all", list)
+	for i := range list {
+		if depth(&list[i]) > mostDepth {
+			return nil, false
 		}
-		f.Filters = fewer
 	}
-	return f
+	return list, true
+}
+
+// inLists returns filters in as many lists within each other as their number asks for.
+func inLists(kind string, list []flags.Filter) []flags.Filter {
+	out := make([]flags.Filter, len(list))
+	for i, f := range list {
+		if out[i] = f; f.IsGroup() {
+			out[i].Filters = inLists(f.Type, f.Filters)
+		}
+	}
+	for len(out) > mostFilters {
+		var fewer []flags.Filter
+		for i := 0; i < len(out); i += mostFilters {
+			fewer = append(fewer, flags.Filter{Type: kind, Filters: out[i:min(i+mostFilters, len(out))]})
+		}
+		out = fewer
+	}
+	return out
 }
 
 func depth(f *flags.Filter) int {
-	if f.Type != "any" && f.Type != "all" {
+	if !f.IsGroup() {
 		return 0
 	}
 	most := 0
@@ -169,17 +120,17 @@ func depth(f *flags.Filter) int {
 	return most + 1
 }
 
-// criteria returns the expression as that of a cohort.
-func (e expression) criteria() flags.CohortNode {
-	if e.kind == leaf {
-		return flags.CohortNode{Leaf: e.leaf}
+// criteria returns a filter as that of a cohort.
+func criteria(f flags.Filter) flags.CohortNode {
+	if !f.IsGroup() {
+		return flags.CohortNode{Leaf: &f}
 	}
 	n := flags.CohortNode{Type: "AND"}
-	if e.kind == anyOf {
+	if f.Type == "any" {
 		n.Type = "OR"
 	}
-	for _, p := range e.parts {
-		n.Values = append(n.Values, p.criteria())
+	for _, part := range f.Filters {
+		n.Values = append(n.Values, criteria(part))
 	}
 	return n
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ func Convert(data []byte, o *convert.Options) (*convert.Project, error) {
 	}
 	d, err := read(data, o.Key)
 	if err != nil {
-		return nil, fmt.Errorf("growthbook: %w", err)
+		return nil, err
 	}
 	project := &convert.Project{Notes: d.notes}
 	c := &converter{
@@ -290,7 +289,7 @@ func (b *builder) problem(text string, of ...any) {
 
 func (b *builder) build() {
 	b.set.Rules, b.set.Aggregation = []flags.Rule{}, flags.ByPerson
-	b.set.ReturnType = b.returnType()
+	b.set.ReturnType, _ = convert.TypeOf(b.values())
 	value := b.typed("The default value", b.value)
 	for i := range b.rules {
 		b.rule(&b.rules[i])
@@ -320,73 +319,31 @@ func (b *builder) build() {
 
 const mostRules = 100
 
-// values are those that the feature can have, in the order in which they are written.
-func (b *builder) values() (list []json.RawMessage) {
-	list = append(list, b.value)
+// values are those that the feature can have.
+func (b *builder) values() []json.RawMessage {
+	list := []json.RawMessage{b.value}
 	for i := range b.rules {
 		list = append(list, b.rules[i].force)
 		list = append(list, b.rules[i].variations...)
 	}
-	return list
-}
-
-// returnType returns the type of the first value that is of one.
-func (b *builder) returnType() string {
-	for _, v := range b.values() {
-		if t, fault := typeOf(v); t != "" && fault == "" {
-			return t
-		}
-	}
-	return "boolean"
-}
-
-// typeOf returns the type of a value, "" for null, and what is wrong with it.
-func typeOf(v json.RawMessage) (name, fault string) {
-	if v == nil {
-		return "", ""
-	}
-	switch v[0] {
-	case 't', 'f':
-		return "boolean", ""
-	case '"':
-		var s string
-		_ = json.Unmarshal(v, &s)
-		switch {
-		case s == "":
-			return "string", "an empty text"
-		case s == "$true" || s == "$false":
-			return "string", "a text with a meaning of its own"
-		case strings.ContainsRune(s, 0):
-			return "string", "a text with the character NUL"
-		}
-		return "string", ""
-	case '{':
-		return "object", ""
-	case '[':
-		return "object", "a list"
-	case 'n':
-		return "", ""
-	}
-	var n float64
-	if err := json.Unmarshal(v, &n); err != nil || math.Abs(n) > 1<<53-1 {
-		return "number", "a number that is too large"
-	}
-	return "number", ""
+	return slices.DeleteFunc(list, isNull)
 }
 
 // typed returns a value of the type of the feature, or nil for null, and for one that is not.
 func (b *builder) typed(where string, v json.RawMessage) json.RawMessage {
-	name, fault := typeOf(v)
-	if fault == "" && name != "" && name != b.set.ReturnType {
-		fault = "of the type " + name + ", and others of the type " + b.set.ReturnType
-	}
 	switch {
-	case fault != "":
-		b.problem("%s is %s: in its place is what the caller falls back on.", where, fault)
+	case isNull(v):
 		return nil
-	case name == "":
+	case !convert.HasType(v, b.set.ReturnType):
+		what := "not a " + b.set.ReturnType + " as others are, or not one that a flag may have"
+		if v[0] == '[' {
+			what = "a list"
+		} else if string(v) == `""` {
+			what = "an empty text"
+		}
+		b.problem("%s is %s: in its place is what the caller falls back on.", where, what)
 		return nil
-	case name == "object":
+	case v[0] == '{':
 		// Of several members with one name the last counts.
 		d := json.NewDecoder(bytes.NewReader(v))
 		d.UseNumber()
@@ -397,6 +354,8 @@ func (b *builder) typed(where string, v json.RawMessage) json.RawMessage {
 	}
 	return v
 }
+
+func isNull(v json.RawMessage) bool { return v == nil || string(v) == "null" }
 
 // conditions returns what reads conditions of a rule, and a function that keeps what they say.
 func (b *builder) conditions(where string) (c *conditions, keep func()) {
@@ -528,9 +487,9 @@ func (b *builder) experiment(r *rule, parts []expression) {
 
 // pieces adds rules that give each piece of a draw its value.
 func (b *builder) pieces(r *rule, d draw, pieces []piece, values []json.RawMessage, parts []expression) {
-	isNull := func(index int) bool { return index >= 0 && values[index] == nil }
-	if slices.ContainsFunc(pieces, func(p piece) bool { return isNull(p.index) }) {
-		b.null(r, "null", "", append(slices.Clip(parts), one(d.filter(pieces, isNull)))...)
+	noValue := func(index int) bool { return index >= 0 && values[index] == nil }
+	if slices.ContainsFunc(pieces, func(p piece) bool { return noValue(p.index) }) {
+		b.null(r, "null", "", append(slices.Clip(parts), one(d.filter(pieces, noValue)))...)
 	}
 	hasValue := func(index int) bool { return index >= 0 && values[index] != nil }
 	split := d.split("continue")
@@ -568,14 +527,12 @@ func (b *builder) give(r *rule, value json.RawMessage, parts ...expression) {
 	b.targeted(r, flags.Rule{ID: r.id, Type: "targeted_release", Value: value, Description: describe(r)}, parts...)
 }
 
-// null adds a rule that ends with what the caller falls back on: it includes nobody, and does not
-// continue.
+// null adds a rule that ends with what the caller falls back on.
 func (b *builder) null(r *rule, suffix, description string, parts ...expression) {
-	some := json.RawMessage(map[string]string{"boolean": "false", "string": `"none"`, "number": "0", "object": "{}"}[b.set.ReturnType])
-	if b.targeted(r, flags.Rule{
-		ID: r.id + "\x00" + suffix, Type: "percentage_rollout", OnMiss: "return_default", Algorithm: "sha1_60_v1", Seed: "none", Value: some,
-		Description: new(cmp.Or(description, "No value")),
-	}, parts...) {
+	rule := flags.Rule{ID: r.id + "\x00" + suffix, Description: new(cmp.Or(description, "No value"))}
+	convert.Fallback(&rule, b.set.ReturnType)
+	rule.Seed = "fallback"
+	if b.targeted(r, rule, parts...) {
 		b.nulls = true
 	}
 }
@@ -589,11 +546,11 @@ func describe(r *rule) *string {
 
 // targeted adds a rule for those for whom all parts hold, unless that is nobody.
 func (b *builder) targeted(r *rule, rule flags.Rule, parts ...expression) bool {
-	e := join(allOf, parts...).known()
-	if e.is(never) {
+	e := allOf(parts...)
+	if holds, ok := convert.IsConstant(&e.holds); ok && !holds {
 		return false
 	}
-	filters, ok := e.filters()
+	filters, ok := e.targeting()
 	if !ok {
 		b.problem("%s: conditions lie more than %d deep within each other: it is left out.", r.where, mostDepth)
 		return false
@@ -642,7 +599,7 @@ func isOneOf(flag string, values []json.RawMessage, canBeNull bool) expression {
 		f.Comparison.StrictType = string(v) == "false" && canBeNull || strings.IndexByte(`tf"`, v[0]) < 0
 		parts = append(parts, one(f))
 	}
-	return join(anyOf, parts...)
+	return anyOf(parts...)
 }
 
 // holds reports for which values of a feature a condition on it is met.
@@ -653,11 +610,11 @@ func (b *builder) holds(r *rule, condition json.RawMessage, values []json.RawMes
 	}
 	c, keep := b.conditions(r.where)
 	c.cohorts, c.ofParent = nil, true
-	e := c.read(condition).known()
+	e := c.read(condition)
 	complete := len(c.told.problems) == 0
 	keep()
 	held := make([]bool, len(values))
-	filters, ok := e.filters()
+	filters, ok := e.targeting()
 	if !ok {
 		b.problem("%s: conditions on a prerequisite lie more than %d deep within each other: they are not met.", r.where, mostDepth)
 		return held

@@ -137,7 +137,7 @@ func TestRules(t *testing.T) {
 			"a gate", `{"force": 1, "parentConditions": [{"id": "p", "gate": true, "condition": {"value": true}}]}`, `, "p": {"defaultValue": true, "rules": [{"force": false, "condition": {"a": 1}}]}`,
 			`"default_value":null,"rules":[
 			{"rule_type":"percentage_rollout","targeting":{"properties":[{"key":"p","value":true,"operator":"flag_evaluates_to","type":"flag","negation":true}]},"description":"Without the feature \"p\"",
-			"value":0,"rollout_percentage":0,"on_rollout_miss":"return_default","assignment_algorithm":"sha1_60_v1","seed":"none"},
+			"value":0,"rollout_percentage":0,"on_rollout_miss":"return_default","assignment_algorithm":"sha1_60_v1","seed":"fallback"},
 			{"rule_type":"targeted_release","targeting":{"properties":[]},"value":1},
 			{"rule_type":"targeted_release","targeting":{"properties":[]},"description":"The default value","value":0}]`,
 		},
@@ -177,10 +177,10 @@ func withoutIDs(t *testing.T, filters []byte) string {
 // TestProblems has what cannot be kept.
 func TestProblems(t *testing.T) {
 	for _, test := range []struct{ rules, others, want string }{
-		{`{"force": "a"}`, ``, "The value of Rule 1 is of the type string, and others of the type number: in its place is what the caller falls back on."},
+		{`{"force": 1}, {"force": "a"}`, ``, "The value of Rule 2 is not a number as others are, or not one that a flag may have: in its place is what the caller falls back on."},
 		{`{"force": []}`, ``, "The value of Rule 1 is a list"},
 		{`{"variations": [1, ""]}`, ``, "Variation 2 of Rule 1 is an empty text"},
-		{`{"force": 1e300}`, ``, "The value of Rule 1 is a number that is too large"},
+		{`{"force": 1e300}`, ``, "The value of Rule 1 is not a number as others are, or not one that a flag may have"},
 		{`{"force": 1, "condition": {"a": {"$new": 1}}}`, ``, `Rule 1: the operator "$new" is not known: a condition with it does not hold for anybody.`},
 		{`{"force": 1, "condition": {"a": {"$all": [{"$new": 1}]}}}`, ``, `Rule 1: the operator "$new" is not known`},
 		{`{"force": 1, "condition": {"$not": null}}`, ``, "Rule 1: the condition has a part that is not what it has to be"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
 )
 
@@ -18,6 +19,7 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
+	{"growthbook", "GrowthBook", growthbook.Convert},
 }
 
 // Named returns the product with a name.
