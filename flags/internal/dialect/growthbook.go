@@ -302,14 +302,14 @@ func firstUnit(r rune) rune {
 // growthBookVersion compares versions as texts in which numbers have the same width. What is of
 // another type differs.
 func growthBookVersion(operator string, want Value) growthBookTest {
-	wanted := string(appendGrowthBookVersion(nil, want))
+	wanted := appendGrowthBookVersion(nil, want)
 	comparable := want.Kind == jsonscan.Number || want.Kind == jsonscan.String
 	return func(v Value) bool {
 		if !comparable || v.Kind != want.Kind {
 			return operator == "$vne"
 		}
 		var buf [128]byte
-		return growthBookHolds(operator[2:], strings.Compare(growthBookText(appendGrowthBookVersion(buf[:0], v)), wanted))
+		return growthBookHolds(operator[2:], bytes.Compare(appendGrowthBookVersion(buf[:0], v), wanted))
 	}
 }
 
@@ -522,7 +522,7 @@ type growthBookTree struct {
 	text     string
 	number   float64
 	elements []growthBookTree
-	members  map[string]growthBookTree
+	members  map[string]*growthBookTree
 }
 
 func growthBookJSON(j jsonscan.Value) growthBookTree {
@@ -534,9 +534,9 @@ func growthBookJSON(j jsonscan.Value) growthBookTree {
 			t.elements = append(t.elements, growthBookJSON(a.Value()))
 		}
 	case jsonscan.Object:
-		t.members = make(map[string]growthBookTree)
+		t.members = make(map[string]*growthBookTree)
 		for o := j.Object(); o.Next(); {
-			t.members[string(o.Name())] = growthBookJSON(o.Value())
+			t.members[string(o.Name())] = new(growthBookJSON(o.Value()))
 		}
 	}
 	return t
