@@ -28,6 +28,10 @@ func Convert(data []byte, o *convert.Options) (*convert.Project, error) {
 		document: d, options: o, project: project, cohorts: &cohorts{project: project, of: make(map[[2]string]*cohort)},
 		features: make(map[string]*feature), flags: make(map[string]*convert.Flag), held: make(map[string][]bool),
 	}
+	if _, ok := d.features[""]; ok {
+		delete(d.features, "")
+		project.Notes = append(project.Notes, "A feature whose key is empty is left out.")
+	}
 	keys := slices.Sorted(maps.Keys(d.features))
 	for _, key := range keys {
 		c.features[key] = newFeature(key, d.features[key])

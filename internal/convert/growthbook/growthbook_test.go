@@ -293,14 +293,15 @@ func compile(t *testing.T, p *convert.Project) {
 // FuzzConvert has documents that are anything: what comes out can be compiled, and is the same
 // each time.
 func FuzzConvert(f *testing.F) {
-	document, err := os.ReadFile("testdata/flags.json")
-	if err != nil {
-		f.Fatal(err)
+	for _, feature := range []string{
+		`{"defaultValue":"a","rules":[{"force":null,"coverage":0.5,"hashVersion":2},{"variations":["a","b",null],"ranges":[[0,0.1],[0.5,1]],"meta":[{"passthrough":true}]}]}`,
+		`{"defaultValue":true,"rules":[{"force":1,"filters":[{"seed":"s","ranges":[[0,1]]}]},{"variations":[1,2],"weights":[0.5,0.5],"namespace":["n",0,0.5],"seed":"s"}]}`,
+		`{"rules":[{"force":{},"condition":{"$or":[{"a.b":{"$elemMatch":{"$gt":1}}},{"$savedGroup":{"id":"g"}},{"id":{"$notInGroup":"l"}}],"c":{"$regex":"^a$","$veq":"1.0","$in":[null,1]}}}]}`,
+		`{"defaultValue":1,"rules":[{"parentConditions":[{"id":"f","gate":true,"condition":{"value":1}},{"id":"g","condition":{"value":{"$gt":1}}}],"force":2}]}`,
+		`{"defaultValue":1,"rules":[{"parentConditions":[{"id":"g","gate":true,"condition":{"value":false}}],"force":2}]},"g":{"defaultValue":null,"rules":[{"force":true,"coverage":0.1}]}`,
+	} {
+		f.Add([]byte(`{"features":{"f":` + feature + `},"savedGroups":{"g":{"type":"condition","condition":{"$not":{"$savedGroup":{"id":"g"}},"a":1}},"l":["a",1]}}`))
 	}
-	f.Add(document)
-	f.Add([]byte(`{"features":{"f":{"defaultValue":"a","rules":[{"force":null,"coverage":0.5,"hashVersion":2},{"variations":["a","b",null],"ranges":[[0,0.1],[0.5,1]],` +
-		`"meta":[{"passthrough":true}],"filters":[{"seed":"s","ranges":[[0,1]]}],"namespace":["n",0,0.5],"condition":{"$or":[{"a.b":{"$elemMatch":{"$gt":1}}},{"$savedGroup":{"id":"g"}}]},` +
-		`"parentConditions":[{"id":"f","gate":true,"condition":{"value":1}}]}]}},"savedGroups":{"g":{"type":"condition","condition":{"$not":{"$savedGroup":{"id":"g"}}}},"l":["a",1]}}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		p, err := growthbook.Convert(document, nil)
 		if err != nil {
