@@ -54,15 +54,23 @@ func TestOracleBites(t *testing.T) {
 	})
 }
 
-// open reads a document as GrowthBook's SDK does.
 func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
-	ctx := context.Background()
-	client, err := sdk.NewClient(ctx, sdk.WithLogger(slog.New(slog.DiscardHandler)))
+	f, err := opened(document)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// opened reads a document as GrowthBook's SDK does.
+func opened(document []byte) (func(string, *oracle.Subject) (json.RawMessage, error), error) {
+	ctx := context.Background()
+	client, err := sdk.NewClient(ctx, sdk.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, err
+	}
 	if err := client.UpdateFromApiResponseJSON(string(document)); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var last *oracle.Subject
 	var of *sdk.Client
@@ -79,7 +87,7 @@ func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.Raw
 			last = s
 		}
 		return json.Marshal(of.EvalFeature(ctx, flag).Value)
-	}
+	}, nil
 }
 
 type (
