@@ -26,7 +26,7 @@ func Convert(data []byte, o *convert.Options) (*convert.Project, error) {
 	project := &convert.Project{Notes: d.notes}
 	c := &converter{
 		document: d, options: o, project: project, cohorts: &cohorts{project: project, of: make(map[[2]string]*cohort)},
-		features: make(map[string]*feature), flags: make(map[string]*convert.Flag), held: make(map[string][]bool),
+		features: make(map[string]*feature), flags: make(map[string]*convert.Flag), held: make(map[string][]bool), typedValues: make(map[string]bool),
 	}
 	if _, ok := d.features[""]; ok {
 		delete(d.features, "")
@@ -55,8 +55,10 @@ type converter struct {
 	cohorts  *cohorts
 	features map[string]*feature
 	flags    map[string]*convert.Flag // that are made
-	held     map[string][]bool        // by condition of a prerequisite and values
 	sticky   bool
+
+	held        map[string][]bool // by condition of a prerequisite and values
+	typedValues map[string]bool   // whether they are of a type, by both
 }
 
 // A feature is one of the document.
@@ -330,6 +332,8 @@ func (b *builder) values() []json.RawMessage {
 		list = append(list, b.rules[i].force)
 		list = append(list, b.rules[i].variations...)
 	}
+	slices.SortFunc(list, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+	list = slices.CompactFunc(list, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 	return slices.DeleteFunc(list, isNull)
 }
 
@@ -338,7 +342,7 @@ func (b *builder) typed(where string, v json.RawMessage) json.RawMessage {
 	switch {
 	case isNull(v):
 		return nil
-	case !convert.HasType(v, b.set.ReturnType):
+	case !b.hasType(v):
 		what := "not a " + b.set.ReturnType + " as others are, or not one that a flag may have"
 		if v[0] == '[' {
 			what = "a list"
@@ -357,6 +361,18 @@ func (b *builder) typed(where string, v json.RawMessage) json.RawMessage {
 		}
 	}
 	return v
+}
+
+// hasType reports whether a value is of the type of the feature. Many features have the same
+// values.
+func (b *builder) hasType(v json.RawMessage) bool {
+	key := b.set.ReturnType + string(v)
+	has, ok := b.typedValues[key]
+	if !ok {
+		has = convert.HasType(v, b.set.ReturnType)
+		b.typedValues[key] = has
+	}
+	return has
 }
 
 func isNull(v json.RawMessage) bool { return v == nil || string(v) == "null" }
