@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/parallel"
 	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/field"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -51,6 +52,9 @@ type ApplyReport struct {
 
 	// ETag names the flags and cohorts that the project had before.
 	ETag string `json:"etag"`
+
+	// Report is what an import from another product could not keep. Nil: it is from none.
+	*foreign.Report
 }
 
 // A DefinitionChange is what a document has changed of one flag or cohort.

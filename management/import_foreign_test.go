@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
 const launchDarklyFile = "../internal/convert/launchdarkly/testdata/flags.json"
 
 // changesOf returns what a report says was done, as "flag key action".
-func changesOf(r *management.ForeignReport, action string) (names []string) {
+func changesOf(r *management.ApplyReport, action string) (names []string) {
 	for _, c := range r.Changes {
 		if c.Action == action {
 			names = append(names, c.Kind+" "+c.Name)
@@ -29,7 +30,7 @@ func TestImportForeign(t *testing.T) {
 	w := newWorld(t, withData)
 	document, err := os.ReadFile(launchDarklyFile)
 	w.ok(err)
-	from := management.ForeignOptions{From: "launchdarkly"}
+	from := foreign.Options{From: "launchdarkly"}
 	planned, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{DryRun: true})
 	w.ok(err)
 	done, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{})
@@ -73,7 +74,7 @@ func TestImportForeignLeavesOut(t *testing.T) {
 		{nil, []string{"flag on"}, []string{"large", "mine", "mixed", "needs", "on it"}},
 		{[]string{"large"}, []string{"flag large"}, []string{"mine", "mixed", "needs", "on it"}},
 	} {
-		from := management.ForeignOptions{From: "launchdarkly", Inexact: test.inexact}
+		from := foreign.Options{From: "launchdarkly", Inexact: test.inexact}
 		r, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(document), from, management.ImportOptions{})
 		w.ok(err)
 		var left []string
@@ -98,21 +99,21 @@ func TestImportForeignRefuses(t *testing.T) {
 	const good = `{"flags": {}}`
 	for _, test := range []struct {
 		document, want string
-		o              management.ForeignOptions
+		o              foreign.Options
 	}{
-		{good, `must be one of launchdarkly`, management.ForeignOptions{From: "darkly"}},
-		{good, `must be ATTRIBUTE=PROPERTY, not a`, management.ForeignOptions{From: "launchdarkly", Map: []string{"a"}}},
-		{good, `The file has no flag x.`, management.ForeignOptions{From: "launchdarkly", Inexact: []string{"x"}}},
-		{`{`, `neither JSON, nor YAML, nor TOML`, management.ForeignOptions{From: "launchdarkly"}},
-		{`{"items": []}`, `REST API`, management.ForeignOptions{From: "launchdarkly"}},
-		{`{"flags": {"a": {"on": 1}}}`, `flags.on is a number`, management.ForeignOptions{From: "launchdarkly"}},
+		{good, `must be one of launchdarkly`, foreign.Options{From: "darkly"}},
+		{good, `must be ATTRIBUTE=PROPERTY, not "a"`, foreign.Options{From: "launchdarkly", Map: []string{"a"}}},
+		{good, `The file has no flag x.`, foreign.Options{From: "launchdarkly", Inexact: []string{"x"}}},
+		{`{`, `neither JSON, nor YAML, nor TOML`, foreign.Options{From: "launchdarkly"}},
+		{`{"items": []}`, `REST API`, foreign.Options{From: "launchdarkly"}},
+		{`{"flags": {"a": {"on": 1}}}`, `flags.on is a number`, foreign.Options{From: "launchdarkly"}},
 	} {
 		_, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(test.document), test.o, management.ImportOptions{})
 		if err == nil || !bytes.Contains([]byte(err.Error()), []byte(test.want)) {
 			t.Errorf("%s: %v, want %q", test.document, err, test.want)
 		}
 	}
-	if names := management.Products(); !slices.Contains(names, "launchdarkly") {
+	if names := foreign.Products(); !slices.Contains(names, "launchdarkly") {
 		t.Errorf("Products() = %v", names)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	products "github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
@@ -200,7 +201,7 @@ func importDefinitions(a *Request) error {
 
 // importForeign imports a document of another product (management.md §13.19).
 func importForeign(a *Request, document []byte, o management.ImportOptions) error {
-	f := management.ForeignOptions{
+	f := products.Options{
 		From: a.Param("from"), Environment: a.Param("environment"), Version: a.Param("version"),
 		Map: a.ParamList("map"), Inexact: a.ParamList("inexact"),
 	}

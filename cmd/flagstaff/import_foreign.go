@@ -26,6 +26,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
 // A foreignCall is what an import from another product asks for.
@@ -60,14 +61,14 @@ func (f *foreignCall) isSet() string {
 	return ""
 }
 
-func (f *foreignCall) options(from string) management.ForeignOptions {
-	return management.ForeignOptions{
+func (f *foreignCall) options(from string) foreign.Options {
+	return foreign.Options{
 		From: from, Environment: f.environment, Version: f.version, Archived: f.archived, Map: f.properties, Inexact: f.inexact,
 	}
 }
 
 // isProduct reports whether -from names another product, and not a server.
-func isProduct(from string) bool { return slices.Contains(management.Products(), from) }
+func isProduct(from string) bool { return slices.Contains(foreign.Products(), from) }
 
 // importForeign imports the flags of another product.
 func (p *program) importForeign(ctx context.Context, c *importCall, path string) error {
@@ -88,7 +89,7 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 	}
 	if c.asJSON {
 		err = p.JSON(struct {
-			*management.ForeignReport
+			*management.ApplyReport
 			DryRun bool `json:"dry_run"`
 		}{report, c.dryRun})
 	} else {
@@ -102,16 +103,18 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 
 // convert writes the flags of another product as definitions.
 func (p *program) convert(c *importCall, document []byte) error {
-	converted, err := management.Convert(document, c.foreign.options(c.from))
+	converted, err := foreign.Convert(document, c.foreign.options(c.from))
 	if err != nil {
 		return plain(err)
 	}
 	if err := tool.WriteFile(c.foreign.output, converted.Document); err != nil {
 		return fmt.Errorf("write the definitions: %w", err)
 	}
-	report := &management.ForeignReport{LeftOut: converted.LeftOut, Inexact: converted.Inexact, FlagNotes: converted.Flags}
-	report.Notes = converted.Notes
-	lines := append(keptLines(report), fmt.Sprintf("wrote the flags to %s", tool.Printable(c.foreign.output)))
+	var lines []string
+	for _, note := range converted.Notes {
+		lines = append(lines, "note: "+note)
+	}
+	lines = append(append(lines, keptLines(&converted.Report)...), fmt.Sprintf("wrote the flags to %s", tool.Printable(c.foreign.output)))
 	if err := p.PrintLines(lines...); err != nil {
 		return err
 	}
@@ -133,10 +136,7 @@ func plain(err error) error {
 }
 
 // keptLines say what of flags is not kept, and what is worth knowing.
-func keptLines(r *management.ForeignReport) (lines []string) {
-	for _, note := range r.Notes {
-		lines = append(lines, "note: "+note)
-	}
+func keptLines(r *foreign.Report) (lines []string) {
 	for _, k := range r.FlagNotes {
 		lines = append(lines, "note: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
 	}
@@ -149,12 +149,11 @@ func keptLines(r *management.ForeignReport) (lines []string) {
 	return lines
 }
 
-func (p *program) printForeign(r *management.ForeignReport, dryRun bool) error {
-	kept := keptLines(&management.ForeignReport{LeftOut: r.LeftOut, Inexact: r.Inexact, FlagNotes: r.FlagNotes})
-	if err := p.PrintLines(kept...); err != nil {
+func (p *program) printForeign(r *management.ApplyReport, dryRun bool) error {
+	if err := p.PrintLines(keptLines(r.Report)...); err != nil {
 		return err
 	}
-	return p.printApplied(&r.ApplyReport, dryRun)
+	return p.printApplied(r, dryRun)
 }
 
 // foreignDocument reads a file, all files of a folder, an archive, or an address.
@@ -231,7 +230,7 @@ func readFolder(folder string) ([]byte, error) {
 	if len(documents) == 0 {
 		return nil, fmt.Errorf("%s has no JSON, YAML or TOML file", folder)
 	}
-	joined, err := management.JoinDocuments(documents...)
+	joined, err := foreign.Join(documents...)
 	return joined, plain(err)
 }
 
@@ -297,7 +296,7 @@ func mentions(document []byte, text string) bool {
 	return in(value)
 }
 
-func (t serverTarget) takeForeign(ctx context.Context, document []byte, f management.ForeignOptions, o management.ImportOptions) (*management.ForeignReport, error) {
+func (t serverTarget) takeForeign(ctx context.Context, document []byte, f foreign.Options, o management.ImportOptions) (*management.ApplyReport, error) {
 	query := url.Values{"from": {f.From}, "map": f.Map, "inexact": f.Inexact}
 	for name, value := range map[string]string{"environment": f.Environment, "version": f.Version} {
 		if value != "" {
@@ -309,11 +308,11 @@ func (t serverTarget) takeForeign(ctx context.Context, document []byte, f manage
 			query.Set(name, "true")
 		}
 	}
-	report := new(management.ForeignReport)
+	report := new(management.ApplyReport)
 	return report, t.Upload(ctx, t.InProject("import")+"?"+query.Encode(), document, report)
 }
 
-func (t storeTarget) takeForeign(ctx context.Context, document []byte, f management.ForeignOptions, o management.ImportOptions) (*management.ForeignReport, error) {
+func (t storeTarget) takeForeign(ctx context.Context, document []byte, f foreign.Options, o management.ImportOptions) (*management.ApplyReport, error) {
 	report, err := t.service.ImportForeignInto(ctx, t.project.ID, document, f, o)
 	return report, plain(err)
 }

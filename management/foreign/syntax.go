@@ -1,4 +1,4 @@
-package management
+package foreign
 
 import (
 	"bytes"
@@ -73,18 +73,18 @@ func withTexts(value any) (out any, err error) {
 	return value, nil
 }
 
-// JoinDocuments makes one document of several that another product writes, such as all files of a
+// Join makes one document of several that another product writes, such as all files of a
 // folder: objects become one, lists follow each other. What differs in two of them is an error.
-func JoinDocuments(documents ...[]byte) ([]byte, error) {
+func Join(documents ...[]byte) ([]byte, error) {
 	var joined any
 	for _, document := range documents {
 		raw, err := asJSON(document)
 		if err != nil {
-			return nil, invalid("", "invalid_input", "A file is neither JSON, nor YAML, nor TOML: %s.", err)
+			return nil, wrong("", "A file is neither JSON, nor YAML, nor TOML: %s.", err)
 		}
 		var one any
 		if err := json.Unmarshal(raw, &one); err != nil {
-			return nil, invalid("", "invalid_input", "A file is not JSON: %s.", err)
+			return nil, wrong("", "A file is not JSON: %s.", err)
 		}
 		if joined, err = join(joined, one, ""); err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func join(a, b any, at string) (out any, err error) {
 		}
 	}
 	if !reflect.DeepEqual(a, b) {
-		return nil, invalid("", "invalid_input", "Two files have different values at %s.", cmp.Or(at, "/"))
+		return nil, wrong("", "Two files have different values at %s.", cmp.Or(at, "/"))
 	}
 	return a, nil
 }
