@@ -52,7 +52,10 @@ type attribute struct {
 	isID     bool     // it is the distinct ID, a text
 }
 
-const distinctID = "distinct_id"
+const (
+	distinctID    = "distinct_id"
+	ownDistinctID = "the attribute \"distinct_id\" is the distinct ID."
+)
 
 // propertyOf returns the property that an attribute is here.
 func propertyOf(o *convert.Options, name string) string {
@@ -68,6 +71,9 @@ func (c *conditions) attribute(path string) attribute {
 	if c.ofParent {
 		a.property = parentProperty + a.property
 		return a
+	}
+	if a.property == distinctID {
+		c.told.notes = append(c.told.notes, ownDistinctID)
 	}
 	a.property = propertyOf(c.options, a.property)
 	a.isID = a.property == distinctID && len(a.path) == 0

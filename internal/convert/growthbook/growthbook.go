@@ -447,6 +447,9 @@ func (b *builder) subject(attribute string) string {
 	if name := propertyOf(b.options, cmp.Or(attribute, "id")); name != distinctID {
 		return name
 	}
+	if attribute == distinctID {
+		b.flag.Notes = append(b.flag.Notes, "A hash attribute: "+ownDistinctID)
+	}
 	return ""
 }
 
