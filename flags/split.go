@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strconv"
 	"unicode/utf16"
@@ -44,6 +45,29 @@ type RuleSplit struct {
 	// NoSubject is what those without a subject get: "first", the first value, "continue",
 	// "return_default", or "hash": their subject is the empty text.
 	NoSubject string
+}
+
+// Shares returns the percentage of those with a subject who get each of the Values, and at the
+// end that of those beyond all Ends.
+func (s *RuleSplit) Shares() []float64 {
+	all := math.Ldexp(1, splitBits[s.Hash])
+	if s.Modulus > 0 {
+		all = float64(s.Modulus)
+	}
+	shares := make([]float64, len(s.Ends)+1)
+	before := 0.0
+	for i, end := range s.Ends {
+		here := min(float64(end), all)
+		shares[i] = 100 * (here - before) / all
+		before = here
+	}
+	shares[len(s.Ends)] = 100 * (all - before) / all
+	return shares
+}
+
+// splitBits are how many bits hashes have.
+var splitBits = map[string]int{
+	"sha1_60": 60, "sha1_28": 28, "xxhash64": 64, "murmur3_32": 32, "crc32": 32, "fnv1a_32": 32, "fnv1a_32_utf16": 32, "fnv1a_32_utf16_twice": 32,
 }
 
 const (

@@ -911,7 +911,7 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		return false, nil
 	}
 	err := mayApply(there, made)
-	if err == nil && i.apply.imported {
+	if err == nil && i.apply.From != nil {
 		err = isImported(there, made)
 	}
 	if err != nil {

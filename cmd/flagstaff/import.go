@@ -202,7 +202,7 @@ func (p *program) importFile(path string) ([]byte, error) {
 // A target is what an import goes into.
 type target interface {
 	take(ctx context.Context, document []byte, o management.ImportOptions) (*management.ImportReport, error)
-	takeForeign(ctx context.Context, document []byte, f foreign.Options, o management.ImportOptions) (*management.ApplyReport, error)
+	apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error)
 
 	// members yields the distinct IDs of the members that a static cohort has, and add
 	// adds others. It returns how many persons were not members.

@@ -40,7 +40,7 @@ type foreignCall struct {
 func (f *foreignCall) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "environment", Usage: "take the environment or namespace `NAME`, of a file of another product that has several", Destination: &f.environment},
-		&cli.StringFlag{Name: "version", Usage: "which way of drawing served the users until now, where the other product has changed it: `old or new`", Destination: &f.version},
+		&cli.StringFlag{Name: "bucket-version", Usage: "which way of drawing served the users until now, where the other product has changed it: `old or new`", Destination: &f.version},
 		&cli.BoolFlag{Name: "archived", Usage: "take archived flags of another product, too", Destination: &f.archived},
 		&cli.StringSliceFlag{Name: "map", Usage: "`ATTRIBUTE=PROPERTY` calls an attribute of another product by another name; can be repeated", Destination: &f.properties},
 		&cli.StringSliceFlag{Name: "inexact", Usage: "take the flag `KEY` although some users would get another value; can be repeated", Destination: &f.inexact},
@@ -51,7 +51,7 @@ func (f *foreignCall) flags() []cli.Flag {
 // isSet returns the first option that is for other products alone.
 func (f *foreignCall) isSet() string {
 	for name, set := range map[string]bool{
-		"environment": f.environment != "", "version": f.version != "", "archived": f.archived, "map": f.properties != nil,
+		"environment": f.environment != "", "bucket-version": f.version != "", "archived": f.archived, "map": f.properties != nil,
 		"inexact": f.inexact != nil, "o": f.output != "",
 	} {
 		if set {
@@ -61,8 +61,8 @@ func (f *foreignCall) isSet() string {
 	return ""
 }
 
-func (f *foreignCall) options(from string) foreign.Options {
-	return foreign.Options{
+func (f *foreignCall) options(from string) *foreign.Options {
+	return &foreign.Options{
 		From: from, Environment: f.environment, Version: f.version, Archived: f.archived, Map: f.properties, Inexact: f.inexact,
 	}
 }
@@ -83,7 +83,7 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 	if err != nil {
 		return err
 	}
-	report, err := target.takeForeign(ctx, document, c.foreign.options(c.from), management.ImportOptions{DryRun: c.dryRun})
+	report, err := target.apply(ctx, document, management.ApplyOptions{DryRun: c.dryRun, From: c.foreign.options(c.from)})
 	if err = errors.Join(err, target.close()); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 
 // convert writes the flags of another product as definitions.
 func (p *program) convert(c *importCall, document []byte) error {
-	converted, err := foreign.Convert(document, c.foreign.options(c.from))
+	converted, err := foreign.Convert(document, *c.foreign.options(c.from))
 	if err != nil {
 		return plain(err)
 	}
@@ -296,9 +296,10 @@ func mentions(document []byte, text string) bool {
 	return in(value)
 }
 
-func (t serverTarget) takeForeign(ctx context.Context, document []byte, f foreign.Options, o management.ImportOptions) (*management.ApplyReport, error) {
+func (t serverTarget) apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error) {
+	f := o.From
 	query := url.Values{"from": {f.From}, "map": f.Map, "inexact": f.Inexact}
-	for name, value := range map[string]string{"environment": f.Environment, "version": f.Version} {
+	for name, value := range map[string]string{"environment": f.Environment, "bucket_version": f.Version} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -309,10 +310,10 @@ func (t serverTarget) takeForeign(ctx context.Context, document []byte, f foreig
 		}
 	}
 	report := new(management.ApplyReport)
-	return report, t.Upload(ctx, t.InProject("import")+"?"+query.Encode(), document, report)
+	return report, t.Upload(ctx, t.InProject("apply")+"?"+query.Encode(), document, report)
 }
 
-func (t storeTarget) takeForeign(ctx context.Context, document []byte, f foreign.Options, o management.ImportOptions) (*management.ApplyReport, error) {
-	report, err := t.service.ImportForeignInto(ctx, t.project.ID, document, f, o)
+func (t storeTarget) apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error) {
+	report, err := t.service.Apply(ctx, t.project.ID, document, o)
 	return report, plain(err)
 }

@@ -40,7 +40,7 @@ func TestImportForeign(t *testing.T) {
 			call{args: append(args, file), env: s.env}.run(t).want(t, outcome{1, listLeft + "\nnothing changed; 1 as in the file\n", ""})
 			file = write(t, "flags.json", onlyNew(strings.Replace(twoFlags, "20000", "30000", 1)))
 			s.prints("changed flag new (version 2)\n"+
-				"    filters/rules/0/split/ends/0: 230584289833295872 → 345876453053198336\n"+
+				"    rule 1, split: 20% on, 80% off → 30% on, 70% off\n"+
 				"1 flag changed; 0 as in the file"+proof, "import", "-from", "launchdarkly", "-store", store, file)
 		})
 	}

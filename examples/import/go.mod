@@ -8,13 +8,16 @@ go 1.26.0
 replace github.com/flagstaff-go/flagstaff => ../..
 
 require (
+	github.com/configcat/go-sdk/v9 v9.0.7
 	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/growthbook/growthbook-golang v0.7.0
 	github.com/launchdarkly/go-sdk-common/v3 v3.4.0
 	github.com/launchdarkly/go-server-sdk-evaluation/v3 v3.0.1
+	go.yaml.in/yaml/v3 v3.0.6
 )
 
 require (
+	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect

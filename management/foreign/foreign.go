@@ -64,14 +64,14 @@ func kept(list []convert.Kept) []Kept {
 
 // A Report tells what an import could not keep.
 type Report struct {
-	From string `json:"from"`
+	From string `json:"from,omitempty"`
 
 	// LeftOut are flags that were left out, because some users would get another value, or
 	// because the project cannot have them, and why. Inexact are those that were imported
 	// all the same. FlagNotes are about exact ones.
-	LeftOut   []Kept `json:"left_out"`
-	Inexact   []Kept `json:"inexact"`
-	FlagNotes []Kept `json:"flag_notes"`
+	LeftOut   []Kept `json:"left_out,omitempty"`
+	Inexact   []Kept `json:"inexact,omitempty"`
+	FlagNotes []Kept `json:"flag_notes,omitempty"`
 }
 
 // An Error says what is wrong with an option, or with the document if Option is "".

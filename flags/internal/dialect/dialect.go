@@ -43,6 +43,8 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // dialects prepare a comparison each.
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
+	"configcat":    configCat,
+	"flipt":        flipt,
 	"growthbook":   growthBook,
 	"launchdarkly": launchDarkly,
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
+	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
 )
@@ -19,7 +21,9 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
+	{"flipt", "Flipt", flipt.Convert},
 	{"growthbook", "GrowthBook", growthbook.Convert},
+	{"configcat", "ConfigCat", configcat.Convert},
 }
 
 // Named returns the product with a name.

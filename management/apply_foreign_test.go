@@ -24,16 +24,16 @@ func changesOf(r *management.ApplyReport, action string) (names []string) {
 	return names
 }
 
-// TestImportForeign: a dry run says what an import does, a second import changes nothing, and
-// one of a changed file changes what differs (management.md §13.19).
-func TestImportForeign(t *testing.T) {
+// TestApplyForeign: a dry run says what an import does, a second import changes nothing, and
+// one of a changed file changes what differs (management.md §13.23).
+func TestApplyForeign(t *testing.T) {
 	w := newWorld(t, withData)
 	document, err := os.ReadFile(launchDarklyFile)
 	w.ok(err)
 	from := foreign.Options{From: "launchdarkly"}
-	planned, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{DryRun: true})
+	planned, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from, DryRun: true})
 	w.ok(err)
-	done, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{})
+	done, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from})
 	w.ok(err)
 	if diff := cmp.Diff(planned, done); diff != "" {
 		t.Errorf("the import is not what its dry run says (-dry run +import)\n%s", diff)
@@ -41,22 +41,22 @@ func TestImportForeign(t *testing.T) {
 	if created := changesOf(done, "created"); len(created) != 52 || len(done.LeftOut) != 0 || done.Parity == 0 {
 		t.Errorf("created %d things, left out %v, tried for %d", len(created), done.LeftOut, done.Parity)
 	}
-	again, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{})
+	again, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from})
 	w.ok(err)
 	if len(again.Changes) != 0 || again.Unchanged != 52 {
 		t.Errorf("a second import has changed %v, and left %d things alone", again.Changes, again.Unchanged)
 	}
 	other := bytes.Replace(document, []byte(`"weight": 35000`), []byte(`"weight": 36000`), 1)
-	changed, err := w.ImportForeignInto(t.Context(), w.web.ID, other, from, management.ImportOptions{})
+	changed, err := w.Apply(t.Context(), w.web.ID, other, management.ApplyOptions{From: &from})
 	w.ok(err)
 	if diff := cmp.Diff([]string{"flag checkout-address-autocomplete"}, changesOf(changed, "changed")); diff != "" {
 		t.Errorf("changed (-want +got)\n%s", diff)
 	}
 }
 
-// TestImportForeignLeavesOut: what cannot be kept, and what the project has under the same key
+// TestApplyForeignLeavesOut: what cannot be kept, and what the project has under the same key
 // and did not import, stays out, with all that needs it.
-func TestImportForeignLeavesOut(t *testing.T) {
+func TestApplyForeignLeavesOut(t *testing.T) {
 	w := newWorld(t, withData)
 	const document = `{"segments": {"big": {"key": "big", "unbounded": true}}, "flags": {
 		"on":    {"key": "on", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}},
@@ -75,7 +75,7 @@ func TestImportForeignLeavesOut(t *testing.T) {
 		{[]string{"large"}, []string{"flag large"}, []string{"mine", "mixed", "needs", "on it"}},
 	} {
 		from := foreign.Options{From: "launchdarkly", Inexact: test.inexact}
-		r, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(document), from, management.ImportOptions{})
+		r, err := w.Apply(t.Context(), w.web.ID, []byte(document), management.ApplyOptions{From: &from})
 		w.ok(err)
 		var left []string
 		for _, l := range r.LeftOut {
@@ -93,8 +93,8 @@ func TestImportForeignLeavesOut(t *testing.T) {
 	}
 }
 
-// TestImportForeignRefuses has options and documents that are wrong.
-func TestImportForeignRefuses(t *testing.T) {
+// TestApplyForeignRefuses has options and documents that are wrong.
+func TestApplyForeignRefuses(t *testing.T) {
 	w := newWorld(t, withData)
 	const good = `{"flags": {}}`
 	for _, test := range []struct {
@@ -108,7 +108,7 @@ func TestImportForeignRefuses(t *testing.T) {
 		{`{"items": []}`, `REST API`, foreign.Options{From: "launchdarkly"}},
 		{`{"flags": {"a": {"on": 1}}}`, `flags.on is a number`, foreign.Options{From: "launchdarkly"}},
 	} {
-		_, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(test.document), test.o, management.ImportOptions{})
+		_, err := w.Apply(t.Context(), w.web.ID, []byte(test.document), management.ApplyOptions{From: &test.o})
 		if err == nil || !bytes.Contains([]byte(err.Error()), []byte(test.want)) {
 			t.Errorf("%s: %v, want %q", test.document, err, test.want)
 		}
