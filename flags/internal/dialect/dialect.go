@@ -47,4 +47,5 @@ var dialects = map[string]func(operator string, value jsonscan.Value) (Check, er
 	"flipt":        flipt,
 	"growthbook":   growthBook,
 	"launchdarkly": launchDarkly,
+	"unleash":      unleash,
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
+	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
 
 // A Product is another product.
@@ -21,6 +22,7 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
+	{"unleash", "Unleash", unleash.Convert},
 	{"flipt", "Flipt", flipt.Convert},
 	{"growthbook", "GrowthBook", growthbook.Convert},
 	{"configcat", "ConfigCat", configcat.Convert},
