@@ -12,6 +12,7 @@ require (
 	github.com/Unleash/unleash-go-sdk/v6 v6.4.0
 	github.com/configcat/go-sdk/v9 v9.0.7
 	github.com/flagstaff-go/flagstaff v0.1.0
+	github.com/growthbook/growthbook-golang v0.7.0
 	github.com/launchdarkly/go-sdk-common/v3 v3.4.0
 	github.com/launchdarkly/go-server-sdk-evaluation/v3 v3.0.1
 	go.yaml.in/yaml/v3 v3.0.6
@@ -33,6 +34,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/stretchr/objx v0.5.2 // indirect
 	github.com/stretchr/testify v1.10.0 // indirect
+	github.com/tmaxmax/go-sse v0.10.0 // indirect
 	github.com/twmb/murmur3 v1.2.2 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

@@ -45,6 +45,7 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
 	"configcat":    configCat,
 	"flipt":        flipt,
+	"growthbook":   growthBook,
 	"launchdarkly": launchDarkly,
 	"unleash":      unleash,
 }

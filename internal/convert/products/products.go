@@ -7,6 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
 	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
+	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
 	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
@@ -23,6 +24,7 @@ var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
 	{"unleash", "Unleash", unleash.Convert},
 	{"flipt", "Flipt", flipt.Convert},
+	{"growthbook", "GrowthBook", growthbook.Convert},
 	{"configcat", "ConfigCat", configcat.Convert},
 }
 
