@@ -154,7 +154,7 @@ var attributes = map[string][]func(*generator) any{
 	"company":  {(*generator).company, (*generator).words},
 	"a/b~c":    {(*generator).word, (*generator).mixed},
 	"deviceId": {(*generator).id, (*generator).boolean, (*generator).words},
-	"account":  {(*generator).account, (*generator).id},
+	"account":  {(*generator).account, (*generator).id, (*generator).number},
 }
 
 var paths = []string{
@@ -173,7 +173,7 @@ func (g *generator) numeral() any { return pick(g.Rand, "10", "9", "18", "-1", "
 func (g *generator) number() any {
 	return pick(g.Rand, -1.0, 0, 1, 2, 9, 10, 17, 18, 19, 1.5, 99.99, 1e6, 1e21, 9007199254740991, 0.1)
 }
-func (g *generator) account() any { return float64(1 + g.IntN(5000)) }
+func (g *generator) account() any { return pick(g.Rand, float64(g.IntN(5000)), g.Float64()*1000, float64(g.IntN(100))*1e19, float64(g.IntN(9))*1e-9) }
 
 func (g *generator) id() any {
 	if g.chance(3) {
@@ -670,9 +670,6 @@ func (g *generator) subject() oracle.Subject {
 		}
 		if g.chance(5) {
 			v = nil
-		}
-		if n, ok := v.(float64); ok && slices.Contains([]string{"deviceId", "account", "plan", "email"}, name) && (n == 0 || n != float64(int64(n))) {
-			v = 1.0
 		}
 		s.Properties[name] = v
 	}
