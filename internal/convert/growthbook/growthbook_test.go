@@ -108,7 +108,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			"coverage", `{"force": 1, "coverage": 0.25, "hashAttribute": "company"}`, ``,
-			`"default_value":0,"rules":[{"rule_type":"split","targeting":{"properties":[]},"split":{"hash":"fnv1a_32_utf16","modulus":"1000","suffix":"f","subject":"company",
+			`"default_value":0,"rules":[{"rule_type":"split","targeting":{"properties":[]},"split":{"hash":"fnv1a_32_utf16","modulus":"1000","suffix":"f","subject":"company","decimal":true,
 			"ends":["250"],"values":[1],"rest":"continue","no_subject":"continue"}}]`,
 		},
 		{

@@ -31,7 +31,7 @@ func newDraw(seed string, version int, subject string) (d draw, ok bool) {
 // split returns the draw as a split.
 func (d draw) split(rest string) *flags.RuleSplit {
 	return &flags.RuleSplit{
-		Hash: d.hash, Modulus: d.modulus, Prefix: d.prefix, Suffix: d.suffix, Subject: d.subject, Decimal: true, Rest: rest, NoSubject: "continue",
+		Hash: d.hash, Modulus: d.modulus, Prefix: d.prefix, Suffix: d.suffix, Subject: d.subject, Decimal: d.subject != "", Rest: rest, NoSubject: "continue",
 	}
 }
 
