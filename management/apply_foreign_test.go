@@ -59,7 +59,7 @@ func TestApplyForeign(t *testing.T) {
 func TestApplyForeignLeavesOut(t *testing.T) {
 	w := newWorld(t, withData)
 	const document = `{"segments": {"big": {"key": "big", "unbounded": true}}, "flags": {
-		"on":    {"key": "on", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}},
+		"on.a:b": {"key": "on.a:b", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}},
 		"mixed": {"key": "mixed", "on": true, "variations": ["a", 1], "fallthrough": {"variation": 0}},
 		"needs": {"key": "needs", "on": true, "variations": [true, false], "offVariation": 1, "prerequisites": [{"key": "mixed", "variation": 0}], "fallthrough": {"variation": 0}},
 		"large": {"key": "large", "on": true, "variations": [true, false], "fallthrough": {"variation": 0},
@@ -71,7 +71,7 @@ func TestApplyForeignLeavesOut(t *testing.T) {
 	for _, test := range []struct {
 		inexact, created, left []string
 	}{
-		{nil, []string{"flag on"}, []string{"large", "mine", "mixed", "needs", "on it"}},
+		{nil, []string{"flag on.a:b"}, []string{"large", "mine", "mixed", "needs", "on it"}},
 		{[]string{"large"}, []string{"flag large"}, []string{"mine", "mixed", "needs", "on it"}},
 	} {
 		from := foreign.Options{From: "launchdarkly", Inexact: test.inexact}

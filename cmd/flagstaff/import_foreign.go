@@ -40,7 +40,7 @@ type foreignCall struct {
 func (f *foreignCall) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "environment", Usage: "take the environment or namespace `NAME`, of a file of another product that has several", Destination: &f.environment},
-		&cli.StringFlag{Name: "bucket-version", Usage: "which way of drawing served the users until now, where the other product has changed it: `old or new`", Destination: &f.version},
+		&cli.StringFlag{Name: "bucket-version", Usage: "which `VERSION` of the other product served the users until now, where versions draw in different ways", Destination: &f.version},
 		&cli.BoolFlag{Name: "archived", Usage: "take archived flags of another product, too", Destination: &f.archived},
 		&cli.StringSliceFlag{Name: "map", Usage: "`ATTRIBUTE=PROPERTY` calls an attribute of another product by another name; can be repeated", Destination: &f.properties},
 		&cli.StringSliceFlag{Name: "inexact", Usage: "take the flag `KEY` although some users would get another value; can be repeated", Destination: &f.inexact},

@@ -20,8 +20,8 @@ type Options struct {
 	// Environment names an environment, or a namespace, of a document that has several.
 	Environment string
 
-	// Version says which way of drawing served the users until now, where the product has
-	// changed it: "old" or "new".
+	// Version says which version of the product served the users until now, where versions
+	// draw in different ways: the error that asks for it says which there are.
 	Version string
 
 	// Archived takes archived flags, too.
@@ -111,7 +111,7 @@ func Convert(document []byte, o Options) (*Converted, error) {
 		Environment: o.Environment, Version: o.Version, Archived: o.Archived, Properties: properties, Group: c.groupType,
 	})
 	if err != nil {
-		return nil, wrong("", "This is not a file of %s: %s.", product.Title, strings.TrimSuffix(err.Error(), "."))
+		return nil, wrong("", "%s: %s.", product.Title, strings.TrimSuffix(err.Error(), "."))
 	}
 	chosen := c.project.Choose(o.Archived, o.Inexact)
 	if len(chosen.Unknown) > 0 {
