@@ -66,6 +66,10 @@ func kept(list []convert.Kept) []Kept {
 type Report struct {
 	From string `json:"from,omitempty"`
 
+	// ImportID names the import, by which it can be taken back; "" for a dry run, and if
+	// nothing was changed.
+	ImportID string `json:"import_id,omitempty"`
+
 	// LeftOut are flags that were left out, because some users would get another value, or
 	// because the project cannot have them, and why. Inexact are those that were imported
 	// all the same. FlagNotes are about exact ones.
@@ -117,7 +121,7 @@ func Convert(document []byte, o Options) (*Converted, error) {
 	if len(chosen.Unknown) > 0 {
 		return nil, wrong("inexact", "The file has no flag %s.", strings.Join(chosen.Unknown, ", "))
 	}
-	c.Report = Report{o.From, kept(chosen.LeftOut), kept(chosen.Inexact), kept(chosen.Notes)}
+	c.Report = Report{o.From, "", kept(chosen.LeftOut), kept(chosen.Inexact), kept(chosen.Notes)}
 	c.Notes = c.project.Notes
 	c.Document, err = c.project.Document(c.groupTypes)
 	return c, err
