@@ -100,7 +100,7 @@ Examples:
 			case c.undo != "" && (err != nil || c.from != "" || c.dryRun || c.foreign.isSet() != ""):
 				return tool.WrongUsage("flag -undo stands alone; see %s -help", cmd.FullName())
 			case c.from != "" && !other && !strings.Contains(c.from, "://"):
-				return tool.BadValue("from", c.from, "the URL of a server, or one of "+strings.Join(foreign.Products(), ", "))
+				return tool.WrongUsage("flag -from: want the URL of a server, which begins with https:// or http://, or one of %s", strings.Join(foreign.Products(), ", "))
 			case err != nil && c.from != "" && !other:
 				return tool.WrongUsage("want a FILE or -from, not both; see %s -help", cmd.FullName())
 			case err != nil:
