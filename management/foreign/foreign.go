@@ -90,7 +90,7 @@ func wrong(option, format string, args ...any) *Error {
 	return &Error{option, fmt.Sprintf(format, args...)}
 }
 
-// Convert makes definitions of a document of another product (management.md §13.19). The
+// Convert makes definitions of a document of another product (management.md §13.23). The
 // document is JSON, YAML or TOML, as the product writes it. The error says what is wrong with the
 // document or the options.
 func Convert(document []byte, o Options) (*Converted, error) {
