@@ -54,7 +54,7 @@ type Kept struct {
 	Reasons []string `json:"reasons"`
 }
 
-func kept(list []convert.Kept) []Kept {
+func listed(list []convert.Kept) []Kept {
 	out := make([]Kept, len(list))
 	for n, k := range list {
 		out[n] = Kept(k)
@@ -121,7 +121,7 @@ func Convert(document []byte, o Options) (*Converted, error) {
 	if len(chosen.Unknown) > 0 {
 		return nil, wrong("inexact", "The file has no flag %s.", strings.Join(chosen.Unknown, ", "))
 	}
-	c.Report = Report{o.From, "", kept(chosen.LeftOut), kept(chosen.Inexact), kept(chosen.Notes)}
+	c.Report = Report{o.From, "", listed(chosen.LeftOut), listed(chosen.Inexact), listed(chosen.Notes)}
 	c.Notes = c.project.Notes
 	c.Document, err = c.project.Document(c.groupTypes)
 	return c, err
