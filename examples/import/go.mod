@@ -10,7 +10,18 @@ replace github.com/flagstaff-go/flagstaff => ../..
 require github.com/flagstaff-go/flagstaff v0.1.0
 
 require (
+	github.com/antlr4-go/antlr/v4 v4.13.0 // indirect
+	github.com/blang/semver/v4 v4.0.0 // indirect
+	github.com/diegoholiveira/jsonlogic/v3 v3.10.1 // indirect
+	github.com/nikunjy/rules v1.5.0 // indirect
+	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
+)
+
+require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
+	github.com/thomaspoignant/go-feature-flag/modules/core v0.7.2
 	github.com/twmb/murmur3 v1.2.2 // indirect
 )
+
+replace github.com/nikunjy/rules => github.com/hairyhenderson/rules v0.0.0-20250704181428-58ee76134adc

@@ -42,4 +42,7 @@ func Compile(dialect, operator string, value jsonscan.Value) (Check, error) {
 func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // dialects prepare a comparison each.
-var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){}
+var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
+	"go-feature-flag": goFeatureFlag,
+	"jsonlogic":       jsonLogic,
+}

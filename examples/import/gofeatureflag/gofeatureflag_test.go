@@ -1,0 +1,463 @@
+// Package gofeatureflag compares flags of GO Feature Flag with what they are imported as.
+package gofeatureflag
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/thomaspoignant/go-feature-flag/modules/core/dto"
+	"github.com/thomaspoignant/go-feature-flag/modules/core/flag"
+	"github.com/thomaspoignant/go-feature-flag/modules/core/utils"
+
+	"github.com/flagstaff-go/flagstaff/examples/import/internal/oracle"
+	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil))) // queries that fail are logged, each time
+	os.Exit(m.Run())
+}
+
+func product() *oracle.Product {
+	return &oracle.Product{Convert: gofeatureflag.Convert, Generate: generate, Open: open}
+}
+
+func TestValues(t *testing.T) { product().Run(t) }
+
+// TestBites moves a boundary by a thousandth of a percent, which is the smallest step there is.
+func TestBites(t *testing.T) { product().Bites(t, moved) }
+
+// open reads flags as the product's cache does: those that are not valid are left out.
+func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
+	var file map[string]dto.DTO
+	if err := json.Unmarshal(document, &file); err != nil {
+		t.Fatal(err)
+	}
+	flags := make(map[string]*flag.InternalFlag)
+	for key, d := range file {
+		f := d.Convert()
+		if f.IsValid() == nil {
+			flags[key] = &f
+		}
+	}
+	return func(key string, s *oracle.Subject) (json.RawMessage, error) {
+		f := flags[key]
+		if f == nil {
+			return json.RawMessage("null"), nil
+		}
+		value, _ := f.Value(key, utils.ConvertEvaluationCtxFromRequest(s.ID, s.Properties), flag.Context{})
+		return json.Marshal(value)
+	}
+}
+
+// moved changes one percentage and another one by a thousandth.
+func moved(_ *rand.Rand, document []byte) []byte {
+	var file map[string]map[string]any
+	if json.Unmarshal(document, &file) != nil {
+		return nil
+	}
+	for _, f := range file {
+		d, _ := f["defaultRule"].(map[string]any)
+		p, _ := d["percentage"].(map[string]any)
+		sum := 0.0
+		for _, share := range p {
+			sum += share.(float64)
+		}
+		a, ok := p["b"].(float64)
+		b, others := p["a"].(float64)
+		if ok && others && sum < 1 && a > 0 && b > 0.001 {
+			p["b"], p["a"] = a+0.001, b-0.001
+			other, _ := json.Marshal(file)
+			return other
+		}
+	}
+	return nil
+}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+const day = 24 * time.Hour
+
+var (
+	// attributes have names that a query can have, and come within others.
+	attributes = []string{"plan", "age", "score", "beta", "version", "tags", "key", "targetingKey", "anonymous", "user"}
+	nested     = []string{"user.name", "user.age", "user.address.city", "user.address.zip", "plan.x", "key.x", "anonymous.y", "user.address"}
+	texts      = []string{"pro", "PRO", "Pro", "free", "", "ÉCOLE", "école", "ΣΊΣΥΦΟΣ", "σίσυφοσ", "u-1", "U-1", "u-12", "1.2.3", "10", "ſ", "K", "pr"}
+	versions   = []string{"1.2.3", "1.2.4", "1.10.0", "2.0.0-rc.1", "2.0.0-rc.2", "2.0.0-rc.a", "2.0.0", "0.0.1+b.5", "1.2.3-alpha", "1.0.0--", "01.2.3", "1.2", "v1.2.3", "1.2.3+", "99999999999999999999.0.0", "1.2.3-01"}
+	wholes     = []int{0, 1, 2, 17, 18, 19, 100, 9007199254740993}
+	doubles    = []float64{0, 0.5, 1, 1.5, 17.5, 18, 18.000001, 2e9, -1, -1.5, -18, 1e18, 1e19}
+)
+
+// A generator makes a document.
+type generator struct{ *rand.Rand }
+
+func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
+	g := generator{r}
+	file := make(map[string]any)
+	for i := range 5 {
+		file[fmt.Sprintf("flag-%d", i)] = g.flag()
+	}
+	document, err := json.Marshal(file)
+	if err != nil {
+		panic(err)
+	}
+	subjects := make([]oracle.Subject, n)
+	for i := range subjects {
+		subjects[i] = g.subject(i)
+	}
+	return document, subjects
+}
+
+// variations are of one type, mostly.
+func (g generator) variations() map[string]any {
+	return pick(g.Rand,
+		map[string]any{"a": true, "b": false},
+		map[string]any{"a": "one", "b": "two", "c": "three", "B": "four"},
+		map[string]any{"a": 1, "b": 2.5, "c": -3, "d": 0},
+		map[string]any{"a": map[string]any{"x": 1}, "b": map[string]any{}, "c": map[string]any{"y": []any{1, "", nil}}},
+	)
+}
+
+func (g generator) flag() map[string]any {
+	v := g.variations()
+	f := map[string]any{"variations": v, "defaultRule": g.rule(v, false)}
+	var rules []any
+	for i := range g.IntN(4) {
+		r := g.rule(v, true)
+		if g.IntN(2) == 0 {
+			r["name"] = fmt.Sprintf("rule %d", i)
+		}
+		if g.IntN(12) == 0 {
+			r["disable"] = true
+		}
+		rules = append(rules, r)
+	}
+	if rules != nil {
+		f["targeting"] = rules
+	}
+	switch g.IntN(12) {
+	case 0:
+		f["bucketingKey"] = pick(g.Rand, "", "plan", "user.name", "user.address.city", "age", "nowhere.else")
+	case 1:
+		f["disable"] = true
+	case 2:
+		f["experimentation"] = map[string]any{"start": g.past(), "end": g.past()}
+	case 3:
+		f["experimentation"] = map[string]any{"start": g.past()}
+	case 4, 5:
+		f["scheduledRollout"] = g.steps(v)
+	}
+	return f
+}
+
+func (g generator) past() string {
+	return time.Now().Add(-time.Duration(1+g.IntN(500)) * day).UTC().Format(time.RFC3339)
+}
+
+// steps have all come.
+func (g generator) steps(v map[string]any) (steps []any) {
+	for range 1 + g.IntN(3) {
+		s := map[string]any{"date": g.past()}
+		switch g.IntN(6) {
+		case 0:
+			s["disable"] = g.IntN(3) == 0
+		case 1:
+			s["defaultRule"] = g.rule(v, false)
+		case 2:
+			s["variations"] = g.variations()
+			if _, same := v["a"].(bool); same {
+				s["variations"] = map[string]any{"a": false, "b": true}
+			} else {
+				delete(s, "variations")
+			}
+		case 3:
+			s["experimentation"] = map[string]any{pick(g.Rand, "start", "end"): g.past()}
+		default:
+			r := g.rule(v, true)
+			r["name"] = fmt.Sprintf("rule %d", g.IntN(3))
+			s["targeting"] = []any{r}
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+func (g generator) rule(v map[string]any, query bool) map[string]any {
+	r := make(map[string]any)
+	if query {
+		r["query"] = g.query()
+	}
+	names := make([]string, 0, len(v))
+	for name := range v {
+		names = append(names, name)
+	}
+	// The order of a map must not matter: the seed makes the document.
+	for i := range names {
+		for j := range i {
+			if names[i] < names[j] {
+				names[i], names[j] = names[j], names[i]
+			}
+		}
+	}
+	switch g.IntN(5) {
+	case 0:
+		r["variation"] = pick(g.Rand, names...)
+	case 1:
+		from, to := float64(g.IntN(50)), float64(50+g.IntN(60))
+		r["progressiveRollout"] = map[string]any{
+			"initial": map[string]any{"variation": names[0], "percentage": from, "date": time.Now().Add(-1000 * day).Format(time.RFC3339)},
+			"end":     map[string]any{"variation": names[1], "percentage": to, "date": time.Now().Add(-900 * day).Format(time.RFC3339)},
+		}
+	default:
+		r["percentage"] = g.percentages(names)
+	}
+	return r
+}
+
+// percentages add up to much, little, or 100. They are binary fractions or thousandths, whose
+// sum does not depend on the order.
+func (g generator) percentages(names []string) map[string]float64 {
+	p := make(map[string]float64)
+	switch g.IntN(4) {
+	case 0: // a few thousandths, so that each end has many neighbours
+		for _, name := range names {
+			p[name] = float64(g.IntN(5)) / 1024
+		}
+	case 1:
+		rest := 100
+		for _, name := range names[1:] {
+			n := g.IntN(rest + 1)
+			p[name] = float64(n)
+			rest -= n
+		}
+		p[names[0]] = float64(rest)
+	case 2:
+		for _, name := range names {
+			p[name] = float64(g.IntN(400)) / 8
+		}
+	default:
+		p[names[0]], p[names[1]] = float64(g.IntN(30))/1000, float64(g.IntN(30))/1000
+	}
+	sum := 0.0
+	for _, share := range p {
+		sum += share
+	}
+	if sum == 0 {
+		p[names[0]] = 1
+	}
+	return p
+}
+
+func (g generator) query() string {
+	if g.IntN(3) == 0 {
+		rule := g.logic(2)
+		for {
+			if m, ok := rule.(map[string]any); ok && m != nil {
+				break
+			}
+			rule = g.logic(2)
+		}
+		document, _ := json.Marshal(rule)
+		return string(document)
+	}
+	q := g.condition(2)
+	if g.IntN(20) == 0 {
+		q += pick(g.Rand, " ", " AND plan eq \"pro\"", ")", ";", " && age gt 1", "\n", " foo")
+	}
+	if g.IntN(20) == 0 {
+		q = strings.ReplaceAll(q, " or ", " \nor ")
+	}
+	return q
+}
+
+func (g generator) condition(depth int) string {
+	switch n := g.IntN(8); {
+	case depth > 0 && n < 3:
+		return g.condition(depth-1) + pick(g.Rand, " and ", " or ") + g.condition(depth-1)
+	case depth > 0 && n == 3:
+		return pick(g.Rand, "not ", "NOT ", "not", "", "") + pick(g.Rand, "(", "( ") + g.condition(depth-1) + pick(g.Rand, ")", " )")
+	}
+	name := pick(g.Rand, attributes...)
+	if g.IntN(6) == 0 {
+		name = pick(g.Rand, nested...)
+	}
+	if g.IntN(12) == 0 {
+		return name + " pr"
+	}
+	op := pick(g.Rand, "eq", "ne", "gt", "lt", "ge", "le", "co", "sw", "ew", "in", "EQ", "==", "!=", ">", "<=", "IN", "CO")
+	if g.IntN(3) > 0 { // one that suits texts and numbers alike
+		op = pick(g.Rand, "eq", "ne", "gt", "lt", "ge", "le")
+	}
+	return name + " " + op + " " + g.literal(op)
+}
+
+func (g generator) literal(op string) string {
+	if strings.EqualFold(op, "in") && g.IntN(4) > 0 {
+		var list []string
+		kind := g.IntN(3)
+		for range 1 + g.IntN(3) {
+			switch kind {
+			case 0:
+				list = append(list, fmt.Sprintf("%q", pick(g.Rand, texts...)))
+			case 1:
+				list = append(list, fmt.Sprint(pick(g.Rand, wholes...)))
+			default:
+				list = append(list, g.double())
+			}
+		}
+		return "[" + strings.Join(list, pick(g.Rand, ",", ", ")) + "]"
+	}
+	switch g.IntN(8) {
+	case 0:
+		return pick(g.Rand, "true", "false")
+	case 1:
+		return "null"
+	case 2:
+		return pick(g.Rand, versions[:10]...)
+	case 3:
+		return g.double()
+	case 4:
+		return fmt.Sprint(pick(g.Rand, 1, -1) * pick(g.Rand, wholes...))
+	}
+	return fmt.Sprintf("%q", pick(g.Rand, texts...))
+}
+
+func (g generator) double() string {
+	return fmt.Sprintf("%.6f", pick(g.Rand, doubles...))
+}
+
+// logic makes a rule in JSONLogic.
+func (g generator) logic(depth int) any {
+	switch n := g.IntN(12); {
+	case depth > 0 && n < 4:
+		list := make([]any, g.IntN(4))
+		for i := range list {
+			list[i] = g.logic(depth - 1)
+		}
+		return map[string]any{pick(g.Rand, "and", "or"): list}
+	case depth > 0 && n == 4:
+		if g.IntN(2) == 0 {
+			return map[string]any{pick(g.Rand, "!", "!!"): g.logic(depth - 1)}
+		}
+		return map[string]any{pick(g.Rand, "!", "!!"): []any{g.logic(depth - 1)}}
+	case depth > 0 && n == 5:
+		list := make([]any, g.IntN(6))
+		for i := range list {
+			list[i] = g.logic(depth - 1)
+		}
+		return map[string]any{pick(g.Rand, "if", "?:"): list}
+	case n == 6:
+		return map[string]any{pick(g.Rand, "!", "!!"): g.variable()}
+	case n == 7 && g.IntN(2) == 0:
+		return g.variable()
+	case n == 8:
+		switch g.IntN(4) {
+		case 0:
+			return map[string]any{"in": []any{g.constant(), g.variable()}}
+		case 1:
+			return map[string]any{"in": []any{g.variable(), pick(g.Rand, texts...)}}
+		}
+		list := make([]any, g.IntN(4))
+		for i := range list {
+			list[i] = g.constant()
+			if g.IntN(6) == 0 {
+				list[i] = []any{1, pick[any](g.Rand, 20.0, "20", 0.5)}
+			}
+		}
+		return map[string]any{"in": []any{g.variable(), list}}
+	case n == 9:
+		return map[string]any{"missing": []any{"plan", "age"}}
+	case depth > 0 && n == 10:
+		return map[string]any{pick(g.Rand, "==", "<", "==="): []any{g.logic(depth - 1), g.constant()}}
+	}
+	op := pick(g.Rand, "==", "===", "!=", "!==", "<", "<=", ">", ">=")
+	switch g.IntN(6) {
+	case 0:
+		return map[string]any{op: []any{g.constant(), g.variable()}}
+	case 1:
+		return map[string]any{op: []any{g.constant(), g.variable(), g.constant()}}
+	}
+	return map[string]any{op: []any{g.variable(), g.constant()}}
+}
+
+func (g generator) variable() any {
+	name := pick(g.Rand, attributes...)
+	if g.IntN(5) == 0 {
+		name = pick(g.Rand, nested...)
+	}
+	if g.IntN(8) == 0 {
+		return map[string]any{"var": []any{name, g.constant()}}
+	}
+	return map[string]any{"var": name}
+}
+
+func (g generator) constant() any {
+	switch g.IntN(8) {
+	case 0:
+		return g.IntN(2) == 0
+	case 1:
+		return nil
+	case 2, 3:
+		return pick(g.Rand, doubles...)
+	case 4:
+		return pick(g.Rand, "1", " 1", "1e0", "0x1p-2", "Infinity", "abc", " ", "1_0", "18", "nan")
+	}
+	return pick(g.Rand, texts...)
+}
+
+func (g generator) subject(i int) oracle.Subject {
+	s := oracle.Subject{ID: pick(g.Rand, fmt.Sprintf("u-%d", i), fmt.Sprintf("U-%d", i%20), fmt.Sprint(g.Uint64())), Properties: make(map[string]any)}
+	for _, name := range []string{"plan", "age", "score", "beta", "version", "tags", "anonymous", "user"} {
+		if g.IntN(5) > 0 {
+			s.Properties[name] = g.value(name, 2)
+		}
+	}
+	return s
+}
+
+// value mostly is of the type that an attribute should have.
+func (g generator) value(name string, depth int) any {
+	if g.IntN(4) == 0 {
+		name = "any"
+	}
+	switch name {
+	case "plan", "name", "city":
+		return pick(g.Rand, texts...)
+	case "age", "score", "zip":
+		return g.number()
+	case "beta", "anonymous":
+		return g.IntN(2) == 0
+	case "version":
+		return pick(g.Rand, versions...)
+	case "tags":
+		return pick[any](g.Rand, []any{}, []any{"pro"}, []any{"free", 1.0}, []any{0.0}, []any{[]any{1.0, 2.0}}, []any{map[string]any{}}, []any{nil, true}, []any{false})
+	case "user", "address":
+		if depth > 0 {
+			o := make(map[string]any)
+			for _, inner := range []string{"name", "age", "address", "city", "zip"} {
+				if g.IntN(4) > 0 {
+					o[inner] = g.value(inner, depth-1)
+				}
+			}
+			return o
+		}
+	}
+	return pick[any](g.Rand, nil, true, false, g.number(), pick(g.Rand, texts...), pick(g.Rand, "1", "18", " 18", "1e2", "inf"), []any{}, map[string]any{}, map[string]any{"zz": 1.0}, []any{1.0})
+}
+
+func (g generator) number() float64 {
+	if g.IntN(2) == 0 {
+		return float64(pick(g.Rand, wholes...)) * pick(g.Rand, 1.0, -1)
+	}
+	return pick(g.Rand, doubles...) + pick(g.Rand, 0, 0, 0.5, -0.000001)
+}
+
+var _ = convert.Options{}

@@ -1,0 +1,108 @@
+package jsonlogic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/convert/logic"
+	"github.com/flagstaff-go/flagstaff/internal/strictver"
+)
+
+// combineCases is combine for operators whose value is not only true or false.
+func combineCases(arguments [][]Case, of func(values []Value) ([]Case, error)) ([]Case, error) {
+	return combinedCases(arguments, nil, of)
+}
+
+func combinedCases(arguments [][]Case, values []Value, of func(values []Value) ([]Case, error)) (out []Case, err error) {
+	if len(values) == len(arguments) {
+		return of(values)
+	}
+	for _, k := range arguments[len(values)] {
+		if k.Fails {
+			out = append(out, k)
+			continue
+		}
+		inner, err := combinedCases(arguments, append(values[:len(values):len(values)], k.Value), of)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range inner {
+			out = append(out, Case{logic.And(k.When, i.When), i.Value})
+		}
+	}
+	return possible(out), nil
+}
+
+// affix returns the value of starts_with and ends_with: null if not both are texts.
+func (c *Converter) affix(name string, arguments any) ([]Case, error) {
+	list, fails, err := c.arguments(arguments)
+	if err != nil || fails || len(list) != 2 {
+		return Constant(nil), err
+	}
+	return combineCases(list, func(v []Value) ([]Case, error) {
+		whole, part := v[0], v[1]
+		if part.Property != nil {
+			return nil, fmt.Errorf("the operator %s with an attribute on the right cannot be converted", name)
+		}
+		target, ok := part.Constant.(string)
+		s, isText := whole.Constant.(string)
+		switch {
+		case !ok:
+			return Constant(nil), nil
+		case whole.Property != nil:
+			text, has := whole.compare("text", nil), whole.compare(name, target)
+			return possible([]Case{
+				{has, Value{Constant: true}},
+				{logic.And(text, logic.Not(has)), Value{Constant: false}},
+				{logic.Not(text), Value{}},
+			}), nil
+		case !isText:
+			return Constant(nil), nil
+		case name == "starts_with":
+			return Constant(strings.HasPrefix(s, target)), nil
+		}
+		return Constant(strings.HasSuffix(s, target)), nil
+	})
+}
+
+var versionOperators = []string{"=", "!=", "<", "<=", ">", ">=", "^", "~"}
+
+// version returns the value of sem_ver: null if one of the versions, or the operator, is none.
+func (c *Converter) version(arguments any) ([]Case, error) {
+	list, fails, err := c.arguments(arguments)
+	if err != nil || fails || len(list) != 3 {
+		return Constant(nil), err
+	}
+	return combineCases(list, func(v []Value) ([]Case, error) {
+		if v[0].Property == nil || v[1].Property != nil || v[2].Property != nil {
+			return nil, fmt.Errorf("the operator sem_ver can be converted if it compares an attribute with a constant")
+		}
+		op, ok := v[1].Constant.(string)
+		target, isVersion := versionText(v[2].Constant)
+		if !ok || !slices.Contains(versionOperators, op) || !isVersion {
+			return Constant(nil), nil
+		}
+		valid, holds := v[0].compare("version", nil), v[0].compare("sem_ver", []any{op, target})
+		return possible([]Case{
+			{holds, Value{Constant: true}},
+			{logic.And(valid, logic.Not(holds)), Value{Constant: false}},
+			{logic.Not(valid), Value{}},
+		}), nil
+	})
+}
+
+// versionText returns a constant as the text that sem_ver reads, and whether it is a version.
+func versionText(v any) (string, bool) {
+	s := fmt.Sprint(v)
+	_, ok := strictver.Parse(trimV(s), true)
+	return s, ok
+}
+
+// trimV removes one v, which versions may begin with.
+func trimV(s string) string {
+	if s != "" && s[0]|0x20 == 'v' {
+		return s[1:]
+	}
+	return s
+}

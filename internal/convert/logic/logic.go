@@ -1,0 +1,183 @@
+// Package logic builds filters of rules from conditions of other products: filters of which one
+// or all must hold, with what is always or never so left out, and conditions that may fail where
+// they are neither true nor false.
+package logic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+const (
+	anyOf = "any"
+	allOf = "all"
+)
+
+// True and False are filters that always and never hold.
+func True() flags.Filter  { return flags.Filter{Type: allOf, Filters: []flags.Filter{}} }
+func False() flags.Filter { return flags.Filter{Type: anyOf, Filters: []flags.Filter{}} }
+
+// Bool returns True or False.
+func Bool(b bool) flags.Filter {
+	if b {
+		return True()
+	}
+	return False()
+}
+
+// IsTrue and IsFalse report whether a filter that this package has made always or never holds.
+func IsTrue(f *flags.Filter) bool  { return f.Type == allOf && len(f.Filters) == 0 && !f.Negation }
+func IsFalse(f *flags.Filter) bool { return f.Type == anyOf && len(f.Filters) == 0 && !f.Negation }
+
+// And returns a filter that holds if all do. They are looked at in their order.
+func And(list ...flags.Filter) flags.Filter { return join(allOf, IsTrue, IsFalse, list) }
+
+// Or returns a filter that holds if one of them does.
+func Or(list ...flags.Filter) flags.Filter { return join(anyOf, IsFalse, IsTrue, list) }
+
+func join(kind string, none, ends func(*flags.Filter) bool, list []flags.Filter) flags.Filter {
+	out := flags.Filter{Type: kind, Filters: []flags.Filter{}}
+	add := func(f *flags.Filter) {
+		if !slices.ContainsFunc(out.Filters, func(g flags.Filter) bool { return equal(f, &g) }) {
+			out.Filters = append(out.Filters, *f)
+		}
+	}
+	for i := range list {
+		switch f := &list[i]; {
+		case none(f):
+		case ends(f):
+			return *f
+		case f.Type == kind && !f.Negation:
+			for j := range f.Filters {
+				add(&f.Filters[j])
+			}
+		default:
+			add(f)
+		}
+	}
+	if len(out.Filters) == 1 {
+		return out.Filters[0]
+	}
+	return out
+}
+
+func equal(a, b *flags.Filter) bool {
+	return a.Type == b.Type && a.Key == b.Key && a.Operator == b.Operator && a.Negation == b.Negation && a.Comparison == b.Comparison &&
+		bytes.Equal(a.Value, b.Value) && a.GroupTypeIndex == nil && b.GroupTypeIndex == nil && a.Split == nil && b.Split == nil &&
+		slices.EqualFunc(a.Filters, b.Filters, func(a, b flags.Filter) bool { return equal(&a, &b) })
+}
+
+// Not returns a filter that holds if f does not.
+func Not(f flags.Filter) flags.Filter {
+	switch {
+	case IsTrue(&f):
+		return False()
+	case IsFalse(&f):
+		return True()
+	}
+	f.Negation = !f.Negation
+	return f
+}
+
+// A Verdict is a condition that may fail: then it is neither true nor false.
+type Verdict struct {
+	Yes, No flags.Filter // it is true; it is false
+
+	// Sure says that it never fails: No is the negation of Yes.
+	Sure bool
+}
+
+// Sure returns a condition that never fails.
+func Sure(yes flags.Filter) Verdict { return Verdict{yes, Not(yes), true} }
+
+// Fails returns a condition that always fails.
+func Fails() Verdict { return Verdict{Yes: False(), No: False()} }
+
+// Not returns the condition that is true where v is false.
+func (v Verdict) Not() Verdict { return Verdict{v.No, v.Yes, v.Sure} }
+
+// And returns the condition that is w where v is true, and else v.
+func (v Verdict) And(w Verdict) Verdict {
+	yes := And(v.Yes, w.Yes)
+	switch {
+	case v.Sure && w.Sure:
+		return Sure(yes)
+	case v.Sure:
+		return Verdict{Yes: yes, No: Or(v.No, w.No)}
+	}
+	return Verdict{Yes: yes, No: Or(v.No, And(v.Yes, w.No))}
+}
+
+// Or returns the condition that is w where v is false, and else v.
+func (v Verdict) Or(w Verdict) Verdict { return v.Not().And(w.Not()).Not() }
+
+// The limits of rules.md §2.
+const (
+	maxList  = 100
+	maxDepth = 10
+	maxAll   = 2000
+)
+
+// Targeting returns the filters of a rule that targets whom a filter holds for. The error says
+// that there are too many.
+func Targeting(f flags.Filter) ([]flags.Filter, error) {
+	list := []flags.Filter{f}
+	if f.Type == allOf && !f.Negation {
+		list = f.Filters
+	}
+	list = divide(allOf, list)
+	count := 0
+	for i := range list {
+		if depth := measure(&list[i], &count); depth > maxDepth {
+			return nil, fmt.Errorf("%d conditions lie within each other, and at most %d can", depth, maxDepth)
+		}
+	}
+	if count > maxAll {
+		return nil, fmt.Errorf("it comes to more than %d comparisons", maxAll)
+	}
+	return list, nil
+}
+
+// divide returns a list that is not too long, with lists of the same kind in it.
+func divide(kind string, list []flags.Filter) []flags.Filter {
+	list = slices.Clone(list)
+	for i := range list {
+		if f := &list[i]; f.Filters != nil {
+			f.Filters = divide(f.Type, f.Filters)
+		}
+	}
+	for len(list) > maxList {
+		var shorter []flags.Filter
+		for part := range slices.Chunk(list, maxList) {
+			shorter = append(shorter, flags.Filter{Type: kind, Filters: part})
+		}
+		list = shorter
+	}
+	return list
+}
+
+func measure(f *flags.Filter, count *int) (depth int) {
+	*count++
+	if f.Filters == nil {
+		return 0
+	}
+	for i := range f.Filters {
+		depth = max(depth, measure(&f.Filters[i], count))
+	}
+	return depth + 1
+}
+
+// JSON returns the JSON of a value that has one.
+func JSON(value any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
