@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,18 +104,34 @@ type generator struct{ *rand.Rand }
 func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
 	g := generator{r}
 	file := make(map[string]any)
-	for i := range 5 {
-		file[fmt.Sprintf("flag-%d", i)] = g.flag()
+	for i := range 10 {
+		f := g.flag()
+		for isUnsure(f) {
+			f = g.flag()
+		}
+		file[fmt.Sprintf("flag-%d", i)] = f
 	}
-	document, err := json.Marshal(file)
-	if err != nil {
-		panic(err)
-	}
-	subjects := make([]oracle.Subject, n)
+	document := marshal(file)
+	subjects := make([]oracle.Subject, n/5) // rather more flags, which differ in more
 	for i := range subjects {
 		subjects[i] = g.subject(i)
 	}
 	return document, subjects
+}
+
+func marshal(v any) []byte {
+	document, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return document
+}
+
+// isUnsure reports whether the product gives users now one variation, now another, because it adds
+// percentages in an order that changes.
+func isUnsure(f map[string]any) bool {
+	p, err := gofeatureflag.Convert(marshal(map[string]any{"f": f}), &convert.Options{})
+	return err == nil && slices.ContainsFunc(p.Flags[0].Problems, func(s string) bool { return strings.Contains(s, "in an order that changes") })
 }
 
 // variations are of one type, mostly.
@@ -164,7 +182,7 @@ func (g generator) past() string {
 
 // steps have all come.
 func (g generator) steps(v map[string]any) (steps []any) {
-	for range 1 + g.IntN(3) {
+	for range 1 + g.IntN(4) {
 		s := map[string]any{"date": g.past()}
 		switch g.IntN(6) {
 		case 0:
@@ -195,20 +213,10 @@ func (g generator) rule(v map[string]any, query bool) map[string]any {
 	if query {
 		r["query"] = g.query()
 	}
-	names := make([]string, 0, len(v))
-	for name := range v {
-		names = append(names, name)
-	}
-	// The order of a map must not matter: the seed makes the document.
-	for i := range names {
-		for j := range i {
-			if names[i] < names[j] {
-				names[i], names[j] = names[j], names[i]
-			}
-		}
-	}
-	switch g.IntN(5) {
-	case 0:
+	names := slices.Sorted(maps.Keys(v))
+	slices.Reverse(names)
+	switch g.IntN(8) {
+	case 0, 2, 3:
 		r["variation"] = pick(g.Rand, names...)
 	case 1:
 		from, to := float64(g.IntN(50)), float64(50+g.IntN(60))
@@ -268,6 +276,9 @@ func (g generator) query() string {
 		document, _ := json.Marshal(rule)
 		return string(document)
 	}
+	if g.IntN(60) == 0 {
+		return pick(g.Rand, "", "null", `{"nosuch": [1]}`, "{}", `{"a": 1, "b": 2}`)
+	}
 	q := g.condition(2)
 	if g.IntN(20) == 0 {
 		q += pick(g.Rand, " ", " AND plan eq \"pro\"", ")", ";", " && age gt 1", "\n", " foo")
@@ -286,48 +297,83 @@ func (g generator) condition(depth int) string {
 		return pick(g.Rand, "not ", "NOT ", "not", "", "") + pick(g.Rand, "(", "( ") + g.condition(depth-1) + pick(g.Rand, ")", " )")
 	}
 	name := pick(g.Rand, attributes...)
-	if g.IntN(6) == 0 {
+	if g.IntN(5) == 0 {
 		name = pick(g.Rand, nested...)
 	}
-	if g.IntN(12) == 0 {
+	if g.IntN(15) == 0 {
 		return name + " pr"
 	}
-	op := pick(g.Rand, "eq", "ne", "gt", "lt", "ge", "le", "co", "sw", "ew", "in", "EQ", "==", "!=", ">", "<=", "IN", "CO")
-	if g.IntN(3) > 0 { // one that suits texts and numbers alike
-		op = pick(g.Rand, "eq", "ne", "gt", "lt", "ge", "le")
+	kind := g.IntN(8)
+	if g.IntN(3) > 0 { // what suits the attribute
+		switch name[strings.LastIndex(name, ".")+1:] {
+		case "plan", "name", "city", "key", "targetingKey":
+			kind = isText
+		case "age", "score", "zip":
+			kind = pick(g.Rand, isWhole, isDouble)
+		case "version":
+			kind = isVersion
+		case "beta", "anonymous":
+			kind = isBoolean
+		}
 	}
-	return name + " " + op + " " + g.literal(op)
+	return name + " " + g.comparison(kind)
 }
 
-func (g generator) literal(op string) string {
-	if strings.EqualFold(op, "in") && g.IntN(4) > 0 {
-		var list []string
-		kind := g.IntN(3)
-		for range 1 + g.IntN(3) {
-			switch kind {
-			case 0:
-				list = append(list, fmt.Sprintf("%q", pick(g.Rand, texts...)))
-			case 1:
-				list = append(list, fmt.Sprint(pick(g.Rand, wholes...)))
-			default:
-				list = append(list, g.double())
-			}
+// The kinds of literals; all other numbers are texts.
+const (
+	isText = iota
+	isWhole
+	isDouble
+	isVersion
+	isBoolean
+	isNull
+)
+
+// comparison makes an operator and a value, which mostly go together.
+func (g generator) comparison(kind int) string {
+	op := pick(g.Rand, "eq", "ne", "gt", "lt", "ge", "le", "EQ", "==", "!=", ">", "<=", "GE")
+	switch {
+	case g.IntN(40) == 0:
+		op = pick(g.Rand, "co", "sw", "ew", "in")
+	case kind == isBoolean || kind == isNull:
+		op = pick(g.Rand, "eq", "ne", "NE")
+	case kind != isVersion && g.IntN(3) == 0:
+		op = pick(g.Rand, "in", "IN")
+		if g.IntN(6) > 0 {
+			return op + " " + g.list(kind)
 		}
-		return "[" + strings.Join(list, pick(g.Rand, ",", ", ")) + "]"
+	case kind != isVersion && kind != isWhole && kind != isDouble && g.IntN(2) == 0:
+		op = pick(g.Rand, "co", "sw", "ew", "CO", "SW")
 	}
-	switch g.IntN(8) {
-	case 0:
+	return op + " " + g.literal(kind)
+}
+
+func (g generator) literal(kind int) string {
+	switch kind {
+	case isBoolean:
 		return pick(g.Rand, "true", "false")
-	case 1:
+	case isNull:
 		return "null"
-	case 2:
+	case isVersion:
 		return pick(g.Rand, versions[:10]...)
-	case 3:
+	case isDouble:
 		return g.double()
-	case 4:
+	case isWhole:
 		return fmt.Sprint(pick(g.Rand, 1, -1) * pick(g.Rand, wholes...))
 	}
 	return fmt.Sprintf("%q", pick(g.Rand, texts...))
+}
+
+func (g generator) list(kind int) string {
+	var list []string
+	for range 1 + g.IntN(3) {
+		element := g.literal(kind)
+		if kind == isWhole { // a list has no negative ones
+			element = strings.TrimPrefix(element, "-")
+		}
+		list = append(list, element)
+	}
+	return "[" + strings.Join(list, pick(g.Rand, ",", ", ")) + "]"
 }
 
 func (g generator) double() string {
@@ -368,7 +414,10 @@ func (g generator) logic(depth int) any {
 		list := make([]any, g.IntN(4))
 		for i := range list {
 			list[i] = g.constant()
-			if g.IntN(6) == 0 {
+			if g.IntN(4) == 0 {
+				list[i] = pick[any](g.Rand, map[string]any{"a": 1, "b": 2}, true, []any{1}, []any{true, 2}, []any{"", "z"})
+			}
+			if g.IntN(4) == 0 {
 				list[i] = []any{1, pick[any](g.Rand, 20.0, "20", 0.5)}
 			}
 		}
@@ -455,9 +504,7 @@ func (g generator) value(name string, depth int) any {
 
 func (g generator) number() float64 {
 	if g.IntN(2) == 0 {
-		return float64(pick(g.Rand, wholes...)) * pick(g.Rand, 1.0, -1)
+		return float64(pick(g.Rand, wholes...) * pick(g.Rand, 1, -1)) // never -0, which is zero to Flagstaff
 	}
 	return pick(g.Rand, doubles...) + pick(g.Rand, 0, 0, 0.5, -0.000001)
 }
-
-var _ = convert.Options{}

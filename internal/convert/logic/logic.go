@@ -125,6 +125,15 @@ const (
 // Targeting returns the filters of a rule that targets whom a filter holds for. The error says
 // that there are too many.
 func Targeting(f flags.Filter) ([]flags.Filter, error) {
+	if measure(&f, new(int)) > maxDepth {
+		f = flat(f, false)
+	}
+	if measure(&f, new(int)) > maxDepth {
+		var ok bool
+		if f, ok = alternatives(&f); !ok {
+			return nil, fmt.Errorf("more than %d conditions lie within each other", maxDepth)
+		}
+	}
 	list := []flags.Filter{f}
 	if f.Type == allOf && !f.Negation {
 		list = f.Filters
@@ -132,14 +141,74 @@ func Targeting(f flags.Filter) ([]flags.Filter, error) {
 	list = divide(allOf, list)
 	count := 0
 	for i := range list {
-		if depth := measure(&list[i], &count); depth > maxDepth {
-			return nil, fmt.Errorf("%d conditions lie within each other, and at most %d can", depth, maxDepth)
-		}
+		measure(&list[i], &count)
 	}
 	if count > maxAll {
 		return nil, fmt.Errorf("it comes to more than %d comparisons", maxAll)
 	}
 	return list, nil
+}
+
+// flat returns a filter, or its negation, without negated groups, and so without groups of one
+// kind directly within each other.
+func flat(f flags.Filter, negated bool) flags.Filter {
+	negated = negated != f.Negation
+	if f.Filters == nil {
+		f.Negation = negated
+		return f
+	}
+	list := make([]flags.Filter, len(f.Filters))
+	for i := range list {
+		list[i] = flat(f.Filters[i], negated)
+	}
+	if (f.Type == allOf) != negated {
+		return And(list...)
+	}
+	return Or(list...)
+}
+
+// alternatives returns a flat filter as one of groups that lie side by side, false if these are
+// too many.
+func alternatives(f *flags.Filter) (flags.Filter, bool) {
+	sets, ok := conjunctions(f)
+	if !ok {
+		return *f, false
+	}
+	list := make([]flags.Filter, len(sets))
+	for i, set := range sets {
+		list[i] = And(set...)
+	}
+	return Or(list...), true
+}
+
+func conjunctions(f *flags.Filter) (sets [][]flags.Filter, ok bool) {
+	switch {
+	case f.Filters == nil:
+		return [][]flags.Filter{{*f}}, true
+	case f.Type == anyOf:
+		for i := range f.Filters {
+			more, ok := conjunctions(&f.Filters[i])
+			if sets = append(sets, more...); !ok || len(sets) > maxAll {
+				return nil, false
+			}
+		}
+		return sets, true
+	}
+	sets = [][]flags.Filter{nil}
+	for i := range f.Filters {
+		more, ok := conjunctions(&f.Filters[i])
+		if !ok || len(sets)*len(more) > maxAll {
+			return nil, false
+		}
+		var next [][]flags.Filter
+		for _, set := range sets {
+			for _, other := range more {
+				next = append(next, slices.Concat(set, other))
+			}
+		}
+		sets = next
+	}
+	return sets, true
 }
 
 // divide returns a list that is not too long, with lists of the same kind in it.
