@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/thomaspoignant/go-feature-flag/modules/core/dto"
 	"github.com/thomaspoignant/go-feature-flag/modules/core/flag"
@@ -36,6 +37,49 @@ func TestValues(t *testing.T) { product().Run(t) }
 
 // TestBites moves a boundary by a thousandth of a percent, which is the smallest step there is.
 func TestBites(t *testing.T) { product().Bites(t, moved) }
+
+// TestGrammar has queries with signs too many or too few. GO Feature Flag repairs some and ignores
+// what stands behind others; those that are imported without a problem give the same values.
+func TestGrammar(t *testing.T) {
+	p := product()
+	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
+		g := generator{r}
+		file := make(map[string]any)
+		for i := range 10 {
+			f := g.broken()
+			for hasProblem(f, "") {
+				f = g.broken()
+			}
+			file[fmt.Sprintf("flag-%d", i)] = f
+		}
+		return marshal(file), g.subjects(n / 5)
+	}
+	p.Run(t)
+}
+
+// broken makes a flag whose query is not quite right.
+func (g generator) broken() map[string]any {
+	q := g.condition(1)
+	for range 1 + g.IntN(2) {
+		at := g.IntN(len(q) + 1)
+		switch g.IntN(3) {
+		case 0:
+			q = q[:at] + pick(g.Rand, " ", "(", ")", "[", "]", ",", ".", "-", "not ", " and ", " or ", "\"", "1", "e+1", "AND", " AND ", "\t", ";", "+", "\n", "é", "'") + q[at:]
+		case 1:
+			q = q[:at] + q[min(at+1, len(q)):]
+		case 2:
+			q = q[:at]
+		}
+	}
+	if !utf8.ValidString(q) {
+		q = "plan pr"
+	}
+	return map[string]any{
+		"variations":  map[string]any{"a": true, "b": false},
+		"targeting":   []any{map[string]any{"query": q, "variation": "a"}},
+		"defaultRule": map[string]any{"variation": "b"},
+	}
+}
 
 // open reads flags as the product's cache does: those that are not valid are left out.
 func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
@@ -106,17 +150,21 @@ func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
 	file := make(map[string]any)
 	for i := range 10 {
 		f := g.flag()
-		for isUnsure(f) {
+		for hasProblem(f, unsure) {
 			f = g.flag()
 		}
 		file[fmt.Sprintf("flag-%d", i)] = f
 	}
 	document := marshal(file)
-	subjects := make([]oracle.Subject, n/5) // rather more flags, which differ in more
-	for i := range subjects {
-		subjects[i] = g.subject(i)
+	return document, g.subjects(n / 5) // rather more flags, which differ in more
+}
+
+func (g generator) subjects(n int) []oracle.Subject {
+	list := make([]oracle.Subject, n)
+	for i := range list {
+		list[i] = g.subject(i)
 	}
-	return document, subjects
+	return list
 }
 
 func marshal(v any) []byte {
@@ -127,11 +175,14 @@ func marshal(v any) []byte {
 	return document
 }
 
-// isUnsure reports whether the product gives users now one variation, now another, because it adds
-// percentages in an order that changes.
-func isUnsure(f map[string]any) bool {
+// unsure is what the problem says of percentages that the product adds in an order that changes:
+// it gives users now one variation, now another.
+const unsure = "in an order that changes"
+
+// hasProblem reports whether a flag is imported with a problem.
+func hasProblem(f map[string]any, with string) bool {
 	p, err := gofeatureflag.Convert(marshal(map[string]any{"f": f}), &convert.Options{})
-	return err == nil && slices.ContainsFunc(p.Flags[0].Problems, func(s string) bool { return strings.Contains(s, "in an order that changes") })
+	return err == nil && slices.ContainsFunc(p.Flags[0].Problems, func(s string) bool { return strings.Contains(s, with) })
 }
 
 // variations are of one type, mostly.

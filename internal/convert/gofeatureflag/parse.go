@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A node is a condition of a query: "and" and "or" have two parts, "not" has one, all others
@@ -148,6 +149,14 @@ func parse(query string) (n *node, behind string, err error) {
 	p.tokens, p.behind = append(p.tokens, token{}), append(p.behind, rest) // of no kind: the end, or a sign that is none
 	if n, err = p.query(); err != nil {
 		return nil, "", err
+	}
+	i := 0
+	if p.kind(0) == isSpace {
+		i = 1
+	}
+	// The product passes over a sign that is none, behind which the query may go on.
+	if left := p.behind[i]; p.kind(i) == "" && utf8.RuneCountInString(left) > 1 {
+		return nil, "", fmt.Errorf("there is something that it cannot have at %q", clip(left))
 	}
 	return n, p.behind[0], nil
 }
