@@ -25,7 +25,7 @@ type Comparison struct {
 	Path string
 
 	// Dialect is the product whose Operator and Value the filter has, "" for our own
-	// (rules.md §9.4). With it the four members above are false.
+	// (rules.md §9.4). CaseSensitive and StrictType are false with it.
 	Dialect string
 }
 
@@ -149,7 +149,7 @@ func (c *compiler) dialectCheck(fl *Filter, owner int, at *path) (uint32, failCo
 	c.inverted = false // negation is within
 	defer func() { c.inverted = negated }()
 	return c.addCheck(key, func() check {
-		missing := other.Match(dialect.Value{Now: time.Now()}) != negated
+		missing := other.Match(dialect.Value{Now: time.Now()}) != negated && !fl.Comparison.MustBeSet
 		return check{missing: missing, name: fl.Operator, value: shorten(fl.Value), more: &compiledOperand{compared: o}}
 	}), 0
 }
@@ -206,9 +206,6 @@ func (in *Input) compared(c *check, p *slotValue) verdict {
 			return verdictOf(c.missing)
 		}
 	}
-	if o.other.Match != nil {
-		return verdictOf(in.otherMatch(o, p) != c.negated)
-	}
 	if p.kind == jsonscan.Null && o.MustBeSet {
 		return no
 	}
@@ -255,6 +252,8 @@ func (in *Input) comparedValue(o *comparedOperand, p *slotValue) verdict {
 
 func (in *Input) comparedElement(o *comparedOperand, p *slotValue) verdict {
 	switch {
+	case o.other.Match != nil:
+		return verdictOf(in.otherMatch(o, p))
 	case o.equals != nil && o.StrictType && p.kind == jsonscan.Number:
 		n, ok := in.number(p)
 		return verdictOf(ok && slices.ContainsFunc(o.equals, func(v comparedValue) bool { return v.kind == jsonscan.Number && v.num == n }))
@@ -287,7 +286,7 @@ func (o *comparedOperand) isOne(kind jsonscan.Kind, text string) bool {
 // quick is compared for texts. It is not ok for all else.
 func (o *comparedOperand) quick(v *quickValue) (match, ok bool) {
 	switch {
-	case o.path != nil:
+	case o.path != nil || v.kind == quickNull && o.MustBeSet:
 		return false, false
 	case o.other.Match != nil:
 		return o.quickOther(v)

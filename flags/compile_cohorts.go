@@ -178,6 +178,10 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 			owner = ownerMetadata
 		}
 		before := len(c.read)
+		if fl.Comparison != (Comparison{}) { // which negation is a part of
+			c.inverted, n.negated = fl.Negation, false
+			defer func() { c.inverted = false }()
+		}
 		id, code := c.propertyCheck(fl, owner, at)
 		b.slots = append(b.slots, c.read[before:]...)
 		c.read = c.read[:before]

@@ -418,12 +418,17 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	values := c.s.values[target.offValue : target.offValue+target.valueCount]
 	accepts := make([]bool, len(values))
 	v := jsonscan.Value(fl.Value)
-	switch v.Kind() {
-	case jsonscan.True, jsonscan.False:
+	switch kind := v.Kind(); {
+	case fl.Comparison.StrictType:
+		want := newTypedValue(string(fl.Value))
+		for i := range values {
+			accepts[i] = values[i].typed > 0 && c.s.typed[values[i].typed].same(want)
+		}
+	case kind == jsonscan.True || kind == jsonscan.False:
 		for i := range values {
 			accepts[i] = values[i].enabled == (v.Kind() == jsonscan.True)
 		}
-	case jsonscan.String:
+	case kind == jsonscan.String:
 		s, _ := text.Str(v)
 		for i := range values {
 			accepts[i] = values[i].hasVariant && values[i].variant == s
@@ -441,7 +446,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	case target.state == dormant:
 		c.problem(SeverityError, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
 	}
-	key := checkKey{op: operators.OpFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
+	key := checkKey{op: operators.OpFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value), comparison: fl.Comparison}
 	return c.addCheck(key, func() check {
 		return check{more: &compiledOperand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
 	})

@@ -85,6 +85,20 @@ func newTypedValue(raw string) TypedValue {
 	return t
 }
 
+// same reports whether both are one value. Objects are the same if their JSON is.
+func (v TypedValue) same(as TypedValue) bool {
+	if v.Type != as.Type {
+		return false
+	}
+	switch v.Type {
+	case typeString:
+		return v.Text == as.Text
+	case typeNumber:
+		return v.Number == as.Number
+	}
+	return v.JSON == as.JSON
+}
+
 const maxReported = 200 // bytes of an object
 
 // Report returns the value as events tell it, as JSON (rules.md §6): an object as its text, or as

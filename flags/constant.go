@@ -1,7 +1,6 @@
 package flags
 
 import (
-
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 )
 

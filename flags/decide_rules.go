@@ -47,7 +47,8 @@ func (in *Input) decideByRules(f *compiledFlag) decision {
 // is to be tried.
 func (in *Input) decideByRule(f *compiledFlag, c *compiledCondition, rule *compiledRule, i int32, subject string) (d decision, ended bool) {
 	if rule.split != nil {
-		return rule.split.decide(in.splitSubject(rule.split), in.buf[len(in.buf):]).decision(f.rare.rules, i)
+		subject, is := in.splitSubject(rule.split)
+		return rule.split.decide(subject, is, in.buf[len(in.buf):]).decision(f.rare.rules, i)
 	}
 	fallback := f.rare.rules.defaultValue
 	switch {

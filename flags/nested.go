@@ -21,7 +21,7 @@ const (
 )
 
 // maxFilterDepth is how many filters of filters may lie within each other.
-const maxFilterDepth = 10
+const maxFilterDepth = 20
 
 // IsGroup reports whether the filter consists of others: its type is "any" or "all".
 func (f *Filter) IsGroup() bool { return f.Type == filterAny || f.Type == filterAll }
@@ -44,8 +44,34 @@ func cloneFilters(list []Filter) []Filter {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Filters = cloneFilters(list[i].Filters)
+		list[i].Split = list[i].Split.clone()
 	}
 	return list
+}
+
+// clone returns a copy whose subject can be changed.
+func (s *RuleSplit) clone() *RuleSplit {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	return &c
+}
+
+// Splits iterates over the splits of rules and of their filters.
+func (s *RuleSet) Splits() iter.Seq[*RuleSplit] {
+	return func(yield func(*RuleSplit) bool) {
+		for i := range s.Rules {
+			if split := s.Rules[i].Split; split != nil && !yield(split) {
+				return
+			}
+			for j := range s.Rules[i].Targeting {
+				if !s.Rules[i].Targeting[j].each(func(f *Filter) bool { return f.Split == nil || yield(f.Split) }) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // nested reads a filter that consists of others, or of a split.
@@ -89,7 +115,7 @@ func (e *encoder) nested(f *Filter) {
 	if f.Split != nil {
 		e.member("split").split(f.Split)
 	} else {
-		encodeList(e, "filters", f.Filters, e.filter)
+		encodeList(e, "filters", append([]Filter{}, f.Filters...), e.filter)
 	}
 	if f.Negation {
 		e.member("negation").bool(true)
@@ -136,7 +162,8 @@ func (c *compiler) nestedCheck(f *compiledFlag, fl *Filter, at *path) uint32 {
 func (in *Input) nestedVerdict(c *check) verdict {
 	switch c.op {
 	case operators.OpSplit:
-		return verdictOf(c.more.split.decide(in.splitSubject(c.more.split), in.buf[len(in.buf):]).value == 1)
+		subject, is := in.splitSubject(c.more.split)
+		return verdictOf(c.more.split.decide(subject, is, in.buf[len(in.buf):]).value == 1)
 	case operators.OpAll:
 		for _, id := range c.more.checks {
 			if v := in.verdict(id); v != yes {

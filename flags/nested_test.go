@@ -3,6 +3,7 @@ package flags_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -90,7 +91,7 @@ func TestPathsInCohorts(t *testing.T) {
 // TestNestedFilterFaults has what is wrong with such filters, and where.
 func TestNestedFilterFaults(t *testing.T) {
 	deep := `{"key": "a", "type": "person", "value": 1}`
-	for range 11 {
+	for range 21 {
 		deep = `{"type": "all", "filters": [` + deep + `]}`
 	}
 	for _, test := range []struct{ filter, path, code string }{
@@ -104,7 +105,7 @@ func TestNestedFilterFaults(t *testing.T) {
 		{`{"type": "person", "key": "a", "value": 1, "path": "a"}`, "/path", "invalid"},
 		{`{"type": "person", "key": "a", "operator": "in", "value": 1, "dialect": "klingon"}`, "/dialect", "invalid"},
 		{`{"type": "cohort", "key": "id", "value": 1, "path": "/a"}`, "/path", "invalid"},
-		{deep, "/filters/0/filters/0/filters/0/filters/0/filters/0/filters/0/filters/0/filters/0/filters/0/filters/0", "limit_exceeded"},
+		{deep, strings.Repeat("/filters/0", 20), "limit_exceeded"},
 	} {
 		document := `{"version": 2, "return_type": "boolean", "default_value": null, "rules": [{"id": "11111111-1111-4111-8111-111111111111",
 			"rule_type": "targeted_release", "value": true, "targeting": {"properties": [` + test.filter + `]}}]}`

@@ -298,7 +298,7 @@ func (s *compiledSplit) quickly(distinctID string, buf []byte) (o splitOutcome, 
 	if s.slot >= 0 || s.owner != ownerPerson || len(distinctID) > 200 || len(s.prefix)+len(distinctID)+len(s.suffix) > cap(buf) || !utf8.ValidString(distinctID) {
 		return splitOutcome{}, false
 	}
-	return s.decide(distinctID, buf), true
+	return s.decide(distinctID, distinctID != "" || s.empty, buf), true
 }
 
 // quickPick is Input.pickValue for a distinct ID.

@@ -154,6 +154,7 @@ func (s *RuleSet) clone() *RuleSet {
 	for i := range c.Rules {
 		c.Rules[i].Targeting = cloneFilters(s.Rules[i].Targeting)
 		c.Rules[i].Variants = slices.Clone(s.Rules[i].Variants)
+		c.Rules[i].Split = s.Rules[i].Split.clone()
 	}
 	return &c
 }

@@ -128,7 +128,7 @@ func (r *ruleReader) filter(at string, v jsonscan.Value, depth int) (f Filter) {
 	}
 	for _, c := range f.Comparison.members() {
 		if m.given(c.name) {
-			if *c.value = m.bool(c.name); f.Type != "person" && f.Type != "group" {
+			if *c.value = m.bool(c.name); f.Type != "person" && f.Type != "group" && !(f.Type == "flag" && c.value == &f.Comparison.StrictType) {
 				m.fail(codeInvalid, m.path(c.name), "it is for filters of type person or group")
 			}
 		}
@@ -190,9 +190,9 @@ func (r *ruleReader) filter(at string, v jsonscan.Value, depth int) (f Filter) {
 
 // dialect checks a comparison of another product.
 func (m *record) dialect(f *Filter) {
-	for _, c := range f.Comparison.members() {
-		if *c.value {
-			m.fail(codeInvalid, m.path(c.name), "a filter with a dialect does not have it")
+	for _, name := range []string{"case_sensitive", "strict_type"} {
+		if m.given(name) {
+			m.fail(codeInvalid, m.path(name), "a filter with a dialect does not have it")
 		}
 	}
 	if _, err := dialect.Compile(f.Comparison.Dialect, f.Operator, jsonscan.Value(f.Value)); err != nil {

@@ -31,6 +31,7 @@ type RuleSplit struct {
 
 	Path     string // to the subject within the property, as in [Comparison]
 	TextOnly bool   // an integer is not a subject
+	Empty    bool   // an empty text is a subject
 	Group    *int   // the subject is the key, or a property, of the group of this type
 
 	Ends   []uint64
@@ -148,10 +149,11 @@ type compiledSplit struct {
 	seed           uint32
 	modulus        uint64
 	prefix, suffix string
-	owner          int      // whose key is the subject: ownerPerson, a group type, or nobody
-	slot           int32    // of the property that is the subject, or -1
+	owner          int      // whose property is the subject
+	slot           int32    // of the property, or -1 for the distinct ID
 	path           []string // to the subject within it
 	textOnly       bool
+	empty          bool // an empty text is a subject
 	hashesNobody   bool // no subject is the empty text
 	ends           []uint64
 	values         []int32
@@ -167,7 +169,7 @@ type splitOutcome struct {
 func (c *compiler) compileSplit(f *compiledFlag, src *RuleSplit, at *path, value func(json.RawMessage) int32) *compiledSplit {
 	s := &compiledSplit{
 		hash: splitHash(slices.Index(splitHashes, src.Hash)), seed: src.HashSeed, modulus: src.Modulus, prefix: src.Prefix, suffix: src.Suffix,
-		owner: ownerPerson, slot: -1, path: pathSteps(src.Path), textOnly: src.TextOnly, hashesNobody: src.NoSubject == noSubjectHash, ends: src.Ends,
+		owner: ownerPerson, slot: -1, path: pathSteps(src.Path), textOnly: src.TextOnly, empty: src.Empty, hashesNobody: src.NoSubject == noSubjectHash, ends: src.Ends,
 	}
 	if src.Group != nil || f.aggregation != ownerPerson {
 		s.owner = c.groupOwner(f, src.Group, at)
@@ -175,8 +177,11 @@ func (c *compiler) compileSplit(f *compiledFlag, src *RuleSplit, at *path, value
 	for _, v := range src.Values {
 		s.values = append(s.values, value(v))
 	}
-	if src.Subject != "" {
+	switch {
+	case src.Subject != "":
 		s.slot = c.slot(s.owner, src.Subject)
+	case s.owner != ownerPerson:
+		s.slot = c.slot(s.owner, groupKeyName)
 	}
 	s.rest = splitOutcome{-1, src.Rest == onMissDefault}
 	if src.Rest == restLast {
@@ -189,9 +194,9 @@ func (c *compiler) compileSplit(f *compiledFlag, src *RuleSplit, at *path, value
 	return s
 }
 
-// decide returns what becomes of a subject. The text is hashed in buf.
-func (s *compiledSplit) decide(subject string, buf []byte) splitOutcome {
-	if subject == "" && !s.hashesNobody {
+// decide returns what becomes of a subject, if it is one. The text is hashed in buf.
+func (s *compiledSplit) decide(subject string, is bool, buf []byte) splitOutcome {
+	if !is && !s.hashesNobody {
 		return s.nobody
 	}
 	h := s.hash.sum(s.seed, append(append(append(buf, s.prefix...), subject...), s.suffix...))
@@ -206,34 +211,27 @@ func (s *compiledSplit) decide(subject string, buf []byte) splitOutcome {
 	return s.rest
 }
 
-// splitSubject returns the subject of a split, "" for none. Other products do not cut it.
-func (in *Input) splitSubject(s *compiledSplit) string {
-	switch {
-	case s.slot >= 0:
-	case s.owner == ownerPerson:
-		return in.uncut
-	case s.owner < 0:
-		return ""
-	default:
-		if g := &in.groups[s.owner]; g.gen == in.gen && g.usable {
-			return g.key
-		}
-		return ""
+// splitSubject returns the subject of a split, if there is one. Other products do not cut it.
+func (in *Input) splitSubject(s *compiledSplit) (subject string, ok bool) {
+	if s.slot < 0 {
+		return in.uncut, in.uncut != "" || s.empty
 	}
 	p := in.property(s.slot)
 	if p != nil && s.path != nil {
 		p = follow(p.raw, s.path, new(slotValue))
 	}
 	if p == nil || p.kind != jsonscan.String && (p.kind != jsonscan.Number || s.textOnly) {
-		return ""
+		return "", false
 	}
-	subject := in.text(p)
-	if p.kind == jsonscan.Number {
-		if _, err := strconv.ParseInt(subject, 10, 64); err != nil {
-			return ""
-		}
+	if subject = in.text(p); p.kind == jsonscan.String {
+		return subject, subject != "" || s.empty
 	}
-	return subject
+	if n, err := strconv.ParseInt(subject, 10, 64); err != nil {
+		return "", false
+	} else if n == 0 {
+		subject = "0" // also for -0
+	}
+	return subject, true
 }
 
 // decision returns what an outcome of rule i comes to.
@@ -250,7 +248,7 @@ func (m *record) splitOf(name string) *RuleSplit {
 	if !ok {
 		return nil
 	}
-	s := m.record(m.path(name), v, "hash", "hash_seed", "modulus", "prefix", "suffix", "subject", "path", "text_only", "group_type_index", "ends", "values", "rest", "no_subject")
+	s := m.record(m.path(name), v, "hash", "hash_seed", "modulus", "prefix", "suffix", "subject", "path", "text_only", "hash_empty", "group_type_index", "ends", "values", "rest", "no_subject")
 	out := &RuleSplit{
 		Hash: s.str("hash"), Rest: s.one("rest", restLast, onMissContinue, onMissDefault),
 		NoSubject: s.one("no_subject", noSubjectFirst, onMissContinue, onMissDefault, noSubjectHash),
@@ -274,8 +272,10 @@ func (m *record) splitOf(name string) *RuleSplit {
 	if out.Path != "" && (out.Path[0] != '/' || out.Subject == "") {
 		m.fail(codeInvalid, s.path("path"), "want a JSON pointer, such as /city, within the subject")
 	}
-	if s.has("text_only") {
-		out.TextOnly = s.bool("text_only")
+	for name, to := range map[string]*bool{"text_only": &out.TextOnly, "hash_empty": &out.Empty} {
+		if s.has(name) {
+			*to = s.bool(name)
+		}
 	}
 	if s.has("group_type_index") {
 		n, ok := integer(s.members["group_type_index"])
@@ -332,6 +332,9 @@ func (e *encoder) split(s *RuleSplit) {
 	e.textMember("path", s.Path)
 	if s.TextOnly {
 		e.member("text_only").bool(true)
+	}
+	if s.Empty {
+		e.member("hash_empty").bool(true)
 	}
 	if s.Group != nil {
 		e.member("group_type_index").int(int64(*s.Group))

@@ -71,7 +71,7 @@ func (c *compiler) tryFlagCheck(fl *Filter, r FlagReference, at *path) uint32 {
 	switch {
 	case !c.flag.evaluable() && c.tried.target(r) < 0: // of others it is reported
 		c.problem(SeverityError, &path{up: at, name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
-	case !operators.OperandFlagValue.Admits(fl.Value):
+	case !fl.Comparison.StrictType && !operators.OperandFlagValue.Admits(fl.Value):
 		c.problem(SeverityError, &path{up: at, name: "value"}, fl.Value, "want "+operators.OperandFlagValue.String(), "the dependency can never match")
 	}
 	return c.neverCheck(-1, fl.Operator, fl)

@@ -30,6 +30,10 @@ type ApplyOptions struct {
 	// IfMatch applies the document only to the flags and cohorts with this
 	// [ApplyReport.ETag]; others are [ErrPrecondition]. Nil: to any.
 	IfMatch *string
+
+	// imported says that the document comes from another product. A flag that does not is not
+	// changed then.
+	imported bool
 }
 
 // An ApplyReport tells what a document has changed in a project.
@@ -84,10 +88,16 @@ func (s *Service) ApplyDefinitions(ctx context.Context, p *Principal, ref string
 	if err != nil {
 		return nil, err
 	}
-	return &ApplyReport{
+	report := i.applied()
+	return &report, nil
+}
+
+// applied returns the report of an importer that has applied its file.
+func (i *importer) applied() ApplyReport {
+	return ApplyReport{
 		Changes: i.apply.changes, Unchanged: len(i.report.Unchanged), Notes: i.report.Notes,
 		StaticCohorts: i.report.StaticCohorts, Parity: i.report.Parity, ETag: i.apply.etag,
-	}, nil
+	}
 }
 
 // An applying is what an importer keeps besides if it applies the file.
@@ -221,6 +231,17 @@ func mayApply(f, made *storage.Flag) error {
 		return missing("the project keeps the payloads of this flag encrypted, which a document cannot do: leave the flag out of it")
 	}
 	return sameLanguage(&f.Filters, &made.Filters)
+}
+
+// isImported returns an error if a flag was not made by an earlier import of the one that was
+// made: they have no rule in common.
+func isImported(f, made *storage.Flag) error {
+	for _, r := range made.Filters.RuleSet.Rules {
+		if slices.ContainsFunc(f.Filters.RuleSet.Rules, func(there flags.Rule) bool { return there.ID == r.ID }) {
+			return nil
+		}
+	}
+	return missing("the project has another flag with this key, which was not imported from there: rename one of them")
 }
 
 // changeFlags stores flags in place of the ones that the project has, and logs that.

@@ -125,14 +125,7 @@ type importer struct {
 // the error says which. With more than five hundred flags there are fewer subjects, see
 // [ImportReport]. Static cohorts come without their members.
 func (s *Service) Import(ctx context.Context, project int64, document []byte, o ImportOptions) (*ImportReport, error) {
-	i, err := s.importDocument(ctx, nil, document, o, nil, func(w *work) error {
-		p, err := w.store.Projects().Get(ctx, storage.ProjectID.Is(project))
-		if err != nil {
-			return storeError(err)
-		}
-		w.at = &ProjectAccess{Project: p}
-		return w.checkChangeable()
-	})
+	i, err := s.importDocument(ctx, nil, document, o, nil, s.enterHere(ctx, project))
 	if err != nil {
 		return nil, err
 	}
@@ -917,7 +910,11 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		i.leave(f, fmt.Errorf(differs, strings.Join(names, ", ")))
 		return false, nil
 	}
-	if err := mayApply(there, made); err != nil {
+	err := mayApply(there, made)
+	if err == nil && i.apply.imported {
+		err = isImported(there, made)
+	}
+	if err != nil {
 		i.leave(f, err)
 		return false, nil
 	}
@@ -967,6 +964,13 @@ func (i *importer) translateFilters(f *flags.Filters) error {
 	errs := []error{i.aggregate(&f.AggregationGroupTypeIndex)}
 	if f.RuleSet != nil {
 		errs = append(errs, i.aggregate(&f.RuleSet.Aggregation))
+		for split := range f.RuleSet.Splits() {
+			if split.Group != nil {
+				own, err := i.groupIndex(*split.Group)
+				errs = append(errs, err)
+				split.Group = &own
+			}
+		}
 	}
 	for n := range f.Groups {
 		errs = append(errs, i.aggregate(&f.Groups[n].AggregationGroupTypeIndex))

@@ -191,7 +191,24 @@ func importDefinitions(a *Request) error {
 	if err != nil {
 		return err
 	}
+	if a.Param("from") != "" {
+		return importForeign(a, document, management.ImportOptions{DryRun: dryRun})
+	}
 	report, err := a.service().ImportDefinitions(a.Context(), a.principal, a.Segment("project"), document, management.ImportOptions{DryRun: dryRun})
+	return a.Answer(http.StatusOK, report, err)
+}
+
+// importForeign imports a document of another product (management.md §13.19).
+func importForeign(a *Request, document []byte, o management.ImportOptions) error {
+	f := management.ForeignOptions{
+		From: a.Param("from"), Environment: a.Param("environment"), Version: a.Param("version"),
+		Map: a.ParamList("map"), Inexact: a.ParamList("inexact"),
+	}
+	var err error
+	if f.Archived, err = a.Asked("archived"); err != nil {
+		return err
+	}
+	report, err := a.service().ImportForeign(a.Context(), a.principal, a.Segment("project"), document, f, o)
 	return a.Answer(http.StatusOK, report, err)
 }
 

@@ -31,6 +31,7 @@ type importCall struct {
 	remote
 	from, fromProject, store string
 	dryRun                   bool
+	foreign                  foreignCall
 }
 
 // importCommand makes the flags and cohorts of a document, or of another server.
@@ -42,6 +43,7 @@ func (p *program) importCommand() *cli.Command {
 		Usage:    "make the flags and cohorts of a file, or of another server",
 		UsageText: tool.ProgramName + " import [FLAGS] FILE\n" +
 			tool.ProgramName + " import [FLAGS] -from URL\n" +
+			tool.ProgramName + " import [FLAGS] -from PRODUCT FILE\n" +
 			tool.ProgramName + " import -store STORE [FLAGS] FILE",
 		Description: `Import makes the flags and cohorts of FILE in a project: a definitions document, such as
 export and the definitions endpoint write it, or lists of flags and cohorts as the
@@ -57,6 +59,14 @@ cohorts, and members of static cohorts. The personal API key for that server is 
 FLAGSTAFF_FROM_KEY; it needs feature_flag:read, cohort:read, group:read, project:read, and
 person:read for the members.
 
+With -from and the name of another product FILE is what that product writes: JSON, YAML or
+TOML, a folder of such files, an archive of LaunchDarkly's Relay Proxy, or an address, with
+the key in FLAGSTAFF_FROM_KEY. Each user's value stays what it is there, because the same
+hashes are drawn with the same seeds and ends. A flag of which this cannot be said is left
+out, and the report says why, unless -inexact takes it. What the project has from an
+earlier import is changed to what FILE says now. The products are
+` + strings.Join(management.Products(), ", ") + `.
+
 With -store it writes into a store instead of asking a server; running servers follow
 within a second.
 
@@ -67,28 +77,39 @@ Examples:
 	flagstaff import -dry-run flags.json
 	flagstaff import flags.json
 	FLAGSTAFF_FROM_KEY=$(cat key.txt) flagstaff import -from https://eu.posthog.com -from-project 42
+	flagstaff import -from launchdarkly -dry-run flags.json
 	flagstaff import -store flagstaff.db flags.json`,
-		Flags: c.flags(
-			&cli.StringFlag{Name: "from", Usage: "take the flags and cohorts of the server at `URL`", Destination: &c.from},
+		Flags: c.flags(append(c.foreign.flags(),
+			&cli.StringFlag{Name: "from", Usage: "take the flags and cohorts of the server at `URL`, or those of another product from FILE", Destination: &c.from},
 			&cli.StringFlag{Name: "from-project", Usage: "the `ID` of the project there (default the current project of the key's user)", Destination: &c.fromProject},
 			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing; print what an import would do", Destination: &c.dryRun},
 			&cli.StringFlag{Name: "store", Usage: "write into `STORE`, an SQLite file or postgres://USER:PASSWORD@HOST/DATABASE, instead of asking a server. -project may be a project API key then (default the first project)", Destination: &c.store},
-		),
+		)...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			names := []string{"FILE"}
-			if c.from != "" {
+			foreign := isProduct(c.from)
+			if c.from != "" && !foreign {
 				names = nil
 			}
 			args, err := tool.WantArgs(cmd, names...)
 			switch {
-			case err != nil && c.from != "":
+			case c.from != "" && !foreign && !strings.Contains(c.from, "://"):
+				return tool.BadValue("from", c.from, "the URL of a server, or one of "+strings.Join(management.Products(), ", "))
+			case err != nil && c.from != "" && !foreign:
 				return tool.WrongUsage("want a FILE or -from, not both; see %s -help", cmd.FullName())
 			case err != nil:
 				return err
-			case c.fromProject != "" && c.from == "":
-				return tool.WrongUsage("flag -from-project is for -from")
+			case c.fromProject != "" && (c.from == "" || foreign):
+				return tool.WrongUsage("flag -from-project is for -from URL")
+			case c.foreign.isSet() != "" && !foreign:
+				return tool.WrongUsage("flag -%s is for -from PRODUCT", c.foreign.isSet())
+			case c.foreign.output != "" && (c.dryRun || c.store != "" || c.asJSON):
+				return tool.WrongUsage("flag -o writes a file, without a dry run, a store or JSON")
 			case c.store != "" && c.URL != "":
 				return tool.WrongUsage("flags -store and -url exclude each other")
+			}
+			if foreign {
+				return p.importForeign(ctx, &c, args[0])
 			}
 			return p.importInto(ctx, &c, args)
 		},
@@ -180,6 +201,7 @@ func (p *program) importFile(path string) ([]byte, error) {
 // A target is what an import goes into.
 type target interface {
 	take(ctx context.Context, document []byte, o management.ImportOptions) (*management.ImportReport, error)
+	takeForeign(ctx context.Context, document []byte, f management.ForeignOptions, o management.ImportOptions) (*management.ForeignReport, error)
 
 	// members yields the distinct IDs of the members that a static cohort has, and add
 	// adds others. It returns how many persons were not members.

@@ -7,7 +7,12 @@ go 1.26.0
 
 replace github.com/flagstaff-go/flagstaff => ../..
 
-require github.com/flagstaff-go/flagstaff v0.1.0
+require (
+	github.com/flagstaff-go/flagstaff v0.1.0
+	github.com/launchdarkly/go-sdk-common/v3 v3.4.0
+	github.com/launchdarkly/go-server-sdk-evaluation/v3 v3.0.1
+	github.com/thomaspoignant/go-feature-flag/modules/core v0.7.2
+)
 
 require (
 	github.com/antlr4-go/antlr/v4 v4.13.0 // indirect
@@ -20,7 +25,10 @@ require (
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.13.0 // indirect
-	github.com/thomaspoignant/go-feature-flag/modules/core v0.7.2
+	github.com/josharian/intern v1.0.0 // indirect
+	github.com/launchdarkly/go-jsonstream/v3 v3.1.0 // indirect
+	github.com/launchdarkly/go-semver v1.0.3 // indirect
+	github.com/mailru/easyjson v0.7.7 // indirect
 	github.com/twmb/murmur3 v1.2.2 // indirect
 )
 

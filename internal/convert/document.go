@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/export"
 )
 
 // Filters returns the rule set as JSON of a flag's filters.
@@ -16,42 +17,33 @@ func (f *Flag) Filters() (json.RawMessage, error) {
 }
 
 // Document returns a definitions document with the flags and cohorts, and the names of group
-// types by index. IDs of flags are their places, counted from 1.
+// types by index. IDs of flags are numbers from 1, in their order.
 func (p *Project) Document(groupTypes []string) ([]byte, error) {
-	type flag struct {
-		ID            int             `json:"id"`
-		Key           string          `json:"key"`
-		Name          string          `json:"name,omitempty"`
-		Active        bool            `json:"active"`
-		Archived      bool            `json:"archived,omitempty"`
-		Tags          []string        `json:"tags,omitempty"`
-		HasExperiment bool            `json:"has_experiment"`
-		Filters       json.RawMessage `json:"filters"`
-	}
-	type cohort struct {
-		ID          int64           `json:"id"`
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Static      bool            `json:"is_static"`
-		Filters     json.RawMessage `json:"filters"`
-	}
-	document := struct {
-		Flags      []flag            `json:"flags"`
-		Cohorts    []cohort          `json:"cohorts"`
-		GroupTypes map[string]string `json:"group_type_mapping"`
-	}{Flags: []flag{}, Cohorts: []cohort{}, GroupTypes: make(map[string]string)}
+	out := export.Project{GroupTypes: make(map[string]string)}
 	for i, name := range groupTypes {
-		document.GroupTypes[strconv.Itoa(i)] = name
+		out.GroupTypes[strconv.Itoa(i)] = name
 	}
+	keys := make(map[string]bool) // of which none may be the ID of another flag
+	for i := range p.Flags {
+		keys[p.Flags[i].Key] = true
+	}
+	id := 0
 	for i := range p.Flags {
 		f := &p.Flags[i]
+		for id++; keys[strconv.Itoa(id)]; id++ {
+		}
 		filters, err := f.Filters()
 		if err != nil {
 			return nil, fmt.Errorf("flag %s: %w", f.Key, err)
 		}
-		document.Flags = append(document.Flags, flag{
-			ID: i + 1, Key: f.Key, Name: f.Description, Active: f.Active, Archived: f.Archived, Tags: f.Tags, HasExperiment: f.Experiment, Filters: filters,
+		raw, err := json.Marshal(map[string]any{
+			"id": id, "key": f.Key, "name": f.Description, "active": f.Active, "archived": f.Archived, "tags": f.Tags,
+			"has_experiment": f.Experiment, "filters": filters,
 		})
+		if err != nil {
+			return nil, fmt.Errorf("flag %s: %w", f.Key, err)
+		}
+		out.Flags = append(out.Flags, raw)
 	}
 	for i := range p.Cohorts {
 		c := &p.Cohorts[i]
@@ -59,11 +51,14 @@ func (p *Project) Document(groupTypes []string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cohort %s: %w", c.Name, err)
 		}
-		document.Cohorts = append(document.Cohorts, cohort{
-			ID: c.ID, Name: c.Name, Description: c.Description, Filters: tree,
-		})
+		raw, err := json.Marshal(map[string]any{"id": c.ID, "name": c.Name, "description": c.Description, "is_static": false, "filters": json.RawMessage(tree)})
+		if err != nil {
+			return nil, fmt.Errorf("cohort %s: %w", c.Name, err)
+		}
+		out.Cohorts = append(out.Cohorts, raw)
 	}
-	return json.Marshal(document)
+	document, _, err := out.Document()
+	return document, err
 }
 
 // Definitions returns what [Project.Document] does, read.

@@ -65,6 +65,11 @@ func (t *trial) suppose(f *flags.Filters, known map[int]string) {
 		if index, ok := f.RuleSet.Aggregation.Index(); ok {
 			add(index)
 		}
+		for split := range f.RuleSet.Splits() {
+			if split.Group != nil {
+				add(*split.Group)
+			}
+		}
 	}
 	for _, fl := range f.All() {
 		if fl.GroupTypeIndex != nil {

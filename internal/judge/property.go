@@ -50,6 +50,9 @@ func checkProperty(p *flags.Filter, types []string) error {
 		}
 		return within("value", checkValue(jsonscan.Value(p.Value)))
 	}
+	if p.Comparison.Dialect != "" { // whose operators the engine knows
+		return within("value", checkValue(jsonscan.Value(p.Value)))
+	}
 	if _, known := operators.Named(p.Operator); p.Operator != "" && !known {
 		return within("operator", unfitText(codeOperator, p.Operator, "one of "+operatorNames+"; in and not_in for cohorts, flag_evaluates_to for flags"))
 	}
@@ -84,6 +87,9 @@ func checkFlagReference(p *flags.Filter) error {
 	switch v := jsonscan.Value(p.Value); v.Kind() {
 	case jsonscan.True, jsonscan.False, jsonscan.String:
 		return within("value", checkValue(v))
+	}
+	if p.Comparison.StrictType {
+		return nil
 	}
 	return within("value", unfitAs(codeValue, p.Value, "true, false or the key of a variant"))
 }

@@ -73,6 +73,11 @@ func (refs *References) judgeRuleSet(f *flags.Filters, s Subject) ([]*flags.Flag
 	if index, ok := f.RuleSet.Aggregation.Index(); ok && refs.definitions.GroupTypes != nil && refs.definitions.GroupTypes[index] == "" {
 		return nil, at("/aggregation_group_type_index", codeRuleInvalid, "want the index of a group type of the project")
 	}
+	for split := range f.RuleSet.Splits() {
+		if split.Group != nil && refs.definitions.GroupTypes != nil && refs.definitions.GroupTypes[*split.Group] == "" {
+			return nil, at("", codeRuleInvalid, "want the index of a group type of the project in each split")
+		}
+	}
 	for place, p := range f.All() {
 		if err := refs.checkRuleFilter(p, f.RuleSet.Aggregation); err != nil {
 			return nil, withinProperty(f, place, "", err)

@@ -61,6 +61,10 @@ func populations(set *flags.RuleSet) *plan {
 		one := population{r, make(map[string]*flags.Filter)}
 		for j := range r.Targeting {
 			f := &r.Targeting[j]
+			if f.IsGroup() || f.Split != nil { // which no other rule is taken to have
+				one.filters[fmt.Sprintf("%d %d", i, j)] = f
+				continue
+			}
 			index := -1
 			if f.GroupTypeIndex != nil {
 				index = *f.GroupTypeIndex

@@ -332,7 +332,7 @@ func (g generator) query() string {
 	}
 	q := g.condition(2)
 	if g.IntN(20) == 0 {
-		q += pick(g.Rand, " ", " AND plan eq \"pro\"", ")", ";", " && age gt 1", "\n", " foo")
+		q += pick(g.Rand, " ", " AND plan eq \"pro\"", ")", ";", "\n", " foo")
 	}
 	if g.IntN(20) == 0 {
 		q = strings.ReplaceAll(q, " or ", " \nor ")

@@ -45,4 +45,5 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
 	"go-feature-flag": goFeatureFlag,
 	"jsonlogic":       jsonLogic,
+	"launchdarkly":    launchDarkly,
 }

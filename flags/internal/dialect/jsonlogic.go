@@ -177,20 +177,6 @@ func logicFirstTruthy(v Value) bool {
 	return logicTruthy(v)
 }
 
-// valueOf returns a part of a property.
-func valueOf(v jsonscan.Value) Value {
-	out := Value{Kind: v.Kind()}
-	switch out.Kind {
-	case jsonscan.String:
-		out.Text, _ = text.Str(v)
-	case jsonscan.Number:
-		out.Number, _ = v.Float()
-	default:
-		out.JSON = v
-	}
-	return out
-}
-
 // A logicResult is what in comes to: it fails for some types.
 type logicResult uint8
 

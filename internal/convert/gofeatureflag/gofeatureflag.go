@@ -29,6 +29,9 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		b := &flagBuild{options: o, now: o.Moment(), out: convert.Flag{Key: key, Active: true}}
 		b.out.Rules.Aggregation, b.out.Rules.Rules = flags.ByPerson, []flags.Rule{}
+		if key == "" {
+			return nil, fmt.Errorf("a flag has the empty key")
+		}
 		if err := b.read(all[key]); err != nil {
 			return nil, fmt.Errorf("flag %q: %w", key, err)
 		}
@@ -380,19 +383,15 @@ func (b *flagBuild) values() {
 	if b.def.Variations != nil {
 		all = *b.def.Variations
 	}
+	var list []json.RawMessage
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		kind := convert.TypeOf(all[name])
-		switch {
-		case kind == "":
-			b.problem("The variation %q is %s, which no flag can be: who has it gets the default of the code.", name, convert.Describe(all[name]))
-		case set.ReturnType == "":
-			set.ReturnType = kind
-		case set.ReturnType != kind:
-			b.problem("The variation %q is of another type than those before it: who has it gets the default of the code.", name)
-		}
+		list = append(list, all[name])
 	}
-	if set.ReturnType == "" {
-		set.ReturnType = "boolean"
+	set.ReturnType, _ = convert.TypeOf(list)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !convert.HasType(all[name], set.ReturnType) {
+			b.problem("The variation %q is a list, null, an empty text, a number beyond 2^53, or of another type than others, which no flag may have here: who has it gets the default of the code.", name)
+		}
 	}
 }
 
@@ -401,9 +400,13 @@ func (b *flagBuild) value(name string) json.RawMessage {
 	if b.def.Variations == nil {
 		return nil
 	}
-	v := (*b.def.Variations)[name]
-	if convert.TypeOf(v) != b.out.Rules.ReturnType {
+	v, ok := (*b.def.Variations)[name]
+	if !ok || !convert.HasType(v, b.out.Rules.ReturnType) {
 		return nil
 	}
-	return convert.Compact(v)
+	var compact bytes.Buffer
+	if json.Compact(&compact, v) != nil {
+		return nil
+	}
+	return compact.Bytes()
 }

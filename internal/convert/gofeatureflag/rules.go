@@ -176,8 +176,7 @@ func (b *flagBuild) target(r flags.Rule, who flags.Filter) {
 
 // end adds a rule that gives everybody the default of the code.
 func (b *flagBuild) end(r flags.Rule, who flags.Filter) {
-	r.Type, r.OnMiss, r.Algorithm, r.Seed = "percentage_rollout", returnDefault, "sha1_60_v1", r.ID
-	r.Value = b.anyValue()
+	convert.Fallback(&r, b.out.Rules.ReturnType)
 	b.target(r, who)
 }
 

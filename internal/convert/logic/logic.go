@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/convert"
 )
 
 const (
@@ -18,69 +19,46 @@ const (
 )
 
 // True and False are filters that always and never hold.
-func True() flags.Filter  { return flags.Filter{Type: allOf, Filters: []flags.Filter{}} }
-func False() flags.Filter { return flags.Filter{Type: anyOf, Filters: []flags.Filter{}} }
+func True() flags.Filter  { return convert.Always(true) }
+func False() flags.Filter { return convert.Always(false) }
 
 // Bool returns True or False.
-func Bool(b bool) flags.Filter {
-	if b {
-		return True()
-	}
-	return False()
-}
+func Bool(b bool) flags.Filter { return convert.Always(b) }
 
-// IsTrue and IsFalse report whether a filter that this package has made always or never holds.
-func IsTrue(f *flags.Filter) bool  { return f.Type == allOf && len(f.Filters) == 0 && !f.Negation }
-func IsFalse(f *flags.Filter) bool { return f.Type == anyOf && len(f.Filters) == 0 && !f.Negation }
+// IsTrue and IsFalse report whether a filter always or never holds.
+func IsTrue(f *flags.Filter) bool  { holds, ok := convert.IsConstant(f); return ok && holds }
+func IsFalse(f *flags.Filter) bool { holds, ok := convert.IsConstant(f); return ok && !holds }
 
 // And returns a filter that holds if all do. They are looked at in their order.
-func And(list ...flags.Filter) flags.Filter { return join(allOf, IsTrue, IsFalse, list) }
+func And(list ...flags.Filter) flags.Filter { return once(convert.All(list...)) }
 
 // Or returns a filter that holds if one of them does.
-func Or(list ...flags.Filter) flags.Filter { return join(anyOf, IsFalse, IsTrue, list) }
+func Or(list ...flags.Filter) flags.Filter { return once(convert.Any(list...)) }
 
-func join(kind string, none, ends func(*flags.Filter) bool, list []flags.Filter) flags.Filter {
-	out := flags.Filter{Type: kind, Filters: []flags.Filter{}}
-	add := func(f *flags.Filter) {
-		if !slices.ContainsFunc(out.Filters, func(g flags.Filter) bool { return equal(f, &g) }) {
-			out.Filters = append(out.Filters, *f)
+// Not returns a filter that holds if f does not.
+func Not(f flags.Filter) flags.Filter { return convert.Not(f) }
+
+// once leaves out what a group has already.
+func once(f flags.Filter) flags.Filter {
+	if !f.IsGroup() || f.Negation {
+		return f
+	}
+	list := []flags.Filter{}
+	for i := range f.Filters {
+		if !slices.ContainsFunc(list, func(g flags.Filter) bool { return equal(&f.Filters[i], &g) }) {
+			list = append(list, f.Filters[i])
 		}
 	}
-	for i := range list {
-		switch f := &list[i]; {
-		case none(f):
-		case ends(f):
-			return *f
-		case f.Type == kind && !f.Negation:
-			for j := range f.Filters {
-				add(&f.Filters[j])
-			}
-		default:
-			add(f)
-		}
+	if f.Filters = list; len(list) == 1 {
+		return list[0]
 	}
-	if len(out.Filters) == 1 {
-		return out.Filters[0]
-	}
-	return out
+	return f
 }
 
 func equal(a, b *flags.Filter) bool {
 	return a.Type == b.Type && a.Key == b.Key && a.Operator == b.Operator && a.Negation == b.Negation && a.Comparison == b.Comparison &&
 		bytes.Equal(a.Value, b.Value) && a.GroupTypeIndex == nil && b.GroupTypeIndex == nil && a.Split == nil && b.Split == nil &&
 		slices.EqualFunc(a.Filters, b.Filters, func(a, b flags.Filter) bool { return equal(&a, &b) })
-}
-
-// Not returns a filter that holds if f does not.
-func Not(f flags.Filter) flags.Filter {
-	switch {
-	case IsTrue(&f):
-		return False()
-	case IsFalse(&f):
-		return True()
-	}
-	f.Negation = !f.Negation
-	return f
 }
 
 // A Verdict is a condition that may fail: then it is neither true nor false.

@@ -64,21 +64,27 @@ func (p *Product) Run(t *testing.T) {
 		document, subjects := p.Generate(r, subjectsOfDocument)
 		ours, project := p.compile(t, document)
 		theirs := p.Open(t, document)
-		for i := range project.Flags {
-			f := &project.Flags[i]
-			if len(f.Problems) > 0 {
-				t.Fatalf("seed %d, document %d: flag %s is not exact: %q\n%s", seed, n, f.Key, f.Problems, document)
-			}
-			for j := range subjects {
-				s := &subjects[j]
+		for j := range subjects {
+			s := &subjects[j]
+			all := ours.Evaluate(s.request())
+			for i := range project.Flags {
+				f := &project.Flags[i]
+				if len(f.Problems) > 0 {
+					t.Fatalf("seed %d, document %d: flag %s is not exact: %q\n%s", seed, n, f.Key, f.Problems, document)
+				}
 				want, err := theirs(f.Key, s)
 				if err != nil {
 					t.Fatalf("seed %d, document %d: flag %s: %v", seed, n, f.Key, err)
 				}
-				got := valueOf(ours, f.Key, s)
-				if !same(got, want) {
+				among, ok := all.Get(f.Key)
+				got, second := valueOf(ours, f.Key, s), json.RawMessage("null") // of an inactive flag
+				if ok {
+					second = jsonOf(&among)
+				}
+				if !same(got, want) || !same(second, want) {
 					about, _ := json.Marshal(s)
-					t.Fatalf("seed %d, document %d: flag %s is %s, want %s\nfor %s\nof %s\nfrom %s", seed, n, f.Key, got, want, about, filtersOf(f), document)
+					const differs = "seed %d, document %d: flag %s is %s, and %s among all, want %s\nfor %s\nof %s\nfrom %s"
+					t.Fatalf(differs, seed, n, f.Key, got, second, want, about, filtersOf(f), document)
 				}
 				values[string(want)]++
 				done++
@@ -143,12 +149,19 @@ func (p *Product) compile(t *testing.T, document []byte) (*flags.Snapshot, *conv
 	return s, project
 }
 
+func (s *Subject) request() *flags.Request {
+	return &flags.Request{DistinctID: s.ID, PersonProperties: s.Properties, Groups: s.Groups, GroupProperties: s.OfGroups}
+}
+
 func valueOf(s *flags.Snapshot, flag string, subject *Subject) json.RawMessage {
-	r := &flags.Request{DistinctID: subject.ID, PersonProperties: subject.Properties, Groups: subject.Groups, GroupProperties: subject.OfGroups}
-	result, err := s.Flag(flag, r)
+	result, err := s.Flag(flag, subject.request())
 	if err != nil {
 		return json.RawMessage(fmt.Sprintf("%q", err))
 	}
+	return jsonOf(&result)
+}
+
+func jsonOf(result *flags.Result) json.RawMessage {
 	if result.Failed {
 		return json.RawMessage(fmt.Sprintf("%q", "failed: "+result.Reason.Description))
 	}

@@ -1,0 +1,118 @@
+package management_test
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+const launchDarklyFile = "../internal/convert/launchdarkly/testdata/flags.json"
+
+// changesOf returns what a report says was done, as "flag key action".
+func changesOf(r *management.ForeignReport, action string) (names []string) {
+	for _, c := range r.Changes {
+		if c.Action == action {
+			names = append(names, c.Kind+" "+c.Name)
+		}
+	}
+	return names
+}
+
+// TestImportForeign: a dry run says what an import does, a second import changes nothing, and
+// one of a changed file changes what differs (management.md §13.19).
+func TestImportForeign(t *testing.T) {
+	w := newWorld(t, withData)
+	document, err := os.ReadFile(launchDarklyFile)
+	w.ok(err)
+	from := management.ForeignOptions{From: "launchdarkly"}
+	planned, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{DryRun: true})
+	w.ok(err)
+	done, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{})
+	w.ok(err)
+	if diff := cmp.Diff(planned, done); diff != "" {
+		t.Errorf("the import is not what its dry run says (-dry run +import)\n%s", diff)
+	}
+	if created := changesOf(done, "created"); len(created) != 52 || len(done.LeftOut) != 0 || done.Parity == 0 {
+		t.Errorf("created %d things, left out %v, tried for %d", len(created), done.LeftOut, done.Parity)
+	}
+	again, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{})
+	w.ok(err)
+	if len(again.Changes) != 0 || again.Unchanged != 52 {
+		t.Errorf("a second import has changed %v, and left %d things alone", again.Changes, again.Unchanged)
+	}
+	other := bytes.Replace(document, []byte(`"weight": 35000`), []byte(`"weight": 36000`), 1)
+	changed, err := w.ImportForeignInto(t.Context(), w.web.ID, other, from, management.ImportOptions{})
+	w.ok(err)
+	if diff := cmp.Diff([]string{"flag checkout-address-autocomplete"}, changesOf(changed, "changed")); diff != "" {
+		t.Errorf("changed (-want +got)\n%s", diff)
+	}
+}
+
+// TestImportForeignLeavesOut: what cannot be kept, and what the project has under the same key
+// and did not import, stays out, with all that needs it.
+func TestImportForeignLeavesOut(t *testing.T) {
+	w := newWorld(t, withData)
+	const document = `{"segments": {"big": {"key": "big", "unbounded": true}}, "flags": {
+		"on":    {"key": "on", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}},
+		"mixed": {"key": "mixed", "on": true, "variations": ["a", 1], "fallthrough": {"variation": 0}},
+		"needs": {"key": "needs", "on": true, "variations": [true, false], "offVariation": 1, "prerequisites": [{"key": "mixed", "variation": 0}], "fallthrough": {"variation": 0}},
+		"large": {"key": "large", "on": true, "variations": [true, false], "fallthrough": {"variation": 0},
+			"rules": [{"id": "1", "variation": 1, "clauses": [{"op": "segmentMatch", "values": ["big"]}]}]},
+		"mine":  {"key": "mine", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}},
+		"on it": {"key": "on it", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}}}}`
+	_, err := w.Import(t.Context(), w.web.ID, []byte(`{"flags": [{"id": 1, "key": "mine", "active": true, "filters": {"version": 2, "return_type": "boolean", "rules": [{"rule_type": "targeted_release", "value": true}]}}]}`), management.ImportOptions{})
+	w.ok(err)
+	for _, test := range []struct {
+		inexact, created, left []string
+	}{
+		{nil, []string{"flag on"}, []string{"large", "mine", "mixed", "needs", "on it"}},
+		{[]string{"large"}, []string{"flag large"}, []string{"mine", "mixed", "needs", "on it"}},
+	} {
+		from := management.ForeignOptions{From: "launchdarkly", Inexact: test.inexact}
+		r, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(document), from, management.ImportOptions{})
+		w.ok(err)
+		var left []string
+		for _, l := range r.LeftOut {
+			left = append(left, l.Flag)
+		}
+		if diff := cmp.Diff(test.created, changesOf(r, "created")); diff != "" {
+			t.Errorf("%v: created (-want +got)\n%s", test.inexact, diff)
+		}
+		if diff := cmp.Diff(test.left, left); diff != "" {
+			t.Errorf("%v: left out (-want +got)\n%s\n%v", test.inexact, diff, r.LeftOut)
+		}
+		if len(r.Inexact) != len(test.inexact) {
+			t.Errorf("%v: inexact are %v", test.inexact, r.Inexact)
+		}
+	}
+}
+
+// TestImportForeignRefuses has options and documents that are wrong.
+func TestImportForeignRefuses(t *testing.T) {
+	w := newWorld(t, withData)
+	const good = `{"flags": {}}`
+	for _, test := range []struct {
+		document, want string
+		o              management.ForeignOptions
+	}{
+		{good, `must be one of launchdarkly`, management.ForeignOptions{From: "darkly"}},
+		{good, `must be ATTRIBUTE=PROPERTY, not a`, management.ForeignOptions{From: "launchdarkly", Map: []string{"a"}}},
+		{good, `The file has no flag x.`, management.ForeignOptions{From: "launchdarkly", Inexact: []string{"x"}}},
+		{`{`, `neither JSON, nor YAML, nor TOML`, management.ForeignOptions{From: "launchdarkly"}},
+		{`{"items": []}`, `REST API`, management.ForeignOptions{From: "launchdarkly"}},
+		{`{"flags": {"a": {"on": 1}}}`, `flags.on is a number`, management.ForeignOptions{From: "launchdarkly"}},
+	} {
+		_, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(test.document), test.o, management.ImportOptions{})
+		if err == nil || !bytes.Contains([]byte(err.Error()), []byte(test.want)) {
+			t.Errorf("%s: %v, want %q", test.document, err, test.want)
+		}
+	}
+	if names := management.Products(); !slices.Contains(names, "launchdarkly") {
+		t.Errorf("Products() = %v", names)
+	}
+}
