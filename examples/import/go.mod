@@ -12,6 +12,7 @@ require (
 	github.com/launchdarkly/go-sdk-common/v3 v3.4.0
 	github.com/launchdarkly/go-server-sdk-evaluation/v3 v3.0.1
 	github.com/thomaspoignant/go-feature-flag/modules/core v0.7.2
+	go.yaml.in/yaml/v3 v3.0.6
 )
 
 require (

@@ -187,9 +187,22 @@ func (b *flagBuild) build() {
 	b.experiment()
 	b.values()
 	b.rules()
+	b.check()
 	if invalid != "" {
 		b.out.Notes, b.out.Problems = append(b.out.Notes, b.out.Problems...), nil
 		b.off("GO Feature Flag does not load this flag, because %s. Everybody gets the default of the code there, and here because the flag is not active.", invalid)
+	}
+}
+
+// check makes a flag that is more than a rule set can be one that is off.
+func (b *flagBuild) check() {
+	document, err := b.out.Filters()
+	if err == nil {
+		_, err = flags.DecodeRuleSet(document, false)
+	}
+	if err != nil {
+		b.problem("It cannot be a rule set: %v. It is off, without rules.", err)
+		b.out.Active, b.out.Rules.Default, b.out.Rules.Rules = false, nil, []flags.Rule{}
 	}
 }
 

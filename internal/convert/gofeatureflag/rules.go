@@ -138,6 +138,9 @@ func (b *flagBuild) keyGuard() {
 		has = q.attribute(path, "ne", "")
 	}
 	name := "no " + *b.def.BucketingKey
+	if path[0] == "" { // no attribute has that name
+		has = logic.False()
+	}
 	b.end(flags.Rule{ID: b.id("bucketingKey"), Description: &name}, logic.Not(has))
 }
 
@@ -195,7 +198,7 @@ func (b *flagBuild) anyValue() json.RawMessage {
 // split returns one over the key, without ends.
 func (b *flagBuild) split(modulus uint32) *flags.RuleSplit {
 	s := &flags.RuleSplit{Hash: "fnv1a_32", Modulus: uint64(modulus), Prefix: b.out.Key, Rest: returnDefault, NoSubject: returnDefault}
-	if path := b.bucketingPath(); path != nil {
+	if path := b.bucketingPath(); path != nil && path[0] != "" {
 		s.Subject, s.Path, s.TextOnly = b.options.Property(path[0]), pointer(path[1:]), true
 	}
 	return s
