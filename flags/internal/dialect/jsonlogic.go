@@ -139,7 +139,7 @@ var logicKinds = map[string]func(Value) bool{
 	"text": func(v Value) bool { return v.Kind == jsonscan.String },
 	"null": func(v Value) bool { return !isSet(v) },
 	"version": func(v Value) bool {
-		_, ok := logicParseVersion(&v)
+		_, ok := logicParseVersion(v)
 		return ok
 	},
 }
@@ -320,18 +320,18 @@ func logicVersion(value jsonscan.Value) (Check, error) {
 			parts[i], _ = text.Str(a.Value())
 		}
 	}
-	want, ok := logicParseVersion(&Value{Kind: jsonscan.String, Text: parts[1]})
+	want, ok := logicParseVersion(Value{Kind: jsonscan.String, Text: parts[1]})
 	holds := versionOrders[parts[0]]
 	if holds == nil || !ok || a.Next() {
 		return Check{}, errors.New("want a list of an operator and a version, such as [\">=\", \"1.2.3\"]")
 	}
 	return Check{Match: func(v Value) bool {
-		got, ok := logicParseVersion(&v)
+		got, ok := logicParseVersion(v)
 		return ok && holds(&got, &want)
 	}}, nil
 }
 
-func logicParseVersion(v *Value) (strictver.Version, bool) {
+func logicParseVersion(v Value) (strictver.Version, bool) {
 	s := v.Text
 	switch v.Kind {
 	case jsonscan.String:
