@@ -321,14 +321,27 @@ func logicVersion(value jsonscan.Value) (Check, error) {
 		}
 	}
 	want, ok := logicParseVersion(Value{Kind: jsonscan.String, Text: parts[1]})
-	holds := versionOrders[parts[0]]
-	if holds == nil || !ok || a.Next() {
+	op := parts[0]
+	holds := versionOrders[op]
+	if !ok || holds == nil && op != "^" && op != "~" || a.Next() {
 		return Check{}, errors.New("want a list of an operator and a version, such as [\">=\", \"1.2.3\"]")
 	}
 	return Check{Match: func(v Value) bool {
 		got, ok := logicParseVersion(v)
-		return ok && holds(&got, &want)
+		switch {
+		case !ok:
+			return false
+		case op == "^":
+			return got.Major == want.Major
+		case op == "~":
+			return got.Major == want.Major && got.Minor == want.Minor
+		}
+		return holds(got.Compare(&want))
 	}}, nil
+}
+
+var versionOrders = map[string]func(order int) bool{
+	"=": orders["eq"], "!=": orders["ne"], "<": orders["lt"], "<=": orders["le"], ">": orders["gt"], ">=": orders["ge"],
 }
 
 func logicParseVersion(v Value) (strictver.Version, bool) {
@@ -347,15 +360,4 @@ func logicParseVersion(v Value) (strictver.Version, bool) {
 		s = s[1:]
 	}
 	return strictver.Parse(s, true)
-}
-
-var versionOrders = map[string]func(v, w *strictver.Version) bool{
-	"=":  func(v, w *strictver.Version) bool { return v.Compare(w) == 0 },
-	"!=": func(v, w *strictver.Version) bool { return v.Compare(w) != 0 },
-	"<":  func(v, w *strictver.Version) bool { return v.Compare(w) < 0 },
-	"<=": func(v, w *strictver.Version) bool { return v.Compare(w) <= 0 },
-	">":  func(v, w *strictver.Version) bool { return v.Compare(w) > 0 },
-	">=": func(v, w *strictver.Version) bool { return v.Compare(w) >= 0 },
-	"^":  func(v, w *strictver.Version) bool { return v.Major == w.Major },
-	"~":  func(v, w *strictver.Version) bool { return v.Major == w.Major && v.Minor == w.Minor },
 }
