@@ -42,7 +42,7 @@ func TestFile(t *testing.T) {
 	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
 		subjects := make([]oracle.Subject, n)
 		for i := range subjects {
-			subjects[i] = customer(generator{r})
+			subjects[i] = customer(r)
 		}
 		return document, subjects
 	}
@@ -50,7 +50,7 @@ func TestFile(t *testing.T) {
 }
 
 // customer is somebody whom the filters of the file are about.
-func customer(g generator) oracle.Subject {
+func customer(g *rand.Rand) oracle.Subject {
 	s := oracle.Subject{ID: fmt.Sprintf("u-%d", g.IntN(1000)), Properties: make(map[string]any)}
 	values := map[string][]any{
 		"email":      {"ada@shop.example", "Bob@SHOP.EXAMPLE", "carl+test@mail.example", "dora@uni.edu", "eve@ox.ac.uk", "frank@mail.com", ""},

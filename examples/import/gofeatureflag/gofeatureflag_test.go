@@ -19,6 +19,7 @@ import (
 	"github.com/thomaspoignant/go-feature-flag/modules/core/flag"
 	"github.com/thomaspoignant/go-feature-flag/modules/core/utils"
 
+	"github.com/flagstaff-go/flagstaff/examples/import/internal/generate"
 	"github.com/flagstaff-go/flagstaff/examples/import/internal/oracle"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 func product() *oracle.Product {
-	return &oracle.Product{Convert: gofeatureflag.Convert, Generate: generate, Open: open}
+	return &oracle.Product{Convert: gofeatureflag.Convert, Generate: document, Open: open}
 }
 
 func TestValues(t *testing.T) { product().Run(t) }
@@ -43,7 +44,7 @@ func TestBites(t *testing.T) { product().Bites(t, moved) }
 func TestGrammar(t *testing.T) {
 	p := product()
 	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-		g := generator{r}
+		g := generator{generate.Generator{Rand: r}}
 		file := make(map[string]any)
 		for i := range 10 {
 			f := g.broken()
@@ -64,7 +65,7 @@ func (g generator) broken() map[string]any {
 		at := g.IntN(len(q) + 1)
 		switch g.IntN(3) {
 		case 0:
-			q = q[:at] + pick(g.Rand, " ", "(", ")", "[", "]", ",", ".", "-", "not ", " and ", " or ", "\"", "1", "e+1", "AND", " AND ", "\t", ";", "+", "\n", "é", "'") + q[at:]
+			q = q[:at] + generate.Pick(g.Rand, " ", "(", ")", "[", "]", ",", ".", "-", "not ", " and ", " or ", "\"", "1", "e+1", "AND", " AND ", "\t", ";", "+", "\n", "é", "'") + q[at:]
 		case 1:
 			q = q[:at] + q[min(at+1, len(q)):]
 		case 2:
@@ -128,25 +129,13 @@ func moved(_ *rand.Rand, document []byte) []byte {
 	return nil
 }
 
-func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
-
 const day = 24 * time.Hour
 
-var (
-	// attributes have names that a query can have, and come within others.
-	attributes = []string{"plan", "age", "score", "beta", "version", "tags", "key", "targetingKey", "anonymous", "user"}
-	nested     = []string{"user.name", "user.age", "user.address.city", "user.address.zip", "plan.x", "key.x", "anonymous.y", "user.address"}
-	texts      = []string{"pro", "PRO", "Pro", "free", "", "ÉCOLE", "école", "ΣΊΣΥΦΟΣ", "σίσυφοσ", "u-1", "U-1", "u-12", "1.2.3", "10", "ſ", "K", "pr"}
-	versions   = []string{"1.2.3", "1.2.4", "1.10.0", "2.0.0-rc.1", "2.0.0-rc.2", "2.0.0-rc.a", "2.0.0", "0.0.1+b.5", "1.2.3-alpha", "1.0.0--", "01.2.3", "1.2", "v1.2.3", "1.2.3+", "99999999999999999999.0.0", "1.2.3-01"}
-	wholes     = []int{0, 1, 2, 17, 18, 19, 100, 9007199254740993}
-	doubles    = []float64{0, 0.5, 1, 1.5, 17.5, 18, 18.000001, 2e9, -1, -1.5, -18, 1e18, 1e19}
-)
-
 // A generator makes a document.
-type generator struct{ *rand.Rand }
+type generator struct{ generate.Generator }
 
-func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-	g := generator{r}
+func document(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
+	g := generator{generate.Generator{Rand: r}}
 	file := make(map[string]any)
 	for i := range 10 {
 		f := g.flag()
@@ -155,14 +144,13 @@ func generate(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
 		}
 		file[fmt.Sprintf("flag-%d", i)] = f
 	}
-	document := marshal(file)
-	return document, g.subjects(n / 5) // rather more flags, which differ in more
+	return marshal(file), g.subjects(n / 5) // rather more flags, which differ in more
 }
 
 func (g generator) subjects(n int) []oracle.Subject {
 	list := make([]oracle.Subject, n)
 	for i := range list {
-		list[i] = g.subject(i)
+		list[i] = g.Subject(i)
 	}
 	return list
 }
@@ -187,7 +175,7 @@ func hasProblem(f map[string]any, with string) bool {
 
 // variations are of one type, mostly.
 func (g generator) variations() map[string]any {
-	return pick(g.Rand,
+	return generate.Pick(g.Rand,
 		map[string]any{"a": true, "b": false},
 		map[string]any{"a": "one", "b": "two", "c": "three", "B": "four"},
 		map[string]any{"a": 1, "b": 2.5, "c": -3, "d": 0},
@@ -214,7 +202,7 @@ func (g generator) flag() map[string]any {
 	}
 	switch g.IntN(12) {
 	case 0:
-		f["bucketingKey"] = pick(g.Rand, "", "plan", "user.name", "user.address.city", "age", "nowhere.else")
+		f["bucketingKey"] = generate.Pick(g.Rand, "", "plan", "user.name", "user.address.city", "age", "nowhere.else")
 	case 1:
 		f["disable"] = true
 	case 2:
@@ -248,7 +236,7 @@ func (g generator) steps(v map[string]any) (steps []any) {
 				delete(s, "variations")
 			}
 		case 3:
-			s["experimentation"] = map[string]any{pick(g.Rand, "start", "end"): g.past()}
+			s["experimentation"] = map[string]any{generate.Pick(g.Rand, "start", "end"): g.past()}
 		default:
 			r := g.rule(v, true)
 			r["name"] = fmt.Sprintf("rule %d", g.IntN(3))
@@ -268,7 +256,7 @@ func (g generator) rule(v map[string]any, query bool) map[string]any {
 	slices.Reverse(names)
 	switch g.IntN(8) {
 	case 0, 2, 3:
-		r["variation"] = pick(g.Rand, names...)
+		r["variation"] = generate.Pick(g.Rand, names...)
 	case 1:
 		from, to := float64(g.IntN(50)), float64(50+g.IntN(60))
 		r["progressiveRollout"] = map[string]any{
@@ -317,22 +305,22 @@ func (g generator) percentages(names []string) map[string]float64 {
 
 func (g generator) query() string {
 	if g.IntN(3) == 0 {
-		rule := g.logic(2)
+		rule := g.Logic(2)
 		for {
 			if m, ok := rule.(map[string]any); ok && m != nil {
 				break
 			}
-			rule = g.logic(2)
+			rule = g.Logic(2)
 		}
 		document, _ := json.Marshal(rule)
 		return string(document)
 	}
 	if g.IntN(60) == 0 {
-		return pick(g.Rand, "", "null", `{"nosuch": [1]}`, "{}", `{"a": 1, "b": 2}`)
+		return generate.Pick(g.Rand, "", "null", `{"nosuch": [1]}`, "{}", `{"a": 1, "b": 2}`)
 	}
 	q := g.condition(2)
 	if g.IntN(20) == 0 {
-		q += pick(g.Rand, " ", " AND plan eq \"pro\"", ")", ";", "\n", " foo")
+		q += generate.Pick(g.Rand, " ", " AND plan eq \"pro\"", ")", ";", "\n", " foo")
 	}
 	if g.IntN(20) == 0 {
 		q = strings.ReplaceAll(q, " or ", " \nor ")
@@ -343,13 +331,13 @@ func (g generator) query() string {
 func (g generator) condition(depth int) string {
 	switch n := g.IntN(8); {
 	case depth > 0 && n < 3:
-		return g.condition(depth-1) + pick(g.Rand, " and ", " or ") + g.condition(depth-1)
+		return g.condition(depth-1) + generate.Pick(g.Rand, " and ", " or ") + g.condition(depth-1)
 	case depth > 0 && n == 3:
-		return pick(g.Rand, "not ", "NOT ", "not", "", "") + pick(g.Rand, "(", "( ") + g.condition(depth-1) + pick(g.Rand, ")", " )")
+		return generate.Pick(g.Rand, "not ", "NOT ", "not", "", "") + generate.Pick(g.Rand, "(", "( ") + g.condition(depth-1) + generate.Pick(g.Rand, ")", " )")
 	}
-	name := pick(g.Rand, attributes...)
+	name := generate.Pick(g.Rand, generate.Attributes...)
 	if g.IntN(5) == 0 {
-		name = pick(g.Rand, nested...)
+		name = generate.Pick(g.Rand, generate.Nested...)
 	}
 	if g.IntN(15) == 0 {
 		return name + " pr"
@@ -360,7 +348,7 @@ func (g generator) condition(depth int) string {
 		case "plan", "name", "city", "key", "targetingKey":
 			kind = isText
 		case "age", "score", "zip":
-			kind = pick(g.Rand, isWhole, isDouble)
+			kind = generate.Pick(g.Rand, isWhole, isDouble)
 		case "version":
 			kind = isVersion
 		case "beta", "anonymous":
@@ -382,19 +370,19 @@ const (
 
 // comparison makes an operator and a value, which mostly go together.
 func (g generator) comparison(kind int) string {
-	op := pick(g.Rand, "eq", "ne", "gt", "lt", "ge", "le", "EQ", "==", "!=", ">", "<=", "GE")
+	op := generate.Pick(g.Rand, "eq", "ne", "gt", "lt", "ge", "le", "EQ", "==", "!=", ">", "<=", "GE")
 	switch {
 	case g.IntN(40) == 0:
-		op = pick(g.Rand, "co", "sw", "ew", "in")
+		op = generate.Pick(g.Rand, "co", "sw", "ew", "in")
 	case kind == isBoolean || kind == isNull:
-		op = pick(g.Rand, "eq", "ne", "NE")
+		op = generate.Pick(g.Rand, "eq", "ne", "NE")
 	case kind != isVersion && g.IntN(3) == 0:
-		op = pick(g.Rand, "in", "IN")
+		op = generate.Pick(g.Rand, "in", "IN")
 		if g.IntN(6) > 0 {
 			return op + " " + g.list(kind)
 		}
 	case kind != isVersion && kind != isWhole && kind != isDouble && g.IntN(2) == 0:
-		op = pick(g.Rand, "co", "sw", "ew", "CO", "SW")
+		op = generate.Pick(g.Rand, "co", "sw", "ew", "CO", "SW")
 	}
 	return op + " " + g.literal(kind)
 }
@@ -402,17 +390,17 @@ func (g generator) comparison(kind int) string {
 func (g generator) literal(kind int) string {
 	switch kind {
 	case isBoolean:
-		return pick(g.Rand, "true", "false")
+		return generate.Pick(g.Rand, "true", "false")
 	case isNull:
 		return "null"
 	case isVersion:
-		return pick(g.Rand, versions[:10]...)
+		return generate.Pick(g.Rand, generate.Versions[:10]...)
 	case isDouble:
 		return g.double()
 	case isWhole:
-		return fmt.Sprint(pick(g.Rand, 1, -1) * pick(g.Rand, wholes...))
+		return fmt.Sprint(generate.Pick(g.Rand, 1, -1) * generate.Pick(g.Rand, generate.Wholes...))
 	}
-	return fmt.Sprintf("%q", pick(g.Rand, texts...))
+	return fmt.Sprintf("%q", generate.Pick(g.Rand, generate.Texts...))
 }
 
 func (g generator) list(kind int) string {
@@ -424,138 +412,9 @@ func (g generator) list(kind int) string {
 		}
 		list = append(list, element)
 	}
-	return "[" + strings.Join(list, pick(g.Rand, ",", ", ")) + "]"
+	return "[" + strings.Join(list, generate.Pick(g.Rand, ",", ", ")) + "]"
 }
 
 func (g generator) double() string {
-	return fmt.Sprintf("%.6f", pick(g.Rand, doubles...))
-}
-
-// logic makes a rule in JSONLogic.
-func (g generator) logic(depth int) any {
-	switch n := g.IntN(12); {
-	case depth > 0 && n < 4:
-		list := make([]any, g.IntN(4))
-		for i := range list {
-			list[i] = g.logic(depth - 1)
-		}
-		return map[string]any{pick(g.Rand, "and", "or"): list}
-	case depth > 0 && n == 4:
-		if g.IntN(2) == 0 {
-			return map[string]any{pick(g.Rand, "!", "!!"): g.logic(depth - 1)}
-		}
-		return map[string]any{pick(g.Rand, "!", "!!"): []any{g.logic(depth - 1)}}
-	case depth > 0 && n == 5:
-		list := make([]any, g.IntN(6))
-		for i := range list {
-			list[i] = g.logic(depth - 1)
-		}
-		return map[string]any{pick(g.Rand, "if", "?:"): list}
-	case n == 6:
-		return map[string]any{pick(g.Rand, "!", "!!"): g.variable()}
-	case n == 7 && g.IntN(2) == 0:
-		return g.variable()
-	case n == 8:
-		switch g.IntN(4) {
-		case 0:
-			return map[string]any{"in": []any{g.constant(), g.variable()}}
-		case 1:
-			return map[string]any{"in": []any{g.variable(), pick(g.Rand, texts...)}}
-		}
-		list := make([]any, g.IntN(4))
-		for i := range list {
-			list[i] = g.constant()
-			if g.IntN(4) == 0 {
-				list[i] = pick[any](g.Rand, map[string]any{"a": 1, "b": 2}, true, []any{1}, []any{true, 2}, []any{"", "z"})
-			}
-			if g.IntN(4) == 0 {
-				list[i] = []any{1, pick[any](g.Rand, 20.0, "20", 0.5)}
-			}
-		}
-		return map[string]any{"in": []any{g.variable(), list}}
-	case n == 9:
-		return map[string]any{"missing": []any{"plan", "age"}}
-	case depth > 0 && n == 10:
-		return map[string]any{pick(g.Rand, "==", "<", "==="): []any{g.logic(depth - 1), g.constant()}}
-	}
-	op := pick(g.Rand, "==", "===", "!=", "!==", "<", "<=", ">", ">=")
-	switch g.IntN(6) {
-	case 0:
-		return map[string]any{op: []any{g.constant(), g.variable()}}
-	case 1:
-		return map[string]any{op: []any{g.constant(), g.variable(), g.constant()}}
-	}
-	return map[string]any{op: []any{g.variable(), g.constant()}}
-}
-
-func (g generator) variable() any {
-	name := pick(g.Rand, attributes...)
-	if g.IntN(5) == 0 {
-		name = pick(g.Rand, nested...)
-	}
-	if g.IntN(8) == 0 {
-		return map[string]any{"var": []any{name, g.constant()}}
-	}
-	return map[string]any{"var": name}
-}
-
-func (g generator) constant() any {
-	switch g.IntN(8) {
-	case 0:
-		return g.IntN(2) == 0
-	case 1:
-		return nil
-	case 2, 3:
-		return pick(g.Rand, doubles...)
-	case 4:
-		return pick(g.Rand, "1", " 1", "1e0", "0x1p-2", "Infinity", "abc", " ", "1_0", "18", "nan")
-	}
-	return pick(g.Rand, texts...)
-}
-
-func (g generator) subject(i int) oracle.Subject {
-	s := oracle.Subject{ID: pick(g.Rand, fmt.Sprintf("u-%d", i), fmt.Sprintf("U-%d", i%20), fmt.Sprint(g.Uint64())), Properties: make(map[string]any)}
-	for _, name := range []string{"plan", "age", "score", "beta", "version", "tags", "anonymous", "user"} {
-		if g.IntN(5) > 0 {
-			s.Properties[name] = g.value(name, 2)
-		}
-	}
-	return s
-}
-
-// value mostly is of the type that an attribute should have.
-func (g generator) value(name string, depth int) any {
-	if g.IntN(4) == 0 {
-		name = "any"
-	}
-	switch name {
-	case "plan", "name", "city":
-		return pick(g.Rand, texts...)
-	case "age", "score", "zip":
-		return g.number()
-	case "beta", "anonymous":
-		return g.IntN(2) == 0
-	case "version":
-		return pick(g.Rand, versions...)
-	case "tags":
-		return pick[any](g.Rand, []any{}, []any{"pro"}, []any{"free", 1.0}, []any{0.0}, []any{[]any{1.0, 2.0}}, []any{map[string]any{}}, []any{nil, true}, []any{false})
-	case "user", "address":
-		if depth > 0 {
-			o := make(map[string]any)
-			for _, inner := range []string{"name", "age", "address", "city", "zip"} {
-				if g.IntN(4) > 0 {
-					o[inner] = g.value(inner, depth-1)
-				}
-			}
-			return o
-		}
-	}
-	return pick[any](g.Rand, nil, true, false, g.number(), pick(g.Rand, texts...), pick(g.Rand, "1", "18", " 18", "1e2", "inf"), []any{}, map[string]any{}, map[string]any{"zz": 1.0}, []any{1.0})
-}
-
-func (g generator) number() float64 {
-	if g.IntN(2) == 0 {
-		return float64(pick(g.Rand, wholes...) * pick(g.Rand, 1, -1)) // never -0, which is zero to Flagstaff
-	}
-	return pick(g.Rand, doubles...) + pick(g.Rand, 0, 0, 0.5, -0.000001)
+	return fmt.Sprintf("%.6f", generate.Pick(g.Rand, generate.Doubles...))
 }

@@ -37,7 +37,7 @@ func jsonLogic(operator string, value jsonscan.Value) (Check, error) {
 
 var logicOperators = []string{
 	"==", "===", "<", "<=", ">", ">=", "in", "not_in", "contains", "not_contains", "sem_ver",
-	"truthy", "first_truthy", "object", "empty_object", "single_object", "text", "null", "version",
+	"truthy", "first_truthy", "object", "empty_object", "single_object", "number", "text", "null", "version",
 }
 
 // A logicValue is what is compared. An array or an object is no number.
@@ -136,8 +136,9 @@ var logicKinds = map[string]func(Value) bool{
 		o := v.JSON.Object()
 		return v.Kind == jsonscan.Object && o.Next() && !o.Next()
 	},
-	"text": func(v Value) bool { return v.Kind == jsonscan.String },
-	"null": func(v Value) bool { return !isSet(v) },
+	"number": func(v Value) bool { return v.Kind == jsonscan.Number },
+	"text":   func(v Value) bool { return v.Kind == jsonscan.String },
+	"null":   func(v Value) bool { return !isSet(v) },
 	"version": func(v Value) bool {
 		_, ok := logicParseVersion(v)
 		return ok

@@ -34,11 +34,21 @@ func combinedCases(arguments [][]Case, values []Value, of func(values []Value) (
 	return possible(out), nil
 }
 
+// nothing is what operators are of arguments that they cannot compare.
+func (c *Converter) nothing() Value {
+	if c.OldFlagd {
+		return Value{Constant: false}
+	}
+	return Value{}
+}
+
+func (c *Converter) nothingCases() []Case { return []Case{{logic.True(), c.nothing()}} }
+
 // affix returns the value of starts_with and ends_with: null if not both are texts.
 func (c *Converter) affix(name string, arguments any) ([]Case, error) {
 	list, fails, err := c.arguments(arguments)
 	if err != nil || fails || len(list) != 2 {
-		return Constant(nil), err
+		return c.nothingCases(), err
 	}
 	return combineCases(list, func(v []Value) ([]Case, error) {
 		whole, part := v[0], v[1]
@@ -49,16 +59,16 @@ func (c *Converter) affix(name string, arguments any) ([]Case, error) {
 		s, isText := whole.Constant.(string)
 		switch {
 		case !ok:
-			return Constant(nil), nil
+			return c.nothingCases(), nil
 		case whole.Property != nil:
 			text, has := whole.compare("text", nil), whole.compare(name, target)
 			return possible([]Case{
 				{has, Value{Constant: true}},
 				{logic.And(text, logic.Not(has)), Value{Constant: false}},
-				{logic.Not(text), Value{}},
+				{logic.Not(text), c.nothing()},
 			}), nil
 		case !isText:
-			return Constant(nil), nil
+			return c.nothingCases(), nil
 		case name == "starts_with":
 			return Constant(strings.HasPrefix(s, target)), nil
 		}
@@ -72,22 +82,34 @@ var versionOperators = []string{"=", "!=", "<", "<=", ">", ">=", "^", "~"}
 func (c *Converter) version(arguments any) ([]Case, error) {
 	list, fails, err := c.arguments(arguments)
 	if err != nil || fails || len(list) != 3 {
-		return Constant(nil), err
+		return c.nothingCases(), err
 	}
 	return combineCases(list, func(v []Value) ([]Case, error) {
-		if v[0].Property == nil || v[1].Property != nil || v[2].Property != nil {
+		if v[1].Property != nil || v[2].Property != nil {
 			return nil, fmt.Errorf("the operator sem_ver can be converted if it compares an attribute with a constant")
 		}
 		op, ok := v[1].Constant.(string)
 		target, isVersion := versionText(v[2].Constant)
+		isVersion = isVersion && !(c.OldFlagd && strings.HasPrefix(target, "V"))
 		if !ok || !slices.Contains(versionOperators, op) || !isVersion {
-			return Constant(nil), nil
+			return c.nothingCases(), nil
+		}
+		if v[0].Property == nil {
+			got, ok := versionText(v[0].Constant)
+			if !ok || c.OldFlagd && strings.HasPrefix(got, "V") {
+				return c.nothingCases(), nil
+			}
+			return Constant(versionHolds(op, got, target)), nil
 		}
 		valid, holds := v[0].compare("version", nil), v[0].compare("sem_ver", []any{op, target})
+		if c.OldFlagd {
+			small := logic.Not(v[0].compare("starts_with", "V"))
+			valid, holds = logic.And(valid, small), logic.And(holds, small)
+		}
 		return possible([]Case{
 			{holds, Value{Constant: true}},
 			{logic.And(valid, logic.Not(holds)), Value{Constant: false}},
-			{logic.Not(valid), Value{}},
+			{logic.Not(valid), c.nothing()},
 		}), nil
 	})
 }
@@ -105,4 +127,28 @@ func trimV(s string) string {
 		return s[1:]
 	}
 	return s
+}
+
+// versionHolds compares two versions.
+func versionHolds(op, a, b string) bool {
+	v, _ := strictver.Parse(trimV(a), true)
+	w, _ := strictver.Parse(trimV(b), true)
+	order := v.Compare(&w)
+	switch op {
+	case "=":
+		return order == 0
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	case ">=":
+		return order >= 0
+	case "^":
+		return v.Major == w.Major
+	}
+	return v.Major == w.Major && v.Minor == w.Minor
 }

@@ -23,8 +23,9 @@ type Converter struct {
 	// Var returns what a variable is, whose name has been split at its dots.
 	Var func(path []string) ([]Case, error)
 
-	// Flagd says that there are the operators starts_with, ends_with and sem_ver, too.
-	Flagd bool
+	// Flagd says that there are the operators starts_with, ends_with and sem_ver, too. OldFlagd
+	// says that they are false where they are null now, and do not know versions with a V.
+	Flagd, OldFlagd bool
 
 	// Call returns what an operator of the product's own is, false if there is no such one.
 	Call func(operator string, arguments any) (cases []Case, known bool, err error)
@@ -614,3 +615,16 @@ func (c *Converter) EmptyObject(e any) (flags.Filter, error) {
 	})
 	return v.Yes, err
 }
+
+// Clause returns the cases of an expression in a branch of an if, where an object is evaluated
+// again.
+func (c *Converter) Clause(e any) ([]Case, error) { return c.clauseCases(e) }
+
+// Is returns for whom a property is of a kind: "text", "null", "number", "object".
+func (v Value) Is(kind string) flags.Filter { return v.compare(kind, nil) }
+
+// Compare returns for whom a property compares so with a constant.
+func (v Value) Compare(op string, with any) flags.Filter { return v.compare(op, with) }
+
+// Digits is what a number is as a text.
+func Digits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
