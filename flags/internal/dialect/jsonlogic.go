@@ -351,9 +351,6 @@ func logicParseVersion(v Value) (strictver.Version, bool) {
 	case jsonscan.String:
 	case jsonscan.Number:
 		s = strconv.FormatFloat(v.Number, 'g', -1, 64)
-		if e := math.Abs(v.Number); e < 1e21 && e >= 1e-4 {
-			s = strconv.FormatFloat(v.Number, 'f', -1, 64)
-		}
 	default:
 		return strictver.Version{}, false
 	}
