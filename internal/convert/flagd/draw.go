@@ -42,7 +42,7 @@ func (b *flagBuild) fractional(c *jsonlogic.Converter, arguments any) ([]drawing
 		}
 		return always(jsonlogic.Value{}), nil
 	}
-	if len(list) == 0 || b.old && len(list) < 2 {
+	if len(list) == 0 {
 		return always(jsonlogic.Value{}), nil
 	}
 	by, rest, err := b.subject(c, list)
@@ -53,6 +53,7 @@ func (b *flagBuild) fractional(c *jsonlogic.Converter, arguments any) ([]drawing
 	for _, d := range by {
 		if d.split != nil || d.hashed() {
 			shares, ok, err := b.shares(c, rest)
+			ok = ok && (!b.old || len(list) > 1)
 			switch {
 			case err != nil:
 				return nil, err
