@@ -35,20 +35,22 @@ func combinedCases(arguments [][]Case, values []Value, of func(values []Value) (
 }
 
 // nothing is what operators are of arguments that they cannot compare.
-func (c *Converter) nothing() Value {
-	if c.OldFlagd {
+func (c *Converter) nothing(operator string) Value {
+	if c.OldFlagd && operator != "starts_with" {
 		return Value{Constant: false}
 	}
 	return Value{}
 }
 
-func (c *Converter) nothingCases() []Case { return []Case{{logic.True(), c.nothing()}} }
+func (c *Converter) nothingCases(operator string) []Case {
+	return []Case{{logic.True(), c.nothing(operator)}}
+}
 
 // affix returns the value of starts_with and ends_with: null if not both are texts.
 func (c *Converter) affix(name string, arguments any) ([]Case, error) {
 	list, fails, err := c.arguments(arguments)
 	if err != nil || fails || len(list) != 2 {
-		return c.nothingCases(), err
+		return c.nothingCases(name), err
 	}
 	return combineCases(list, func(v []Value) ([]Case, error) {
 		whole, part := v[0], v[1]
@@ -59,16 +61,16 @@ func (c *Converter) affix(name string, arguments any) ([]Case, error) {
 		s, isText := whole.Constant.(string)
 		switch {
 		case !ok:
-			return c.nothingCases(), nil
+			return c.nothingCases(name), nil
 		case whole.Property != nil:
 			text, has := whole.compare("text", nil), whole.compare(name, target)
 			return possible([]Case{
 				{has, Value{Constant: true}},
 				{logic.And(text, logic.Not(has)), Value{Constant: false}},
-				{logic.Not(text), c.nothing()},
+				{logic.Not(text), c.nothing(name)},
 			}), nil
 		case !isText:
-			return c.nothingCases(), nil
+			return c.nothingCases(name), nil
 		case name == "starts_with":
 			return Constant(strings.HasPrefix(s, target)), nil
 		}
@@ -82,7 +84,7 @@ var versionOperators = []string{"=", "!=", "<", "<=", ">", ">=", "^", "~"}
 func (c *Converter) version(arguments any) ([]Case, error) {
 	list, fails, err := c.arguments(arguments)
 	if err != nil || fails || len(list) != 3 {
-		return c.nothingCases(), err
+		return c.nothingCases("sem_ver"), err
 	}
 	return combineCases(list, func(v []Value) ([]Case, error) {
 		if v[1].Property != nil || v[2].Property != nil {
@@ -92,12 +94,12 @@ func (c *Converter) version(arguments any) ([]Case, error) {
 		target, isVersion := versionText(v[2].Constant)
 		isVersion = isVersion && !(c.OldFlagd && strings.HasPrefix(target, "V"))
 		if !ok || !slices.Contains(versionOperators, op) || !isVersion {
-			return c.nothingCases(), nil
+			return c.nothingCases("sem_ver"), nil
 		}
 		if v[0].Property == nil {
 			got, ok := versionText(v[0].Constant)
 			if !ok || c.OldFlagd && strings.HasPrefix(got, "V") {
-				return c.nothingCases(), nil
+				return c.nothingCases("sem_ver"), nil
 			}
 			return Constant(versionHolds(op, got, target)), nil
 		}
@@ -109,7 +111,7 @@ func (c *Converter) version(arguments any) ([]Case, error) {
 		return possible([]Case{
 			{holds, Value{Constant: true}},
 			{logic.And(valid, logic.Not(holds)), Value{Constant: false}},
-			{logic.Not(valid), c.nothing()},
+			{logic.Not(valid), c.nothing("sem_ver")},
 		}), nil
 	})
 }

@@ -24,7 +24,7 @@ type Converter struct {
 	Var func(path []string) ([]Case, error)
 
 	// Flagd says that there are the operators starts_with, ends_with and sem_ver, too. OldFlagd
-	// says that they are false where they are null now, and do not know versions with a V.
+	// says that the last two are false where they are null now, and that versions have no V.
 	Flagd, OldFlagd bool
 
 	// Call returns what an operator of the product's own is, false if there is no such one.
