@@ -49,10 +49,13 @@ func (c *Converter) nothingCases(operator string) []Case {
 // affix returns the value of starts_with and ends_with: null if not both are texts.
 func (c *Converter) affix(name string, arguments any) ([]Case, error) {
 	list, fails, err := c.arguments(arguments)
-	if err != nil || fails || len(list) != 2 {
+	if err != nil || fails {
 		return c.nothingCases(name), err
 	}
 	return combineCases(list, func(v []Value) ([]Case, error) {
+		if len(v) != 2 {
+			return c.nothingCases(name), nil
+		}
 		whole, part := v[0], v[1]
 		if part.Property != nil {
 			return nil, fmt.Errorf("the operator %s with an attribute on the right cannot be converted", name)
@@ -83,10 +86,13 @@ var versionOperators = []string{"=", "!=", "<", "<=", ">", ">=", "^", "~"}
 // version returns the value of sem_ver: null if one of the versions, or the operator, is none.
 func (c *Converter) version(arguments any) ([]Case, error) {
 	list, fails, err := c.arguments(arguments)
-	if err != nil || fails || len(list) != 3 {
+	if err != nil || fails {
 		return c.nothingCases("sem_ver"), err
 	}
 	return combineCases(list, func(v []Value) ([]Case, error) {
+		if len(v) != 3 {
+			return c.nothingCases("sem_ver"), nil
+		}
 		if v[1].Property != nil || v[2].Property != nil {
 			return nil, fmt.Errorf("the operator sem_ver can be converted if it compares an attribute with a constant")
 		}
