@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/parallel"
 	"github.com/flagstaff-go/flagstaff/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/field"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -31,9 +32,10 @@ type ApplyOptions struct {
 	// [ApplyReport.ETag]; others are [ErrPrecondition]. Nil: to any.
 	IfMatch *string
 
-	// imported says that the document comes from another product. A flag that does not is not
-	// changed then.
-	imported bool
+	// From says that the document is another product's, and how it becomes definitions. Flags
+	// that cannot be kept are left out then, and a flag of the project that comes from
+	// elsewhere is not changed; nothing is pruned. Nil: it is a definitions document.
+	From *foreign.Options
 }
 
 // An ApplyReport tells what a document has changed in a project.
@@ -51,6 +53,9 @@ type ApplyReport struct {
 
 	// ETag names the flags and cohorts that the project had before.
 	ETag string `json:"etag"`
+
+	// Report is what an import from another product could not keep. Nil: it is from none.
+	*foreign.Report
 }
 
 // A DefinitionChange is what a document has changed of one flag or cohort.
@@ -83,7 +88,18 @@ func (s *Service) ApplyDefinitions(ctx context.Context, p *Principal, ref string
 	if _, err := s.beginAt(ctx, p, ref, importScopes...); err != nil {
 		return nil, err
 	}
-	enter := func(w *work) error { return w.enter(ctx, ref, importScopes...) }
+	return s.apply(ctx, p, document, o, func(w *work) error { return w.enter(ctx, ref, importScopes...) })
+}
+
+// Apply is [Service.ApplyDefinitions] for programs on the machine of the server.
+func (s *Service) Apply(ctx context.Context, project int64, document []byte, o ApplyOptions) (*ApplyReport, error) {
+	return s.apply(ctx, nil, document, o, s.enterHere(ctx, project))
+}
+
+func (s *Service) apply(ctx context.Context, p *Principal, document []byte, o ApplyOptions, enter func(*work) error) (*ApplyReport, error) {
+	if o.From != nil {
+		return s.applyForeign(ctx, p, document, o, enter)
+	}
 	i, err := s.importDocument(ctx, p, document, ImportOptions{DryRun: o.DryRun}, &o, enter)
 	if err != nil {
 		return nil, err

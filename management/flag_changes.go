@@ -140,7 +140,7 @@ func excerpt(v any, maxShown int) string {
 func (d *flagDiffer) compare(place string, before, after any) {
 	switch was := before.(type) {
 	case map[string]any:
-		if is, ok := after.(map[string]any); ok {
+		if is, ok := after.(map[string]any); ok && !strings.HasSuffix(place, "/split") { // which is one value, as its shares are
 			names := slices.Collect(maps.Keys(was))
 			names = slices.AppendSeq(names, maps.Keys(is))
 			slices.Sort(names)

@@ -2,6 +2,7 @@ package management
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -203,6 +204,12 @@ func eachSeed(set *flags.RuleSet, visit func(place string, seed *string)) {
 		r := &set.Rules[i]
 		id := strings.ToLower(r.ID)
 		visit(id, &r.Seed)
+		n := 0
+		for split := range (&flags.RuleSet{Rules: set.Rules[i : i+1]}).Splits() {
+			visit(id+" prefix "+strconv.Itoa(n), &split.Prefix)
+			visit(id+" suffix "+strconv.Itoa(n), &split.Suffix)
+			n++
+		}
 		if r.Holdout != nil {
 			r.Holdout = new(*r.Holdout)
 			visit(id+" holdout", &r.Holdout.Seed)

@@ -911,7 +911,7 @@ func (i *importer) wanted(r readFlag) (bool, error) {
 		return false, nil
 	}
 	err := mayApply(there, made)
-	if err == nil && i.apply.imported {
+	if err == nil && i.apply.From != nil {
 		err = isImported(there, made)
 	}
 	if err != nil {
@@ -947,12 +947,19 @@ func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error 
 // their text.
 func (i *importer) fill(made *storage.Flag, f *importedFlag, refs *judge.References) (flags.Filters, error) {
 	patch := patchOf(f, cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash))
+	foreign := i.apply != nil && i.apply.From != nil && foreignKeyForm.MatchString(f.Key) && len(f.Key) <= storage.MaxFlagKey
+	if foreign { // it may have other characters than a new one
+		patch.Key.Value = "-"
+	}
 	err := patch.validate(made)
 	if err == nil {
 		err = applyFields(made, &patch, refs)
 	}
 	if err != nil {
 		return flags.Filters{}, err
+	}
+	if foreign {
+		made.Key = f.Key
 	}
 	filters := f.wholeFilters()
 	return filters, i.translateFilters(&filters)

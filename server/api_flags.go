@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	products "github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
@@ -191,24 +192,7 @@ func importDefinitions(a *Request) error {
 	if err != nil {
 		return err
 	}
-	if a.Param("from") != "" {
-		return importForeign(a, document, management.ImportOptions{DryRun: dryRun})
-	}
 	report, err := a.service().ImportDefinitions(a.Context(), a.principal, a.Segment("project"), document, management.ImportOptions{DryRun: dryRun})
-	return a.Answer(http.StatusOK, report, err)
-}
-
-// importForeign imports a document of another product (management.md §13.19).
-func importForeign(a *Request, document []byte, o management.ImportOptions) error {
-	f := management.ForeignOptions{
-		From: a.Param("from"), Environment: a.Param("environment"), Version: a.Param("version"),
-		Map: a.ParamList("map"), Inexact: a.ParamList("inexact"),
-	}
-	var err error
-	if f.Archived, err = a.Asked("archived"); err != nil {
-		return err
-	}
-	report, err := a.service().ImportForeign(a.Context(), a.principal, a.Segment("project"), document, f, o)
 	return a.Answer(http.StatusOK, report, err)
 }
 
@@ -222,12 +206,28 @@ func applyDefinitions(a *Request) error {
 	if o.Prune, err = a.Asked("prune"); err != nil {
 		return err
 	}
+	if o.From, err = a.foreignOptions(); err != nil {
+		return err
+	}
 	document, err := a.uploaded()
 	if err != nil {
 		return err
 	}
 	report, err := a.service().ApplyDefinitions(a.Context(), a.principal, a.Segment("project"), document, o)
 	return a.Answer(http.StatusOK, report, err)
+}
+
+// foreignOptions reads how a document of another product becomes definitions, nil if it is none.
+func (a *Request) foreignOptions() (*products.Options, error) {
+	o := &products.Options{
+		From: a.Param("from"), Environment: a.Param("environment"), Version: a.Param("bucket_version"),
+		Map: a.ParamList("map"), Inexact: a.ParamList("inexact"),
+	}
+	var err error
+	if o.Archived, err = a.Asked("archived"); err != nil || o.From == "" {
+		return nil, err
+	}
+	return o, nil
 }
 
 // exportDefinitions answers with the flags and cohorts of a project as a document that can

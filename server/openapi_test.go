@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	shape "github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/management"
+	products "github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/internal/openapi"
 	"github.com/flagstaff-go/flagstaff/surveys"
@@ -144,6 +145,7 @@ var answerSchemas = map[string]any{
 	"SurveyStats": surveys.Stats{}, "ProjectSurveyStats": surveys.ProjectStats{}, "SurveyStatsByKind": surveys.StatsByKind{}, "SurveyEventStats": surveys.EventStats{},
 	"SurveyRates": surveys.Rates{}, "QuestionStats": surveys.QuestionStats{}, "DayStats": surveys.DayStats{}, "QuestionLabel": surveys.QuestionLabel{},
 	"SurveyResponsePage": surveys.ResponsePage{}, "SurveyResponse": surveys.ResponseView{}, "SurveyAnswer": surveys.AnswerView{}, "SurveyResponseExtra": surveys.ResponseExtra{},
+	"KeptFlag": products.Kept{},
 	"SurveySummary": surveys.Summary{}, "SurveyHeadline": surveys.Headline{},
 }
 

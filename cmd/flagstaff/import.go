@@ -19,6 +19,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -65,7 +66,7 @@ the key in FLAGSTAFF_FROM_KEY. Each user's value stays what it is there, because
 hashes are drawn with the same seeds and ends. A flag of which this cannot be said is left
 out, and the report says why, unless -inexact takes it. What the project has from an
 earlier import is changed to what FILE says now. The products are
-` + strings.Join(management.Products(), ", ") + `.
+` + strings.Join(foreign.Products(), ", ") + `.
 
 With -store it writes into a store instead of asking a server; running servers follow
 within a second.
@@ -87,28 +88,28 @@ Examples:
 		)...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			names := []string{"FILE"}
-			foreign := isProduct(c.from)
-			if c.from != "" && !foreign {
+			other := isProduct(c.from)
+			if c.from != "" && !other {
 				names = nil
 			}
 			args, err := tool.WantArgs(cmd, names...)
 			switch {
-			case c.from != "" && !foreign && !strings.Contains(c.from, "://"):
-				return tool.BadValue("from", c.from, "the URL of a server, or one of "+strings.Join(management.Products(), ", "))
-			case err != nil && c.from != "" && !foreign:
+			case c.from != "" && !other && !strings.Contains(c.from, "://"):
+				return tool.BadValue("from", c.from, "the URL of a server, or one of "+strings.Join(foreign.Products(), ", "))
+			case err != nil && c.from != "" && !other:
 				return tool.WrongUsage("want a FILE or -from, not both; see %s -help", cmd.FullName())
 			case err != nil:
 				return err
-			case c.fromProject != "" && (c.from == "" || foreign):
+			case c.fromProject != "" && (c.from == "" || other):
 				return tool.WrongUsage("flag -from-project is for -from URL")
-			case c.foreign.isSet() != "" && !foreign:
+			case c.foreign.isSet() != "" && !other:
 				return tool.WrongUsage("flag -%s is for -from PRODUCT", c.foreign.isSet())
 			case c.foreign.output != "" && (c.dryRun || c.store != "" || c.asJSON):
 				return tool.WrongUsage("flag -o writes a file, without a dry run, a store or JSON")
 			case c.store != "" && c.URL != "":
 				return tool.WrongUsage("flags -store and -url exclude each other")
 			}
-			if foreign {
+			if other {
 				return p.importForeign(ctx, &c, args[0])
 			}
 			return p.importInto(ctx, &c, args)
@@ -201,7 +202,7 @@ func (p *program) importFile(path string) ([]byte, error) {
 // A target is what an import goes into.
 type target interface {
 	take(ctx context.Context, document []byte, o management.ImportOptions) (*management.ImportReport, error)
-	takeForeign(ctx context.Context, document []byte, f management.ForeignOptions, o management.ImportOptions) (*management.ForeignReport, error)
+	apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error)
 
 	// members yields the distinct IDs of the members that a static cohort has, and add
 	// adds others. It returns how many persons were not members.

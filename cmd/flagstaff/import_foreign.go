@@ -26,6 +26,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
 // A foreignCall is what an import from another product asks for.
@@ -39,7 +40,7 @@ type foreignCall struct {
 func (f *foreignCall) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "environment", Usage: "take the environment or namespace `NAME`, of a file of another product that has several", Destination: &f.environment},
-		&cli.StringFlag{Name: "version", Usage: "which way of drawing served the users until now, where the other product has changed it: `old or new`", Destination: &f.version},
+		&cli.StringFlag{Name: "bucket-version", Usage: "which `VERSION` of the other product served the users until now, where versions draw in different ways", Destination: &f.version},
 		&cli.BoolFlag{Name: "archived", Usage: "take archived flags of another product, too", Destination: &f.archived},
 		&cli.StringSliceFlag{Name: "map", Usage: "`ATTRIBUTE=PROPERTY` calls an attribute of another product by another name; can be repeated", Destination: &f.properties},
 		&cli.StringSliceFlag{Name: "inexact", Usage: "take the flag `KEY` although some users would get another value; can be repeated", Destination: &f.inexact},
@@ -50,7 +51,7 @@ func (f *foreignCall) flags() []cli.Flag {
 // isSet returns the first option that is for other products alone.
 func (f *foreignCall) isSet() string {
 	for name, set := range map[string]bool{
-		"environment": f.environment != "", "version": f.version != "", "archived": f.archived, "map": f.properties != nil,
+		"environment": f.environment != "", "bucket-version": f.version != "", "archived": f.archived, "map": f.properties != nil,
 		"inexact": f.inexact != nil, "o": f.output != "",
 	} {
 		if set {
@@ -60,14 +61,14 @@ func (f *foreignCall) isSet() string {
 	return ""
 }
 
-func (f *foreignCall) options(from string) management.ForeignOptions {
-	return management.ForeignOptions{
+func (f *foreignCall) options(from string) *foreign.Options {
+	return &foreign.Options{
 		From: from, Environment: f.environment, Version: f.version, Archived: f.archived, Map: f.properties, Inexact: f.inexact,
 	}
 }
 
 // isProduct reports whether -from names another product, and not a server.
-func isProduct(from string) bool { return slices.Contains(management.Products(), from) }
+func isProduct(from string) bool { return slices.Contains(foreign.Products(), from) }
 
 // importForeign imports the flags of another product.
 func (p *program) importForeign(ctx context.Context, c *importCall, path string) error {
@@ -82,13 +83,13 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 	if err != nil {
 		return err
 	}
-	report, err := target.takeForeign(ctx, document, c.foreign.options(c.from), management.ImportOptions{DryRun: c.dryRun})
+	report, err := target.apply(ctx, document, management.ApplyOptions{DryRun: c.dryRun, From: c.foreign.options(c.from)})
 	if err = errors.Join(err, target.close()); err != nil {
 		return err
 	}
 	if c.asJSON {
 		err = p.JSON(struct {
-			*management.ForeignReport
+			*management.ApplyReport
 			DryRun bool `json:"dry_run"`
 		}{report, c.dryRun})
 	} else {
@@ -102,16 +103,18 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 
 // convert writes the flags of another product as definitions.
 func (p *program) convert(c *importCall, document []byte) error {
-	converted, err := management.Convert(document, c.foreign.options(c.from))
+	converted, err := foreign.Convert(document, *c.foreign.options(c.from))
 	if err != nil {
 		return plain(err)
 	}
 	if err := tool.WriteFile(c.foreign.output, converted.Document); err != nil {
 		return fmt.Errorf("write the definitions: %w", err)
 	}
-	report := &management.ForeignReport{LeftOut: converted.LeftOut, Inexact: converted.Inexact, FlagNotes: converted.Flags}
-	report.Notes = converted.Notes
-	lines := append(keptLines(report), fmt.Sprintf("wrote the flags to %s", tool.Printable(c.foreign.output)))
+	var lines []string
+	for _, note := range converted.Notes {
+		lines = append(lines, "note: "+note)
+	}
+	lines = append(append(lines, keptLines(&converted.Report)...), fmt.Sprintf("wrote the flags to %s", tool.Printable(c.foreign.output)))
 	if err := p.PrintLines(lines...); err != nil {
 		return err
 	}
@@ -133,10 +136,7 @@ func plain(err error) error {
 }
 
 // keptLines say what of flags is not kept, and what is worth knowing.
-func keptLines(r *management.ForeignReport) (lines []string) {
-	for _, note := range r.Notes {
-		lines = append(lines, "note: "+note)
-	}
+func keptLines(r *foreign.Report) (lines []string) {
 	for _, k := range r.FlagNotes {
 		lines = append(lines, "note: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
 	}
@@ -149,12 +149,11 @@ func keptLines(r *management.ForeignReport) (lines []string) {
 	return lines
 }
 
-func (p *program) printForeign(r *management.ForeignReport, dryRun bool) error {
-	kept := keptLines(&management.ForeignReport{LeftOut: r.LeftOut, Inexact: r.Inexact, FlagNotes: r.FlagNotes})
-	if err := p.PrintLines(kept...); err != nil {
+func (p *program) printForeign(r *management.ApplyReport, dryRun bool) error {
+	if err := p.PrintLines(keptLines(r.Report)...); err != nil {
 		return err
 	}
-	return p.printApplied(&r.ApplyReport, dryRun)
+	return p.printApplied(r, dryRun)
 }
 
 // foreignDocument reads a file, all files of a folder, an archive, or an address.
@@ -231,7 +230,7 @@ func readFolder(folder string) ([]byte, error) {
 	if len(documents) == 0 {
 		return nil, fmt.Errorf("%s has no JSON, YAML or TOML file", folder)
 	}
-	joined, err := management.JoinDocuments(documents...)
+	joined, err := foreign.Join(documents...)
 	return joined, plain(err)
 }
 
@@ -297,9 +296,10 @@ func mentions(document []byte, text string) bool {
 	return in(value)
 }
 
-func (t serverTarget) takeForeign(ctx context.Context, document []byte, f management.ForeignOptions, o management.ImportOptions) (*management.ForeignReport, error) {
+func (t serverTarget) apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error) {
+	f := o.From
 	query := url.Values{"from": {f.From}, "map": f.Map, "inexact": f.Inexact}
-	for name, value := range map[string]string{"environment": f.Environment, "version": f.Version} {
+	for name, value := range map[string]string{"environment": f.Environment, "bucket_version": f.Version} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -309,11 +309,11 @@ func (t serverTarget) takeForeign(ctx context.Context, document []byte, f manage
 			query.Set(name, "true")
 		}
 	}
-	report := new(management.ForeignReport)
-	return report, t.Upload(ctx, t.InProject("import")+"?"+query.Encode(), document, report)
+	report := new(management.ApplyReport)
+	return report, t.Upload(ctx, t.InProject("apply")+"?"+query.Encode(), document, report)
 }
 
-func (t storeTarget) takeForeign(ctx context.Context, document []byte, f management.ForeignOptions, o management.ImportOptions) (*management.ForeignReport, error) {
-	report, err := t.service.ImportForeignInto(ctx, t.project.ID, document, f, o)
+func (t storeTarget) apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error) {
+	report, err := t.service.Apply(ctx, t.project.ID, document, o)
 	return report, plain(err)
 }

@@ -30,7 +30,7 @@ func (n *Names) Cohort(filters json.RawMessage) string {
 // node says a node, in parentheses if it is a group of several in another one.
 func (n *Names) node(node *flags.CohortNode, nested bool) string {
 	if node.Leaf != nil {
-		return n.leaf(node.Leaf)
+		return n.ruleFilter(node.Leaf)
 	}
 	joint := " and "
 	if anyOf, _ := node.AnyOf(); anyOf {

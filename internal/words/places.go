@@ -2,6 +2,7 @@ package words
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,6 +99,10 @@ func (n *Names) Value(path, value string) string {
 			all[i] = strconv.Itoa(n + 1)
 		}
 		return strings.Join(all, ", ")
+	case last == "split":
+		if r := readRule(fmt.Appendf(nil, `{"rule_type":"split","split":%s}`, value)); r != nil {
+			return splitShares(r.Split)
+		}
 	case path == "active" && value == "true":
 		return "on"
 	case path == "active":
@@ -156,6 +161,10 @@ func (n *Names) part(list string, raw json.RawMessage) string {
 			return n.Condition(&c, flags.ByPerson)
 		}
 	case "properties":
+		rule := readRule(fmt.Appendf(nil, `{"rule_type":"targeted_release","value":true,"targeting":{"properties":[%s]}}`, raw))
+		if rule != nil {
+			return n.ruleFilter(&rule.Targeting[0])
+		}
 		var f flags.Filter
 		if json.Unmarshal(raw, &f) == nil {
 			return n.Filter(&f)

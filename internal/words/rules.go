@@ -2,6 +2,7 @@ package words
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -30,7 +31,7 @@ func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
 	text := n.audience(share, index, grouped, r.Targeting, n.ruleFilter) + ": "
 	switch {
 	case r.Type == "split":
-		return text + "a split of another product"
+		return text + splitShares(r.Split)
 	case r.Type != "experiment":
 		text += RuleValue(r.Value)
 	case r.Paused:
@@ -51,8 +52,36 @@ func (n *Names) Rule(r *flags.Rule, set *flags.RuleSet) string {
 	return text
 }
 
+// splitShares says which shares get what, "" for the rest of nobody.
+func splitShares(s *flags.RuleSplit) string {
+	shares, total := s.Shares(), make(map[string]float64)
+	var order []string
+	add := func(value string, share float64) {
+		if _, known := total[value]; !known && share > 0 {
+			order = append(order, value)
+		}
+		total[value] += share
+	}
+	for i, v := range s.Values {
+		add(RuleValue(v), shares[i])
+	}
+	rest := map[string]string{"last": RuleValue(s.Values[len(s.Values)-1]), "continue": "go on", "return_default": "get the default"}[s.Rest]
+	add(rest, shares[len(s.Values)])
+	parts := make([]string, len(order))
+	for i, value := range order {
+		parts[i] = Percent(math.Round(total[value]*1000)/1000) + " " + value
+	}
+	return strings.Join(parts, ", ")
+}
+
 // ruleFilter says what a filter of a rule asks for, and how it compares.
 func (n *Names) ruleFilter(f *flags.Filter) string {
+	if f.Split != nil {
+		return negated(f.Negation, "in a share of "+splitShares(f.Split))
+	}
+	if f.IsGroup() {
+		return n.groupOfFilters(f)
+	}
 	var how []string
 	for _, c := range []struct {
 		is   bool
@@ -67,10 +96,42 @@ func (n *Names) ruleFilter(f *flags.Filter) string {
 			how = append(how, c.says)
 		}
 	}
+	if f.Comparison.Path != "" {
+		how = append(how, "at "+f.Comparison.Path)
+	}
+	if f.Comparison.Dialect != "" {
+		how = append(how, "as "+f.Comparison.Dialect+" compares")
+	}
 	if how == nil {
 		return n.leaf(f)
 	}
 	return n.leaf(f) + " (" + strings.Join(how, ", ") + ")"
+}
+
+// groupOfFilters says a filter that consists of others.
+func (n *Names) groupOfFilters(f *flags.Filter) string {
+	joint := " and "
+	if f.Type == "any" {
+		joint = " or "
+	}
+	parts := make([]string, len(f.Filters))
+	for i := range f.Filters {
+		parts[i] = n.ruleFilter(&f.Filters[i])
+	}
+	switch {
+	case len(parts) > 0:
+		return negated(f.Negation, "("+strings.Join(parts, joint)+")")
+	case (f.Type == "any") == f.Negation:
+		return "everybody"
+	}
+	return "nobody"
+}
+
+func negated(negation bool, text string) string {
+	if negation {
+		return "not " + text
+	}
+	return text
 }
 
 // RuleValue says a value of a rule set.

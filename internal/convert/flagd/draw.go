@@ -181,9 +181,17 @@ func (b *flagBuild) joined(c *jsonlogic.Converter, arguments any) ([]drawing, er
 		split.Subject = ""
 		return []drawing{{when: logic.True(), split: split}}, nil
 	}
+	split.Decimal = true
+	if several && (prefix == "" || suffix == "") {
+		b.note("Users whose %s is a text with spaces around it may get another variant: here they are drawn with the spaces.", name(subject.Property))
+	}
+	zero := subject.Compare("===", 0.0) // is not drawn with
 	is := logic.Or(subject.Is("text"), subject.Is("null"), subject.Is("number"))
-	b.note("Users whose %s is a number with a fraction, or a text with spaces around it, may get another variant here: they are drawn with other digits, and with the spaces.", name(subject.Property))
-	return []drawing{{when: is, split: split}, {when: logic.Not(is), value: jsonlogic.Value{Fails: true}}}, nil
+	return []drawing{
+		{when: zero, value: jsonlogic.Value{Constant: constantSubject(prefix + "0" + suffix)}},
+		{when: logic.And(is, logic.Not(zero)), split: split},
+		{when: logic.Not(is), value: jsonlogic.Value{Fails: true}},
+	}, nil
 }
 
 // textOf returns the text of a constant that cat takes.

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/objects"
 )
 
 // product is the first part of IDs.
@@ -59,7 +59,6 @@ func Convert(file []byte, o *convert.Options) (*convert.Project, error) {
 	p := &convert.Project{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		b := &flagBuild{options: o, old: o.Version == "old", out: convert.Flag{Key: key, Active: true}}
-		b.out.Rules.Aggregation, b.out.Rules.Rules = flags.ByPerson, []flags.Rule{}
 		if err := b.read(all[key]); err != nil {
 			return nil, fmt.Errorf("flag %q: %w", key, err)
 		}
@@ -162,14 +161,7 @@ func (b *flagBuild) build(refs *references) {
 	b.out.Active = b.def.State != "DISABLED"
 	b.values()
 	b.rules(refs)
-	document, err := b.out.Filters()
-	if err == nil {
-		_, err = flags.DecodeRuleSet(document, false)
-	}
-	if err != nil {
-		b.problem("It cannot be a rule set: %v. It is off, without rules.", err)
-		b.out.Active, b.out.Rules.Default, b.out.Rules.Rules = false, nil, []flags.Rule{}
-	}
+	objects.Finish(&b.out)
 }
 
 // values finds the type of the flag.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/objects"
 )
 
 // product is the first part of IDs.
@@ -28,7 +28,6 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	p := &convert.Project{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		b := &flagBuild{options: o, now: o.Moment(), out: convert.Flag{Key: key, Active: true}}
-		b.out.Rules.Aggregation, b.out.Rules.Rules = flags.ByPerson, []flags.Rule{}
 		if key == "" {
 			return nil, fmt.Errorf("a flag has the empty key")
 		}
@@ -187,22 +186,10 @@ func (b *flagBuild) build() {
 	b.experiment()
 	b.values()
 	b.rules()
-	b.check()
+	objects.Finish(&b.out)
 	if invalid != "" {
 		b.out.Notes, b.out.Problems = append(b.out.Notes, b.out.Problems...), nil
 		b.off("GO Feature Flag does not load this flag, because %s. Everybody gets the default of the code there, and here because the flag is not active.", invalid)
-	}
-}
-
-// check makes a flag that is more than a rule set can be one that is off.
-func (b *flagBuild) check() {
-	document, err := b.out.Filters()
-	if err == nil {
-		_, err = flags.DecodeRuleSet(document, false)
-	}
-	if err != nil {
-		b.problem("It cannot be a rule set: %v. It is off, without rules.", err)
-		b.out.Active, b.out.Rules.Default, b.out.Rules.Rules = false, nil, []flags.Rule{}
 	}
 }
 

@@ -96,7 +96,7 @@ func (v Verdict) Or(w Verdict) Verdict { return v.Not().And(w.Not()).Not() }
 // The limits of rules.md §2.
 const (
 	maxList  = 100
-	maxDepth = 10
+	maxDepth = 20
 	maxAll   = 2000
 )
 

@@ -5,7 +5,13 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
+	"github.com/flagstaff-go/flagstaff/internal/convert/flagd"
+	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
+	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
+	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
+	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
 
 // A Product is another product.
@@ -18,6 +24,12 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
+	{"unleash", "Unleash", unleash.Convert},
+	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert},
+	{"flipt", "Flipt", flipt.Convert},
+	{"flagd", "flagd", flagd.Convert},
+	{"growthbook", "GrowthBook", growthbook.Convert},
+	{"configcat", "ConfigCat", configcat.Convert},
 }
 
 // Named returns the product with a name.

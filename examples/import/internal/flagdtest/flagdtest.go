@@ -5,7 +5,6 @@ package flagdtest
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -59,16 +58,12 @@ func document(r *rand.Rand, n int, version string) ([]byte, []oracle.Subject) {
 			subjects[i].Properties["key"] = generate.Pick(r, generate.Texts...)
 		}
 		withoutLists(subjects[i].Properties)
-		if n, ok := subjects[i].Properties["beta"].(float64); ok && (n != math.Trunc(n) || math.Abs(n) > 1e15) {
-			subjects[i].Properties["beta"] = 7.0
-		}
 	}
 	return file, subjects
 }
 
-// withoutLists takes lists out of what is drawn with: flagd takes them for shares. And what is put
-// together with other texts has no fraction, whose digits Flagstaff does not draw with. The
-// converter says so.
+// withoutLists takes lists out of what is drawn with: flagd takes them for shares. The converter
+// says so.
 func withoutLists(properties map[string]any) {
 	for _, name := range []string{"plan", "version", "name", "age"} {
 		if _, ok := properties[name].([]any); ok {

@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
 const launchDarklyFile = "../internal/convert/launchdarkly/testdata/flags.json"
 
 // changesOf returns what a report says was done, as "flag key action".
-func changesOf(r *management.ForeignReport, action string) (names []string) {
+func changesOf(r *management.ApplyReport, action string) (names []string) {
 	for _, c := range r.Changes {
 		if c.Action == action {
 			names = append(names, c.Kind+" "+c.Name)
@@ -23,16 +24,16 @@ func changesOf(r *management.ForeignReport, action string) (names []string) {
 	return names
 }
 
-// TestImportForeign: a dry run says what an import does, a second import changes nothing, and
-// one of a changed file changes what differs (management.md §13.19).
-func TestImportForeign(t *testing.T) {
+// TestApplyForeign: a dry run says what an import does, a second import changes nothing, and
+// one of a changed file changes what differs (management.md §13.23).
+func TestApplyForeign(t *testing.T) {
 	w := newWorld(t, withData)
 	document, err := os.ReadFile(launchDarklyFile)
 	w.ok(err)
-	from := management.ForeignOptions{From: "launchdarkly"}
-	planned, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{DryRun: true})
+	from := foreign.Options{From: "launchdarkly"}
+	planned, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from, DryRun: true})
 	w.ok(err)
-	done, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{})
+	done, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from})
 	w.ok(err)
 	if diff := cmp.Diff(planned, done); diff != "" {
 		t.Errorf("the import is not what its dry run says (-dry run +import)\n%s", diff)
@@ -40,25 +41,25 @@ func TestImportForeign(t *testing.T) {
 	if created := changesOf(done, "created"); len(created) != 52 || len(done.LeftOut) != 0 || done.Parity == 0 {
 		t.Errorf("created %d things, left out %v, tried for %d", len(created), done.LeftOut, done.Parity)
 	}
-	again, err := w.ImportForeignInto(t.Context(), w.web.ID, document, from, management.ImportOptions{})
+	again, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from})
 	w.ok(err)
 	if len(again.Changes) != 0 || again.Unchanged != 52 {
 		t.Errorf("a second import has changed %v, and left %d things alone", again.Changes, again.Unchanged)
 	}
 	other := bytes.Replace(document, []byte(`"weight": 35000`), []byte(`"weight": 36000`), 1)
-	changed, err := w.ImportForeignInto(t.Context(), w.web.ID, other, from, management.ImportOptions{})
+	changed, err := w.Apply(t.Context(), w.web.ID, other, management.ApplyOptions{From: &from})
 	w.ok(err)
 	if diff := cmp.Diff([]string{"flag checkout-address-autocomplete"}, changesOf(changed, "changed")); diff != "" {
 		t.Errorf("changed (-want +got)\n%s", diff)
 	}
 }
 
-// TestImportForeignLeavesOut: what cannot be kept, and what the project has under the same key
+// TestApplyForeignLeavesOut: what cannot be kept, and what the project has under the same key
 // and did not import, stays out, with all that needs it.
-func TestImportForeignLeavesOut(t *testing.T) {
+func TestApplyForeignLeavesOut(t *testing.T) {
 	w := newWorld(t, withData)
 	const document = `{"segments": {"big": {"key": "big", "unbounded": true}}, "flags": {
-		"on":    {"key": "on", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}},
+		"on.a:b": {"key": "on.a:b", "on": true, "variations": [true, false], "fallthrough": {"variation": 0}},
 		"mixed": {"key": "mixed", "on": true, "variations": ["a", 1], "fallthrough": {"variation": 0}},
 		"needs": {"key": "needs", "on": true, "variations": [true, false], "offVariation": 1, "prerequisites": [{"key": "mixed", "variation": 0}], "fallthrough": {"variation": 0}},
 		"large": {"key": "large", "on": true, "variations": [true, false], "fallthrough": {"variation": 0},
@@ -70,11 +71,11 @@ func TestImportForeignLeavesOut(t *testing.T) {
 	for _, test := range []struct {
 		inexact, created, left []string
 	}{
-		{nil, []string{"flag on"}, []string{"large", "mine", "mixed", "needs", "on it"}},
+		{nil, []string{"flag on.a:b"}, []string{"large", "mine", "mixed", "needs", "on it"}},
 		{[]string{"large"}, []string{"flag large"}, []string{"mine", "mixed", "needs", "on it"}},
 	} {
-		from := management.ForeignOptions{From: "launchdarkly", Inexact: test.inexact}
-		r, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(document), from, management.ImportOptions{})
+		from := foreign.Options{From: "launchdarkly", Inexact: test.inexact}
+		r, err := w.Apply(t.Context(), w.web.ID, []byte(document), management.ApplyOptions{From: &from})
 		w.ok(err)
 		var left []string
 		for _, l := range r.LeftOut {
@@ -92,27 +93,27 @@ func TestImportForeignLeavesOut(t *testing.T) {
 	}
 }
 
-// TestImportForeignRefuses has options and documents that are wrong.
-func TestImportForeignRefuses(t *testing.T) {
+// TestApplyForeignRefuses has options and documents that are wrong.
+func TestApplyForeignRefuses(t *testing.T) {
 	w := newWorld(t, withData)
 	const good = `{"flags": {}}`
 	for _, test := range []struct {
 		document, want string
-		o              management.ForeignOptions
+		o              foreign.Options
 	}{
-		{good, `must be one of launchdarkly`, management.ForeignOptions{From: "darkly"}},
-		{good, `must be ATTRIBUTE=PROPERTY, not a`, management.ForeignOptions{From: "launchdarkly", Map: []string{"a"}}},
-		{good, `The file has no flag x.`, management.ForeignOptions{From: "launchdarkly", Inexact: []string{"x"}}},
-		{`{`, `neither JSON, nor YAML, nor TOML`, management.ForeignOptions{From: "launchdarkly"}},
-		{`{"items": []}`, `REST API`, management.ForeignOptions{From: "launchdarkly"}},
-		{`{"flags": {"a": {"on": 1}}}`, `flags.on is a number`, management.ForeignOptions{From: "launchdarkly"}},
+		{good, `must be one of launchdarkly`, foreign.Options{From: "darkly"}},
+		{good, `must be ATTRIBUTE=PROPERTY, not "a"`, foreign.Options{From: "launchdarkly", Map: []string{"a"}}},
+		{good, `The file has no flag x.`, foreign.Options{From: "launchdarkly", Inexact: []string{"x"}}},
+		{`{`, `neither JSON, nor YAML, nor TOML`, foreign.Options{From: "launchdarkly"}},
+		{`{"items": []}`, `REST API`, foreign.Options{From: "launchdarkly"}},
+		{`{"flags": {"a": {"on": 1}}}`, `flags.on is a number`, foreign.Options{From: "launchdarkly"}},
 	} {
-		_, err := w.ImportForeignInto(t.Context(), w.web.ID, []byte(test.document), test.o, management.ImportOptions{})
+		_, err := w.Apply(t.Context(), w.web.ID, []byte(test.document), management.ApplyOptions{From: &test.o})
 		if err == nil || !bytes.Contains([]byte(err.Error()), []byte(test.want)) {
 			t.Errorf("%s: %v, want %q", test.document, err, test.want)
 		}
 	}
-	if names := management.Products(); !slices.Contains(names, "launchdarkly") {
+	if names := foreign.Products(); !slices.Contains(names, "launchdarkly") {
 		t.Errorf("Products() = %v", names)
 	}
 }

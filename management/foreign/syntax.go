@@ -1,10 +1,11 @@
-package management
+package foreign
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"reflect"
 
 	"github.com/BurntSushi/toml"
@@ -18,9 +19,9 @@ func asJSON(document []byte) ([]byte, error) {
 	if trimmed := bytes.TrimSpace(document); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
 		return trimmed, nil
 	}
-	var value any
-	err := yaml.Unmarshal(document, &value)
-	if _, isObject := value.(map[string]any); err != nil || !isObject {
+	value, err := readYAML(document)
+	_, isText := value.(string)
+	if err != nil || isText || value == nil {
 		var table map[string]any
 		if toml.Unmarshal(document, &table) == nil {
 			value, err = table, nil
@@ -34,6 +35,24 @@ func asJSON(document []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(value)
+}
+
+// readYAML reads the documents of a stream: the only one, or a list of several.
+func readYAML(stream []byte) (any, error) {
+	var list []any
+	for d := yaml.NewDecoder(bytes.NewReader(stream)); ; {
+		var one any
+		if err := d.Decode(&one); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	return list, nil
 }
 
 // withTexts makes the names of members texts, which YAML may have as numbers or truths.
@@ -73,18 +92,18 @@ func withTexts(value any) (out any, err error) {
 	return value, nil
 }
 
-// JoinDocuments makes one document of several that another product writes, such as all files of a
+// Join makes one document of several that another product writes, such as all files of a
 // folder: objects become one, lists follow each other. What differs in two of them is an error.
-func JoinDocuments(documents ...[]byte) ([]byte, error) {
+func Join(documents ...[]byte) ([]byte, error) {
 	var joined any
 	for _, document := range documents {
 		raw, err := asJSON(document)
 		if err != nil {
-			return nil, invalid("", "invalid_input", "A file is neither JSON, nor YAML, nor TOML: %s.", err)
+			return nil, wrong("", "A file is neither JSON, nor YAML, nor TOML: %s.", err)
 		}
 		var one any
 		if err := json.Unmarshal(raw, &one); err != nil {
-			return nil, invalid("", "invalid_input", "A file is not JSON: %s.", err)
+			return nil, wrong("", "A file is not JSON: %s.", err)
 		}
 		if joined, err = join(joined, one, ""); err != nil {
 			return nil, err
@@ -113,7 +132,7 @@ func join(a, b any, at string) (out any, err error) {
 		}
 	}
 	if !reflect.DeepEqual(a, b) {
-		return nil, invalid("", "invalid_input", "Two files have different values at %s.", cmp.Or(at, "/"))
+		return nil, wrong("", "Two files have different values at %s.", cmp.Or(at, "/"))
 	}
 	return a, nil
 }

@@ -1,0 +1,162 @@
+package foreign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/products"
+	"github.com/flagstaff-go/flagstaff/internal/served"
+)
+
+// Options say how a document of another product becomes definitions.
+type Options struct {
+	// From names the product: one of [Products].
+	From string
+
+	// Environment names an environment, or a namespace, of a document that has several.
+	Environment string
+
+	// Version says which version of the product served the users until now, where versions
+	// draw in different ways: the error that asks for it says which there are.
+	Version string
+
+	// Archived takes archived flags, too.
+	Archived bool
+
+	// Map has, as ATTRIBUTE=PROPERTY, the names of properties here that are not those of
+	// attributes there.
+	Map []string
+
+	// Inexact are keys of flags that are wanted although some users would get another value.
+	Inexact []string
+}
+
+// Products returns the names of the products whose flags can be imported.
+func Products() []string { return products.Names() }
+
+// A Converted is a document of another product as definitions.
+type Converted struct {
+	Document []byte // as the management API takes it
+	Report
+	Notes []string // what somebody has to know of the whole
+
+	project    *convert.Project
+	groupTypes []string
+}
+
+// Kept says what a flag does not keep, or what somebody has to know of it, in words.
+type Kept struct {
+	Flag    string   `json:"flag"`
+	Reasons []string `json:"reasons"`
+}
+
+func kept(list []convert.Kept) []Kept {
+	out := make([]Kept, len(list))
+	for n, k := range list {
+		out[n] = Kept(k)
+	}
+	return out
+}
+
+// A Report tells what an import could not keep.
+type Report struct {
+	From string `json:"from,omitempty"`
+
+	// LeftOut are flags that were left out, because some users would get another value, or
+	// because the project cannot have them, and why. Inexact are those that were imported
+	// all the same. FlagNotes are about exact ones.
+	LeftOut   []Kept `json:"left_out,omitempty"`
+	Inexact   []Kept `json:"inexact,omitempty"`
+	FlagNotes []Kept `json:"flag_notes,omitempty"`
+}
+
+// An Error says what is wrong with an option, or with the document if Option is "".
+type Error struct {
+	Option string // "from", "map" or "inexact"
+	Text   string // for people
+}
+
+func (e *Error) Error() string { return strings.TrimSpace(e.Option + " " + e.Text) }
+
+func wrong(option, format string, args ...any) *Error {
+	return &Error{option, fmt.Sprintf(format, args...)}
+}
+
+// Convert makes definitions of a document of another product (management.md §13.19). The
+// document is JSON, YAML or TOML, as the product writes it. The error says what is wrong with the
+// document or the options.
+func Convert(document []byte, o Options) (*Converted, error) {
+	product, ok := products.Named(o.From)
+	if !ok {
+		return nil, wrong("from", "must be one of %s, not %q.", strings.Join(products.Names(), ", "), o.From)
+	}
+	properties := make(map[string]string)
+	for _, pair := range o.Map {
+		attribute, property, ok := strings.Cut(pair, "=")
+		if !ok || attribute == "" || property == "" {
+			return nil, wrong("map", "must be ATTRIBUTE=PROPERTY, not %s.", strconv.Quote(pair))
+		}
+		properties[attribute] = property
+	}
+	raw, err := asJSON(document)
+	if err != nil {
+		return nil, wrong("", "The file is neither JSON, nor YAML, nor TOML: %s.", err)
+	}
+	c := new(Converted)
+	c.project, err = product.Convert(raw, &convert.Options{
+		Environment: o.Environment, Version: o.Version, Archived: o.Archived, Properties: properties, Group: c.groupType,
+	})
+	if err != nil {
+		return nil, wrong("", "%s: %s.", product.Title, strings.TrimSuffix(err.Error(), "."))
+	}
+	chosen := c.project.Choose(o.Archived, o.Inexact)
+	if len(chosen.Unknown) > 0 {
+		return nil, wrong("inexact", "The file has no flag %s.", strings.Join(chosen.Unknown, ", "))
+	}
+	c.Report = Report{o.From, kept(chosen.LeftOut), kept(chosen.Inexact), kept(chosen.Notes)}
+	c.Notes = c.project.Notes
+	c.Document, err = c.project.Document(c.groupTypes)
+	return c, err
+}
+
+// groupType returns the index of a group type in the document, which gets the next one if it is
+// new and there is room.
+func (c *Converted) groupType(name string) int {
+	i := slices.Index(c.groupTypes, name)
+	if i < 0 && len(c.groupTypes) <= served.MaxGroupTypeIndex {
+		i = len(c.groupTypes)
+		c.groupTypes = append(c.groupTypes, name)
+	}
+	return i
+}
+
+// Drop leaves out flags, each with its reason, and all that need them. They are named by their
+// places in the Document, as JSON pointers. It is not ok if something else stands at one.
+func (c *Converted) Drop(reasons map[string]string) (ok bool, err error) {
+	why := make(map[string]string)
+	for place, reason := range reasons {
+		rest, isFlag := strings.CutPrefix(place, "/flags/")
+		number, _, _ := strings.Cut(rest, "/")
+		n, err := strconv.Atoi(number)
+		if !isFlag || err != nil || n >= len(c.project.Flags) {
+			return false, nil
+		}
+		key := c.project.Flags[n].Key
+		why[key] = cmp.Or(why[key], reason)
+	}
+	for key, reason := range why {
+		c.LeftOut = append(c.LeftOut, Kept{Flag: key, Reasons: []string{reason}})
+		for _, gone := range c.project.Drop(key) {
+			if why[gone] == "" {
+				c.LeftOut = append(c.LeftOut, Kept{Flag: gone, Reasons: []string{"It needs the flag " + key + ", which is left out."}})
+			}
+		}
+	}
+	slices.SortFunc(c.LeftOut, func(a, b Kept) int { return cmp.Compare(a.Flag, b.Flag) })
+	c.Document, err = c.project.Document(c.groupTypes)
+	return true, err
+}
