@@ -112,6 +112,7 @@ type flagBuild struct {
 	old     bool
 	def     definition
 	out     convert.Flag
+	usable  map[string]json.RawMessage // the values that a flag can have
 }
 
 func (b *flagBuild) problem(format string, args ...any) {
@@ -164,30 +165,28 @@ func (b *flagBuild) build(refs *references) {
 	objects.Finish(&b.out)
 }
 
-// values finds the type of the flag.
+// values finds the type of the flag, and the values that it can have.
 func (b *flagBuild) values() {
-	names := slices.Sorted(maps.Keys(b.def.Variants))
+	all := b.def.Variants
+	names := slices.Sorted(maps.Keys(all))
 	var list []json.RawMessage
 	for _, name := range names {
-		list = append(list, b.def.Variants[name])
+		list = append(list, all[name])
 	}
 	b.out.Rules.ReturnType, _ = convert.TypeOf(list)
+	b.usable = make(map[string]json.RawMessage)
 	for _, name := range names {
-		if !convert.HasType(b.def.Variants[name], b.out.Rules.ReturnType) {
+		var compact bytes.Buffer
+		if !convert.HasType(all[name], b.out.Rules.ReturnType) || json.Compact(&compact, all[name]) != nil {
 			b.problem("The variant %q is a list, null, an empty text, a number beyond 2^53, or of another type than others, which no flag may have here: who has it gets the default of the code.", name)
+			continue
 		}
+		b.usable[name] = compact.Bytes()
 	}
 }
 
 // value returns the value of a variant, nil for what no flag can be, or that is not there.
-func (b *flagBuild) value(name string) json.RawMessage {
-	v, ok := b.def.Variants[name]
-	var compact bytes.Buffer
-	if !ok || !convert.HasType(v, b.out.Rules.ReturnType) || json.Compact(&compact, v) != nil {
-		return nil
-	}
-	return compact.Bytes()
-}
+func (b *flagBuild) value(name string) json.RawMessage { return b.usable[name] }
 
 // references are the conditions that targeting refers to by their names: flagd puts their text in
 // place of the reference.

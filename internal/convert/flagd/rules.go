@@ -398,10 +398,8 @@ func (b *flagBuild) draw(r flags.Rule, o *outcome, code bool) {
 
 // anyValue returns a value of the type of the flag that nobody gets.
 func (b *flagBuild) anyValue() json.RawMessage {
-	for _, name := range slices.Sorted(maps.Keys(b.def.Variants)) {
-		if v := b.value(name); v != nil {
-			return v
-		}
+	for _, name := range slices.Sorted(maps.Keys(b.usable)) {
+		return b.usable[name]
 	}
 	return json.RawMessage("false")
 }

@@ -99,6 +99,7 @@ type flagBuild struct {
 	now     time.Time
 	def     definition
 	out     convert.Flag
+	usable  map[string]json.RawMessage // the values that a flag can have
 
 	// buckets says that some rule draws, now or by a step of the schedule.
 	buckets bool
@@ -376,37 +377,28 @@ func (b *flagBuild) experiment() {
 	}
 }
 
-// values finds the type of the flag.
+// values finds the type of the flag, and the values that it can have.
 func (b *flagBuild) values() {
-	set := &b.out.Rules
 	var all map[string]json.RawMessage
 	if b.def.Variations != nil {
 		all = *b.def.Variations
 	}
+	names := slices.Sorted(maps.Keys(all))
 	var list []json.RawMessage
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range names {
 		list = append(list, all[name])
 	}
-	set.ReturnType, _ = convert.TypeOf(list)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !convert.HasType(all[name], set.ReturnType) {
+	b.out.Rules.ReturnType, _ = convert.TypeOf(list)
+	b.usable = make(map[string]json.RawMessage)
+	for _, name := range names {
+		var compact bytes.Buffer
+		if !convert.HasType(all[name], b.out.Rules.ReturnType) || json.Compact(&compact, all[name]) != nil {
 			b.problem("The variation %q is a list, null, an empty text, a number beyond 2^53, or of another type than others, which no flag may have here: who has it gets the default of the code.", name)
+			continue
 		}
+		b.usable[name] = compact.Bytes()
 	}
 }
 
 // value returns the value of a variation, nil for what no flag can be, or that is not there.
-func (b *flagBuild) value(name string) json.RawMessage {
-	if b.def.Variations == nil {
-		return nil
-	}
-	v, ok := (*b.def.Variations)[name]
-	if !ok || !convert.HasType(v, b.out.Rules.ReturnType) {
-		return nil
-	}
-	var compact bytes.Buffer
-	if json.Compact(&compact, v) != nil {
-		return nil
-	}
-	return compact.Bytes()
-}
+func (b *flagBuild) value(name string) json.RawMessage { return b.usable[name] }

@@ -185,12 +185,8 @@ func (b *flagBuild) end(r flags.Rule, who flags.Filter) {
 
 // anyValue returns a value of the type of the flag that nobody gets.
 func (b *flagBuild) anyValue() json.RawMessage {
-	if b.def.Variations != nil {
-		for _, name := range slices.Sorted(maps.Keys(*b.def.Variations)) {
-			if v := b.value(name); v != nil {
-				return v
-			}
-		}
+	for _, name := range slices.Sorted(maps.Keys(b.usable)) {
+		return b.usable[name]
 	}
 	return json.RawMessage("false")
 }
