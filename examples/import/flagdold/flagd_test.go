@@ -1,4 +1,4 @@
-// Package flagdold compares flags of flagd, as it drew before core v0.16, with what they are
+// Package flagdold compares flags of flagd, as it drew before core v0.15, with what they are
 // imported as.
 package flagdold
 
@@ -25,8 +25,13 @@ func TestBites(t *testing.T) { flagdtest.Product("old", open).Bites(t, flagdtest
 var quiet = logger.NewLogger(zap.NewNop(), false)
 
 func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
-	e := evaluator.NewJSON(quiet, store.NewFlags())
-	if _, _, err := e.SetState(sync.DataSync{FlagData: string(document), Source: "file"}); err != nil {
+	const source = "file"
+	s, err := store.NewStore(quiet, []string{source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := evaluator.NewJSON(quiet, s)
+	if err := e.SetState(sync.DataSync{FlagData: string(document), Source: source}); err != nil {
 		t.Fatal(err)
 	}
 	return func(key string, s *oracle.Subject) (json.RawMessage, error) {

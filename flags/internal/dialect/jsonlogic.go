@@ -37,7 +37,7 @@ func jsonLogic(operator string, value jsonscan.Value) (Check, error) {
 
 var logicOperators = []string{
 	"==", "===", "<", "<=", ">", ">=", "in", "not_in", "contains", "not_contains", "sem_ver",
-	"truthy", "first_truthy", "object", "empty_object", "single_object", "number", "text", "null", "version",
+	"truthy", "first_truthy", "object", "empty_object", "single_object", "list", "number", "text", "null", "version",
 }
 
 // A logicValue is what is compared. An array or an object is no number.
@@ -137,6 +137,7 @@ var logicKinds = map[string]func(Value) bool{
 		return v.Kind == jsonscan.Object && o.Next() && !o.Next()
 	},
 	"number": func(v Value) bool { return v.Kind == jsonscan.Number },
+	"list":   func(v Value) bool { return v.Kind == jsonscan.Array },
 	"text":   func(v Value) bool { return v.Kind == jsonscan.String },
 	"null":   func(v Value) bool { return !isSet(v) },
 	"version": func(v Value) bool {

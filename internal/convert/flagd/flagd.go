@@ -1,5 +1,5 @@
 // Package flagd converts flags of flagd (rules.md §9). What each user gets is what
-// github.com/open-feature/flagd/core v0.17.0 gives, or v0.12.1 for those who were served before
+// github.com/open-feature/flagd/core v0.17.0 gives, or v0.14.3 for those who were served before
 // flagd changed how it draws.
 package flagd
 
@@ -39,10 +39,10 @@ type definition struct {
 }
 
 // Convert converts a file of flags. Options.Version says how flagd drew: "new", or "old" before
-// core v0.16, which counts with percentages.
+// core v0.15, which counts with percentages.
 func Convert(file []byte, o *convert.Options) (*convert.Project, error) {
 	if o.Version != "new" && o.Version != "old" {
-		return nil, fmt.Errorf("flagd has changed how it draws (core v0.16 in Go, of April 2026): say which version has served the users, new or old")
+		return nil, fmt.Errorf("flagd has changed how it draws (core v0.15 in Go, of April 2026): say which version has served the users, new or old")
 	}
 	var d document
 	if err := json.Unmarshal(file, &d); err != nil || d.Flags == nil {

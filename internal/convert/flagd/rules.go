@@ -289,6 +289,9 @@ func (b *flagBuild) variable(path []string) ([]jsonlogic.Case, error) {
 	case path[0] == "targetingKey":
 		return jsonlogic.Property("distinct_id", nil), nil
 	}
+	if len(path) > 1 {
+		b.note("Where %s is a list, flagd takes its first element for %s. Here that is not set.", strings.Join(path[:len(path)-1], "."), strings.Join(path, "."))
+	}
 	return jsonlogic.Property(b.options.Property(path[0]), path[1:]), nil
 }
 

@@ -21,7 +21,7 @@ func (c *Converter) arguments(arguments any) (each [][]Case, fails bool, err err
 		return nil, true, nil
 	}
 	for _, e := range list {
-		cases, err := c.Cases(e)
+		cases, err := c.element(e)
 		if err != nil {
 			return nil, false, err
 		}
@@ -54,7 +54,10 @@ func (c *Converter) comparison(op string, arguments any) (logic.Verdict, error) 
 		return logic.Fails(), err
 	}
 	return combine(list, func(v []Value) (logic.Verdict, error) {
-		if len(v) < 2 {
+		switch {
+		case len(v) < 2 && c.OldFlagd && op != "===":
+			return logic.Fails(), nil
+		case len(v) < 2:
 			return logic.Sure(logic.False()), nil
 		}
 		f, err := compare(op, v[0], v[1])

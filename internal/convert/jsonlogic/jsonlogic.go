@@ -24,7 +24,8 @@ type Converter struct {
 	Var func(path []string) ([]Case, error)
 
 	// Flagd says that there are the operators starts_with, ends_with and sem_ver, too. OldFlagd
-	// says that the last two are false where they are null now, and that versions have no V.
+	// says that the last two are false where they are null now, that versions have no V, and that
+	// the library is one before v3.9: see old.go.
 	Flagd, OldFlagd bool
 
 	// Call returns what an operator of the product's own is, false if there is no such one.
@@ -79,6 +80,16 @@ func (c *Converter) Verdict(e any) (logic.Verdict, error) {
 		if !isList {
 			return logic.Fails(), nil
 		}
+		if c.OldFlagd && name == "and" && !isBoolean(e) {
+			cases, err := c.oldAnd(list, true)
+			if err != nil {
+				return logic.Verdict{}, err
+			}
+			return truths(cases)
+		}
+		if c.OldFlagd && name == "and" && len(list) == 0 {
+			return logic.Sure(logic.True()), nil
+		}
 		return c.chain(name, list)
 	case "if", "?:":
 		if !isList {
@@ -120,6 +131,11 @@ func (c *Converter) truth(e any) (logic.Verdict, error) {
 	if err != nil {
 		return logic.Verdict{}, err
 	}
+	return truths(cases)
+}
+
+// truths returns for whom one of several cases counts as true.
+func truths(cases []Case) (logic.Verdict, error) {
 	return each(cases, func(v Value) (logic.Verdict, error) { return logic.Sure(v.truthy("truthy")), nil })
 }
 
@@ -230,7 +246,7 @@ func (c *Converter) clause(e any) (logic.Verdict, error) {
 	if err != nil {
 		return logic.Verdict{}, err
 	}
-	return each(cases, func(v Value) (logic.Verdict, error) { return logic.Sure(v.truthy("truthy")), nil })
+	return truths(cases)
 }
 
 // mayBeProperty reports whether the value of an expression may be that of an attribute, or an
@@ -355,6 +371,9 @@ func (c *Converter) Cases(e any) ([]Case, error) {
 		if !isList {
 			return failure(), nil
 		}
+		if c.OldFlagd && name == "and" {
+			return c.oldAnd(list, false)
+		}
 		return c.chainCases(name, list)
 	case "if", "?:":
 		if !isList {
@@ -411,7 +430,7 @@ func possible(cases []Case) []Case {
 func (c *Converter) list(list []any) ([]Case, error) {
 	out := make([]any, 0, len(list))
 	for _, e := range list {
-		cases, err := c.Cases(e)
+		cases, err := c.element(e)
 		if err != nil {
 			return nil, err
 		}
@@ -425,7 +444,11 @@ func (c *Converter) list(list []any) ([]Case, error) {
 
 func (c *Converter) chainCases(name string, list []any) (out []Case, err error) {
 	going := logic.True() // for whom the elements so far have not ended it
+	lastOfOr := 0
 	for i, e := range list {
+		if i == len(list)-1 {
+			lastOfOr = len(out)
+		}
 		cases, err := c.Cases(e)
 		if err != nil {
 			return nil, err
@@ -446,7 +469,20 @@ func (c *Converter) chainCases(name string, list []any) (out []Case, err error) 
 		}
 		going = logic.Or(on...)
 	}
-	if len(list) == 0 {
+	switch {
+	case c.OldFlagd: // nothing but what counts as true ends it
+		for i := range out {
+			if k := &out[i]; !k.Fails && i >= lastOfOr {
+				when := k.When
+				truthy := k.truthy("truthy")
+				k.When = logic.And(when, truthy)
+				out = append(out, Case{logic.And(when, logic.Not(truthy)), Value{Constant: false}})
+			}
+		}
+		if len(list) == 0 {
+			return Constant(false), nil
+		}
+	case len(list) == 0:
 		return Constant(nil), nil
 	}
 	return possible(out), nil

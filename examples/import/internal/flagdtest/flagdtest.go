@@ -62,10 +62,10 @@ func document(r *rand.Rand, n int, version string) ([]byte, []oracle.Subject) {
 	return file, subjects
 }
 
-// withoutLists takes lists out of what is drawn with: flagd takes them for shares. The converter
-// says so.
+// withoutLists takes lists out of what is drawn with, which flagd takes for shares, and of what has
+// other attributes in it, where flagd looks into the first element. The converter says so.
 func withoutLists(properties map[string]any) {
-	for _, name := range []string{"plan", "version", "name", "age"} {
+	for _, name := range []string{"plan", "version", "name", "age", "user", "address", "key", "anonymous"} {
 		if _, ok := properties[name].([]any); ok {
 			properties[name] = "pro"
 		}
