@@ -34,6 +34,9 @@ func (s *Service) applyForeign(ctx context.Context, p *Principal, document []byt
 		}
 		report := i.applied()
 		report.Report, report.Notes = &c.Report, append(c.Notes, report.Notes...)
+		if !o.DryRun && len(report.Changes) > 0 {
+			report.ImportID = i.apply.importID
+		}
 		return &report, nil
 	}
 	return nil, err
