@@ -423,7 +423,7 @@ func TestWrongUses(t *testing.T) {
 		{checked(`{"flags":[{"id":1,"key":"a","active":true,"active":false,"filters":{"groups":[{}]}}]}`), `1:52: error: flag "a" at /active: the member is there more than once: false; the last one counts; remove the others`},
 		{checked(`{"flags":[{"id":1,"key":"a","filters":{"groups":[{}]}},{"id":2,"key":"a","filters":{"groups":[{}]}}]}`), `1:56: error: flag "a": another flag has the same key; only the first one counts; rename or delete the others`},
 		{checked(`{"flags":[`), `1:11: error: definitions are not valid JSON: offset 10: unexpected end of input where a value should begin`},
-		{checked(`{"flags":{"a":{"state":"ENABLED","variants":{"on":true},"defaultVariant":"on"}}}`), `1:1: error: this looks like a file of flagd, of which there is no conversion; see docs/definitions.md for what is wanted`},
+		{checked(`{"flags":{"a":{"state":"ENABLED","variants":{"on":true},"defaultVariant":"on"}}}`), `1:1: error: this looks like a file of flagd: flagstaff import -from flagd takes it, see docs/from-flagd.md`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"new-dashboard"}`}, `400 There is already a feature flag with this key.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"filters":{"groups":[{}]}}`}, `400 This field is required.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"a b"}`}, `400 Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "a b".`},
