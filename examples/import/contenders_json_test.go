@@ -3,6 +3,7 @@ package imports_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/open-feature/flagd/core/pkg/evaluator"
@@ -77,9 +78,7 @@ func openFlagd(tb testing.TB, document string) func(*person) func(string) any {
 	ctx := context.Background()
 	return func(p *person) func(string) any {
 		of := map[string]any{"targetingKey": p.id}
-		for name, v := range p.properties {
-			of[name] = v
-		}
+		maps.Copy(of, p.properties)
 		return func(key string) any { return e.ResolveAsAnyValue(ctx, "", key, of).Value }
 	}
 }

@@ -179,6 +179,40 @@ func TestTargeting(t *testing.T) {
 	}
 }
 
+// TestVersions has what has changed besides the draws.
+func TestVersions(t *testing.T) {
+	type properties = map[string]any
+	const head = `{"state": "ENABLED", "variants": {"on": "on", "off": "off", "false": "no"}, "defaultVariant": "off", "targeting": `
+	for _, test := range []struct {
+		targeting string
+		of        properties
+		old, now  string
+	}{
+		{`{"if": [{"and": [{"var": "n"}, true]}, "on"]}`, properties{"n": 0}, "off", "off"},
+		{`{"if": [{"and": [{"var": "n"}, {"==": [1, 1]}]}, "on"]}`, properties{}, "on", "off"},
+		{`{"if": [{"and": [{"var": "n"}, 1]}, "on"]}`, properties{"n": 0}, "on", "off"},
+		{`{"if": [{"and": []}, "on"]}`, nil, "on", "off"},
+		{`{"or": [{"var": "n"}]}`, properties{}, "no", "off"},
+		{`{"ends_with": [{"var": "n"}, "x"]}`, properties{"n": 1}, "no", "off"},
+		{`{"starts_with": [{"var": "n"}, "x"]}`, properties{"n": 1}, "off", "off"},
+		{`{"if": [{"sem_ver": [{"var": "n"}, "=", "1.0.0"]}, "on"]}`, properties{"n": "V1.0.0"}, "off", "on"},
+		{`{"if": [{"==": [{"var": "n"}]}, "off", "on"]}`, nil, "", "on"},
+		{`{"fractional": [["on", 1]]}`, nil, "off", "on"},
+	} {
+		for version, want := range map[string]string{"old": test.old, "new": test.now} {
+			f, s := convertFlag(t, version, head+test.targeting+"}")
+			r, err := s.Flag("f", &flags.Request{DistinctID: "u-1", PersonProperties: test.of})
+			var got string
+			if value := r.JSON(); value != nil {
+				_ = json.Unmarshal(value, &got)
+			}
+			if err != nil || got != want || len(f.Problems) > 0 {
+				t.Errorf("%s: %s for %v is %q (%v, %q), want %q", version, test.targeting, test.of, got, err, f.Problems, want)
+			}
+		}
+	}
+}
+
 func TestProblems(t *testing.T) {
 	const head = `{"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off", "targeting": `
 	for _, test := range []struct{ targeting, want string }{

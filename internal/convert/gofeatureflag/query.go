@@ -3,6 +3,7 @@ package gofeatureflag
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,9 +89,7 @@ type state struct {
 func (s *state) with(path []string, object bool) *state {
 	t := *s
 	t.known = make(map[string]bool)
-	for k, v := range s.known {
-		t.known[k] = v
-	}
+	maps.Copy(t.known, s.known)
 	t.known[strings.Join(path, ".")] = object
 	return &t
 }

@@ -5,6 +5,7 @@ package flagdtest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -25,9 +26,7 @@ func Product(version string, open func(t testing.TB, document []byte) func(strin
 // Context is what a user is to flagd.
 func Context(s *oracle.Subject) map[string]any {
 	c := map[string]any{"targetingKey": s.ID}
-	for name, value := range s.Properties {
-		c[name] = value
-	}
+	maps.Copy(c, s.Properties)
 	return c
 }
 
