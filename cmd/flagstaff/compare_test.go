@@ -7,12 +7,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
+	asked "github.com/flagstaff-go/flagstaff/cmd/internal/foreign"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
 // A mimic answers as another product, with the values of flags in a document.
@@ -212,29 +217,29 @@ type compareReport struct {
 // until one value changes.
 func TestCompare(t *testing.T) {
 	t.Parallel()
+	if diff := gocmp.Diff(foreign.Products(), asked.Products()); diff != "" {
+		t.Errorf("-products that are imported +products that are compared\n%s", diff)
+	}
 	const data = "../../internal/convert/"
 	for _, tt := range []struct {
-		product, file, version string // the file is imported; without it there are typedFlags
+		product, file, version string // of the import
 		environment            string
-		flags                  int
 		changed                string // a boolean flag
 	}{
-		{"launchdarkly", data + "launchdarkly/testdata/flags.json", "", "5f0c", 50, "checkout-express-pay"},
-		{"unleash", data + "unleash/testdata/flags.json", "6", "", 50, "checkout-express"},
-		{"flipt", data + "flipt/testdata/features.yaml", "new", "default", 50, "dark-mode"},
-		{"configcat", data + "configcat/testdata/flags.json", "", "sdk1", 50, "applePay"},
-		{"flagd", "", "", "", 5, "on"},
-		{"go-feature-flag", "", "", "", 5, "on"},
-		{"growthbook", data + "growthbook/testdata/flags.json", "", "", 50, "checkout-express"},
+		{"launchdarkly", data + "launchdarkly/testdata/flags.json", "", "5f0c", "checkout-express-pay"},
+		{"unleash", data + "unleash/testdata/flags.json", "6", "", "checkout-express"},
+		{"flipt", data + "flipt/testdata/features.yaml", "new", "default", "dark-mode"},
+		{"configcat", data + "configcat/testdata/flags.json", "", "sdk1", "applePay"},
+		{"flagd", data + "flagd/testdata/flags.json", "new", "", "apple-pay"},
+		{"go-feature-flag", data + "gofeatureflag/testdata/flags.yaml", "", "", "apple-pay"},
+		{"growthbook", data + "growthbook/testdata/flags.json", "", "", "checkout-express"},
 	} {
 		t.Run(tt.product, func(t *testing.T) {
 			t.Parallel()
-			document := write(t, "flags.json", typedFlags)
-			if tt.file != "" {
-				args := []string{"import", "-from", tt.product, "-bucket-version", tt.version, "-o", document, tt.file}
-				if got := (call{args: args}).here(t); got.Stderr != "" {
-					t.Fatalf("%+v", got)
-				}
+			document := filepath.Join(t.TempDir(), "flags.json")
+			args := []string{"import", "-from", tt.product, "-bucket-version", tt.version, "-o", document, tt.file}
+			if got := (call{args: args}).here(t); got.Stderr != "" {
+				t.Fatalf("%+v", got)
 			}
 			m, server := newMimic(t, tt.product, document)
 			compare := func(args ...string) outcome {
@@ -242,7 +247,7 @@ func TestCompare(t *testing.T) {
 				return call{args: args, env: []string{"FLAGSTAFF_FROM_KEY=s3cret"}}.here(t)
 			}
 			compare("-persons", "200", document).want(t, outcome{
-				0, fmt.Sprintf("%d flags, 200 subjects, %d comparisons: no differences, 0 not answered\n", tt.flags, 200*tt.flags), "",
+				0, "50 flags, 200 subjects, 10000 comparisons: no differences, 0 not answered\n", "",
 			})
 
 			m.changed.Store(&tt.changed)
@@ -251,7 +256,7 @@ func TestCompare(t *testing.T) {
 			if want := tt.changed + `: 1 of 200 differ, such as "person-7": `; !strings.HasPrefix(line, want) || got.Code != 1 || got.Stderr != "" {
 				t.Errorf("%+v; want a line that begins with %s", got, want)
 			}
-			if want := fmt.Sprintf("%d flags, 200 subjects, %d comparisons: 1 difference in 1 flag, 0 not answered\n", tt.flags, 200*tt.flags); summary != want {
+			if want := "50 flags, 200 subjects, 10000 comparisons: 1 difference in 1 flag, 0 not answered\n"; summary != want {
 				t.Errorf("%q, want %q", summary, want)
 			}
 
@@ -308,6 +313,11 @@ func TestCompareFails(t *testing.T) {
 			"flags that are not there", answering(200, `{"on":{"value":false},"theme":{"value":{"sizes":[1,2.0],"hex":"#fff"}},"other":{"value":1}}`),
 			[]string{"-persons", "10", "-flags", "theme", "-flags", "limit", "-flags", "label", document},
 			outcome{0, "note: never answered: limit, label\n3 flags, 10 subjects, 10 comparisons: no differences, 20 not answered\n", ""},
+		},
+		{
+			"another value", answering(200, `{"on":{"value":false}}`),
+			[]string{"-flags", "on", document, write(t, "team.jsonl", `{"distinct_id":"ada","person_properties":{"plan":"team"}}`)},
+			outcome{1, "on: 1 of 1 differ, such as \"ada\": false there, true here; rule 1 is the first that gave a value (the team)\n1 flag, 1 subject, 1 comparison: 1 difference in 1 flag, 0 not answered\n", ""},
 		},
 		{
 			"no flag is there", answering(200, `{}`),
