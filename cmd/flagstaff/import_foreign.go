@@ -6,13 +6,11 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -188,23 +186,17 @@ func (p *program) foreignDocument(ctx context.Context, c *importCall, path strin
 
 // download fetches a document, with the key of FLAGSTAFF_FROM_KEY if there is one.
 func (p *program) download(ctx context.Context, c *importCall, address string) ([]byte, error) {
-	roots, err := c.Roots()
+	client, key, err := p.ForeignClient(&c.Connection, address, importTime)
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{RootCAs: roots}
-	client := &http.Client{Transport: transport, Timeout: importTime}
 	defer client.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("User-Agent", "flagstaff/"+release.Get().Version)
-	if key := p.Getenv("FLAGSTAFF_FROM_KEY"); key != "" {
-		if host := request.URL.Hostname(); request.URL.Scheme == "http" && !c.Insecure && host != "localhost" && !net.ParseIP(host).IsLoopback() {
-			return nil, tool.WrongUsage("the key in FLAGSTAFF_FROM_KEY would be sent without encryption: use https, or -insecure")
-		}
+	if key != "" {
 		request.Header.Set("Authorization", key)
 	}
 	response, err := client.Do(request)
