@@ -151,12 +151,20 @@ func keptLines(r *foreign.Report) (lines []string) {
 		lines = append(lines, "note: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
 	}
 	for _, k := range r.Inexact {
-		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
+		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
 	}
 	for _, k := range r.LeftOut {
-		lines = append(lines, "left out flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
+		lines = append(lines, "left out flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
 	}
 	return lines
+}
+
+// concerns says how many persons what is not kept of a flag may concern, if they were counted.
+func concerns(r *foreign.Report, k *foreign.Kept) string {
+	if k.Persons == nil {
+		return ""
+	}
+	return fmt.Sprintf(" It may concern %d of the %s seen last.", *k.Persons, tool.Count(r.PersonsSeen, "person"))
 }
 
 func (p *program) printForeign(r *management.ApplyReport, dryRun bool) error {
