@@ -202,7 +202,13 @@ func launchDarklyVersion(v Value) (out version, ok bool) {
 	if v.Kind != jsonscan.String {
 		return out, false
 	}
-	read, ok := strictver.Parse(v.Text, true)
+	text := v.Text
+	if end := strings.IndexAny(text, "-+"); end >= 0 { // minor and patch may be missing there, too
+		if missing := 2 - strings.Count(text[:end], "."); missing > 0 {
+			text = text[:end] + ".0.0"[:2*missing] + text[end:]
+		}
+	}
+	read, ok := strictver.Parse(text, true)
 	return version{[...]int{number(read.Major), number(read.Minor), number(read.Patch)}, read.Pre}, ok
 }
 
