@@ -77,6 +77,9 @@ type DefinitionChange struct {
 	// cohorts by their names. They are empty for what was created, of which the document
 	// says everything.
 	Changes []FlagChange `json:"changes"`
+
+	// Fields are the same differences as the activity log has them.
+	Fields []field.Change `json:"-"`
 }
 
 // A DefinitionProblem is a reason why a document cannot be applied.
@@ -237,7 +240,7 @@ func (i *importer) changeCohort(ctx context.Context, there, made *storage.Cohort
 // cohortChanged notes a change of a cohort.
 func (a *applying) cohortChanged(before, after *storage.Cohort, action string) {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(after, nil))
-	a.changes = append(a.changes, DefinitionChange{Kind: "cohort", Name: after.Name, Action: action, Changes: inFull(changes)})
+	a.changes = append(a.changes, DefinitionChange{Kind: "cohort", Name: after.Name, Action: action, Changes: inFull(changes), Fields: changes})
 }
 
 // replace gives a flag that was made of the file's what the project's flag has and a file
@@ -356,7 +359,8 @@ func (i *importer) describe() error {
 		if f.before != nil {
 			was, is := named(f.before), named(f.after)
 			was.Filters, is.Filters = hideSeeds(was.Filters, is.Filters)
-			changes[n].Changes = inFull(field.Differences("FeatureFlag", saidFields(&was), saidFields(&is)))
+			changes[n].Fields = field.Differences("FeatureFlag", saidFields(&was), saidFields(&is))
+			changes[n].Changes = inFull(changes[n].Fields)
 		}
 	})
 	a.changes = append(a.changes, changes...)

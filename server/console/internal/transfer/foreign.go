@@ -2,10 +2,12 @@ package transfer
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/field"
 	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -168,7 +170,7 @@ func appliedReport(q *shell.Request, r *management.ApplyReport, preview *managem
 	if preview != nil {
 		v.Who = "No persons have been seen yet, so it is not known whose flags would change."
 		if preview.Subjects > 0 {
-			v.Who = seenLast(q, preview) + " would get another value of a flag" + orMore(preview)
+			v.Who = seenLast(q, preview) + " would get another value of one flag" + orMore(preview)
 		}
 		for _, f := range preview.OtherFlags {
 			gets[f.Key] = "for " + forms.Count(f.Changed, "person", "persons")
@@ -200,14 +202,14 @@ func appliedReport(q *shell.Request, r *management.ApplyReport, preview *managem
 	flagItem := func(key string) importItem {
 		item := importItem{Text: key, Code: true, Note: gets[key]}
 		if done {
-			item.URL = q.ProjectPath("/flags/" + key)
+			item.URL = q.ProjectPath("/flags/" + url.PathEscape(key))
 		}
 		return item
 	}
 	v.add(importSection{
 		Title: would("New flags", "Flags to create"),
-		Hint: would("Programs that evaluate these flags get those now that are on.",
-			"Flags that are off change nothing. Programs that evaluate these get those at once that are on."),
+		Hint: would("Programs that evaluate these flags get them now, but for those that are off.",
+			"Flags that are off change nothing. Programs that evaluate the others get them at once."),
 	}, fresh, func(key string) importItem {
 		item := flagItem(key)
 		switch {
@@ -215,6 +217,8 @@ func appliedReport(q *shell.Request, r *management.ApplyReport, preview *managem
 			item.Note = "off"
 		case item.Note != "":
 			item.Note = "on, " + item.Note
+		case preview != nil && preview.Subjects > 0:
+			item.Note = "on, for none of them"
 		default:
 			item.Note = "on"
 		}
@@ -289,10 +293,8 @@ func (v *importReport) addReasons(s importSection, list []importReason) {
 	v.Sections = append(v.Sections, s)
 }
 
-const (
-	changesListed = 20  // of a flag
-	valueShown    = 400 // characters of a value that has changed
-)
+// scopes are those of the audit log, by kinds of changes.
+var scopes = map[string]string{"flag": "FeatureFlag", "cohort": "Cohort"}
 
 // addChanged adds what is changed of flags and cohorts that the project has, in words.
 func (v *importReport) addChanged(q *shell.Request, r *management.ApplyReport, gets map[string]string, title string) error {
@@ -308,26 +310,20 @@ func (v *importReport) addChanged(q *shell.Request, r *management.ApplyReport, g
 	s := importSection{Title: title}
 	s.cut(len(list))
 	list = list[:min(len(list), importListed)]
-	all := make([][]management.FlagChange, len(list))
-	for i := range list {
-		all[i] = list[i].Changes[:min(len(list[i].Changes), changesListed)]
+	entries := make([]management.ActivityView, len(list))
+	for i, c := range list {
+		entries[i] = management.ActivityView{Scope: scopes[c.Kind], Detail: field.Detail{Name: c.Name, Changes: c.Fields}}
 	}
-	names, err := q.ChangeVocabulary(all...)
+	said, err := q.Entries(entries)
 	if err != nil {
 		return err
 	}
 	for i, c := range list {
-		item := importChange{importItem: importItem{Text: c.Name, Code: c.Kind == "flag"}, Cut: len(c.Changes) - len(all[i])}
-		scope := "Cohort"
+		item := importItem{Text: c.Name}
 		if c.Kind == "flag" {
-			scope, item.Note = "FeatureFlag", gets[c.Name]
-			item.URL = q.ProjectPath("/flags/" + c.Name)
+			item = importItem{Text: c.Name, Code: true, Note: gets[c.Name], URL: q.ProjectPath("/flags/" + url.PathEscape(c.Name))}
 		}
-		for _, change := range q.ChangesIn(names, scope, all[i]) {
-			change.Before, change.After = forms.Shorten(change.Before, valueShown), forms.Shorten(change.After, valueShown)
-			item.Changes = append(item.Changes, change)
-		}
-		s.Changed = append(s.Changed, item)
+		s.Changed = append(s.Changed, importChange{item, said[i].Changes, said[i].Cut})
 	}
 	v.Sections = append(v.Sections, s)
 	return nil
