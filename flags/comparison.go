@@ -226,8 +226,9 @@ func (in *Input) otherMatch(o *comparedOperand, p *slotValue) bool {
 		v = dialect.Value{Kind: p.kind, JSON: p.raw}
 		switch p.kind {
 		case jsonscan.Number:
-			v.Number, _ = in.number(p)
-			v.Text = in.text(p)
+			if v.Number, _ = in.number(p); !o.other.NumberOnly {
+				v.Text = in.text(p)
+			}
 		case jsonscan.String:
 			v.Text = in.text(p)
 		}
@@ -329,8 +330,14 @@ func (o *comparedOperand) quickStrict(v *quickValue) (match, ok bool) {
 func (o *comparedOperand) quickOther(v *quickValue) (match, ok bool) {
 	var value dialect.Value
 	switch {
-	case o.other.Now || v.kind == quickNumber:
+	case o.other.Now:
 		return false, false
+	case v.kind == quickNumber:
+		value.Kind = jsonscan.Number
+		if value.Number, _ = v.number(); !o.other.NumberOnly {
+			var buf [32]byte
+			value.Text = string(v.appendNumber(buf[:0])) // 20 ns, and the slow path costs 500
+		}
 	case v.kind == quickNull:
 		value.Kind = jsonscan.Null
 	case v.kind == quickFalse:

@@ -78,8 +78,8 @@ type DefinitionChange struct {
 	// says everything.
 	Changes []FlagChange `json:"changes"`
 
-	// Fields are the same differences as the activity log has them.
-	Fields []field.Change `json:"-"`
+	// Fields are the same differences as entries of the activity log have them.
+	Fields []ActivityChange `json:"-"`
 }
 
 // A DefinitionProblem is a reason why a document cannot be applied.
@@ -137,6 +137,7 @@ func (i *importer) applied() ApplyReport {
 type applying struct {
 	ApplyOptions
 	before   definitionSet // what the project had
+	importID string
 	etag     string
 	changes  []DefinitionChange
 	flags    []appliedFlag
@@ -156,11 +157,24 @@ type appliedFlag struct {
 	action string
 }
 
+// by returns what the activity log says of the import that a change of a flag, or of a cohort for
+// nil, belongs to; nil for a document of definitions.
+func (a *applying) by(f *storage.Flag) *field.Import {
+	switch {
+	case a == nil || a.From == nil:
+		return nil
+	case f == nil:
+		return &field.Import{ID: a.importID}
+	}
+	return &field.Import{ID: a.importID, Version: f.Version}
+}
+
 // startApplying begins to apply a file to a project that has a set of definitions.
 func (w *work) startApplying(ctx context.Context, set *definitionSet, o ApplyOptions) (*applying, error) {
 	a := &applying{
-		ApplyOptions: o, before: *set, etag: set.etag(), changes: []DefinitionChange{}, faulty: make(map[string]bool),
-		at: make(map[string]int), features: make(map[int64]storage.EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
+		ApplyOptions: o, before: *set, importID: storage.NewID().String(), etag: set.etag(), changes: []DefinitionChange{},
+		faulty: make(map[string]bool),
+		at:     make(map[string]int), features: make(map[int64]storage.EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
 	}
 	a.before.flags, a.before.cohorts = slices.Clone(set.flags), slices.Clone(set.cohorts)
 	if o.IfMatch != nil && *o.IfMatch != a.etag {
@@ -234,13 +248,13 @@ func (i *importer) changeCohort(ctx context.Context, there, made *storage.Cohort
 		is.Count, is.Calculated = nil, nil
 	}
 	*there = is
-	return i.saveCohort(ctx, &before, there)
+	return i.saveCohortBy(ctx, &before, there, i.apply.by(nil))
 }
 
 // cohortChanged notes a change of a cohort.
 func (a *applying) cohortChanged(before, after *storage.Cohort, action string) {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(after, nil))
-	a.changes = append(a.changes, DefinitionChange{Kind: "cohort", Name: after.Name, Action: action, Changes: inFull(changes), Fields: changes})
+	a.changes = append(a.changes, DefinitionChange{Kind: "cohort", Name: after.Name, Action: action, Changes: inFull(changes), Fields: wholeFields(changes)})
 }
 
 // replace gives a flag that was made of the file's what the project's flag has and a file
@@ -291,7 +305,7 @@ func (i *importer) changeFlags(ctx context.Context, action string, list []*stora
 		i.set.flags[i.apply.at[f.Key]] = *f
 		i.stage = append(i.stage, f)
 		i.apply.flags = append(i.apply.flags, appliedFlag{before, f, action})
-		log = append(log, flagActivity(f, "updated", i.flagChanges(before, f, false)))
+		log = append(log, importActivity(f, "updated", i.flagChanges(before, f, false), i.apply.by(f)))
 	}
 	if err := i.store.Flags().Update(ctx, list...); err != nil {
 		return flagStoreError(err)
@@ -359,8 +373,8 @@ func (i *importer) describe() error {
 		if f.before != nil {
 			was, is := named(f.before), named(f.after)
 			was.Filters, is.Filters = hideSeeds(was.Filters, is.Filters)
-			changes[n].Fields = field.Differences("FeatureFlag", saidFields(&was), saidFields(&is))
-			changes[n].Changes = inFull(changes[n].Fields)
+			differences := field.Differences("FeatureFlag", saidFields(&was), saidFields(&is))
+			changes[n].Changes, changes[n].Fields = inFull(differences), wholeFields(differences)
 		}
 	})
 	a.changes = append(a.changes, changes...)
@@ -368,6 +382,12 @@ func (i *importer) describe() error {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name))
 	})
 	return err
+}
+
+func wholeFields(changes []field.Change) []ActivityChange {
+	return each(changes, func(c *field.Change) ActivityChange {
+		return ActivityChange{Type: c.Type, Action: c.Action, Field: c.Field, Before: rawjson.Must(c.Before), After: rawjson.Must(c.After)}
+	})
 }
 
 // keysOf returns the keys of flags to which one of some things was done.

@@ -36,6 +36,9 @@ func (s *Service) applyForeign(
 		}
 		report := i.applied()
 		report.Report, report.Notes = &c.Report, append(c.Notes, report.Notes...)
+		if !o.DryRun && len(report.Changes) > 0 {
+			report.ImportID = i.apply.importID
+		}
 		return i, &report, nil
 	}
 	return nil, nil, err

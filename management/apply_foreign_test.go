@@ -2,14 +2,17 @@ package management_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/foreign"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
 const launchDarklyFile = "../internal/convert/launchdarkly/testdata/flags.json"
@@ -35,6 +38,7 @@ func TestApplyForeign(t *testing.T) {
 	w.ok(err)
 	done, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from})
 	w.ok(err)
+	planned.ImportID = done.ImportID
 	if diff := cmp.Diff(planned, done); diff != "" {
 		t.Errorf("the import is not what its dry run says (-dry run +import)\n%s", diff)
 	}
@@ -115,5 +119,70 @@ func TestApplyForeignRefuses(t *testing.T) {
 	}
 	if names := foreign.Products(); !slices.Contains(names, "launchdarkly") {
 		t.Errorf("Products() = %v", names)
+	}
+}
+
+// TestUndoApply: an import is taken back as a whole, first a later one and then the first, and
+// not if somebody has changed something of it since.
+func TestUndoApply(t *testing.T) {
+	w := newWorld(t, withData)
+	document, err := os.ReadFile(launchDarklyFile)
+	w.ok(err)
+	from := foreign.Options{From: "launchdarkly"}
+	apply := func(document []byte) string {
+		r, err := w.Apply(t.Context(), w.web.ID, document, management.ApplyOptions{From: &from})
+		w.ok(err)
+		return r.ImportID
+	}
+	exported := func() string {
+		flags, err := w.store.Flags().List(t.Context(), storage.FlagProject.Is(w.web.ID))
+		w.ok(err)
+		cohorts, err := w.store.Cohorts().List(t.Context(), storage.CohortProject.Is(w.web.ID))
+		w.ok(err)
+		var out []string
+		for _, f := range flags {
+			if !f.Deleted {
+				raw, err := f.Filters.Normal()
+				w.ok(err)
+				out = append(out, f.Key+" "+string(raw))
+			}
+		}
+		for _, c := range cohorts {
+			if !c.Deleted {
+				raw, err := c.Criteria.Normal()
+				w.ok(err)
+				out = append(out, c.Name+" "+string(raw))
+			}
+		}
+		return strings.Join(out, "\n")
+	}
+	empty := exported()
+	w.ok(w.UndoApplyHere(t.Context(), w.web.ID, apply(document)))
+	if diff := cmp.Diff(empty, exported()); diff != "" {
+		t.Errorf("after the undo of the only import (-want +got)\n%s", diff)
+	}
+	first := apply(document)
+	before := exported()
+	other := bytes.Replace(bytes.Replace(document, []byte(`"weight": 35000`), []byte(`"weight": 36000`), 1), []byte("u-1044"), []byte("u-1045"), 1)
+	other = bytes.Replace(other, []byte(`"flags": {`), []byte(`"flags": {"added": {"key": "added", "on": true, "variations": [true], "fallthrough": {"variation": 0}},`), 1)
+	second := apply(other)
+	if first == "" || second == "" || first == second {
+		t.Fatalf("the imports are %q and %q", first, second)
+	}
+	if err := w.UndoApplyHere(t.Context(), w.web.ID, first); !errors.Is(err, management.ErrConflict) {
+		t.Errorf("the first import, of which the second has changed something, is taken back: %v", err)
+	}
+	w.ok(w.UndoApplyHere(t.Context(), w.web.ID, second))
+	if diff := cmp.Diff(before, exported()); diff != "" {
+		t.Errorf("after the undo of the second import (-want +got)\n%s", diff)
+	}
+	for _, test := range []struct{ id, want string }{
+		{second, "was changed or deleted after the import"},
+		{"x", `"x" is not the ID of an import`},
+		{"11111111-1111-4111-8111-111111111111", "The project has no import"},
+	} {
+		if err := w.UndoApplyHere(t.Context(), w.web.ID, test.id); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.id, err, test.want)
+		}
 	}
 }

@@ -711,7 +711,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, refs *ju
 	if i.apply != nil {
 		i.apply.changes = append(i.apply.changes, DefinitionChange{Kind: "cohort", Name: made.Name, Action: "created", Changes: []FlagChange{}})
 	}
-	return i.logCohort(ctx, made, "created", nil)
+	return i.logCohort(ctx, made, "created", nil, i.apply.by(nil))
 }
 
 // cohortThere returns the cohort of the project that a cohort of the file is, or nil. An
@@ -935,7 +935,7 @@ func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error 
 		if made.Active {
 			i.report.Active = append(i.report.Active, made.Key)
 		}
-		log = append(log, flagActivity(made, "created", nil))
+		log = append(log, importActivity(made, "created", nil, i.apply.by(made)))
 		if i.apply != nil {
 			i.apply.flags = append(i.apply.flags, appliedFlag{nil, made, "created"})
 		}

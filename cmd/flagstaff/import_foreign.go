@@ -51,8 +51,8 @@ func (f *foreignCall) flags() []cli.Flag {
 // isSet returns the first option that is for other products alone.
 func (f *foreignCall) isSet() string {
 	for name, set := range map[string]bool{
-		"environment": f.environment != "", "bucket-version": f.version != "", "archived": f.archived, "map": f.properties != nil,
-		"inexact": f.inexact != nil, "o": f.output != "",
+		"environment": f.environment != "", "bucket-version": f.version != "", "archived": f.archived, "map": len(f.properties) > 0,
+		"inexact": len(f.inexact) > 0, "o": f.output != "",
 	} {
 		if set {
 			return name
@@ -135,6 +135,18 @@ func plain(err error) error {
 	return err
 }
 
+// undoImport takes back an import from another product.
+func (p *program) undoImport(ctx context.Context, c *importCall) error {
+	target, err := p.target(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(target.undo(ctx, c.undo), target.close()); err != nil {
+		return err
+	}
+	return p.Print("the import %s is taken back", tool.Printable(c.undo))
+}
+
 // keptLines say what of flags is not kept, and what is worth knowing.
 func keptLines(r *foreign.Report) (lines []string) {
 	for _, k := range r.FlagNotes {
@@ -153,7 +165,10 @@ func (p *program) printForeign(r *management.ApplyReport, dryRun bool) error {
 	if err := p.PrintLines(keptLines(r.Report)...); err != nil {
 		return err
 	}
-	return p.printApplied(r, dryRun)
+	if err := p.printApplied(r, dryRun); err != nil || r.ImportID == "" {
+		return err
+	}
+	return p.Print("to take it back: flagstaff import -undo %s", r.ImportID)
 }
 
 // foreignDocument reads a file, all files of a folder, an archive, or an address.
@@ -316,4 +331,12 @@ func (t serverTarget) apply(ctx context.Context, document []byte, o management.A
 func (t storeTarget) apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error) {
 	report, err := t.service.Apply(ctx, t.project.ID, document, o)
 	return report, plain(err)
+}
+
+func (t serverTarget) undo(ctx context.Context, importID string) error {
+	return t.Send(ctx, "POST", t.InProject("apply", importID, "undo"), struct{}{}, new(struct{}))
+}
+
+func (t storeTarget) undo(ctx context.Context, importID string) error {
+	return plain(t.service.UndoApplyHere(ctx, t.project.ID, importID))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
 // A use is a way to use the product.
@@ -236,7 +237,7 @@ func TestWrongUses(t *testing.T) {
 		{typed{[]string{"gen"}, []string{here[0], "FLAGSTAFF_KEY=phc_s3cret"}}, `flagstaff gen: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
 		{typed{[]string{"vet"}, []string{here[0], "FLAGSTAFF_KEY=phs_s3cret"}}, `flagstaff vet: this is a project secret key (phs_…); the management API wants a personal API key (phx_…)`},
 		{typed{[]string{"import", "-from", "https://flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phc_s3cret"}, here...)}, `flagstaff import: flag -from: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
-		{typed{[]string{"import", "-from", "flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phx_s3cret"}, here...)}, `flagstaff import: flag -from: the URL of the server does not begin with https:// or http://: write it such as https://flags.example.org`},
+		{typed{[]string{"import", "-from", "flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phx_s3cret"}, here...)}, "flagstaff import: flag -from: want the URL of a server, which begins with https:// or http://, or one of " + strings.Join(foreign.Products(), ", ")},
 		{typed{[]string{"flag", "list", "-cacert", file}, here}, `flagstaff flag list: flag -cacert: ` + file + ` has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----`},
 		{typed{[]string{"flag", "list", "-cacert", "/none.pem"}, here}, `flagstaff flag list: flag -cacert: open /none.pem: no such file or directory`},
 		{typed{[]string{"apply"}, here}, `flagstaff apply: want FILE, not 0 arguments; see flagstaff apply -help`},
@@ -278,11 +279,15 @@ func TestWrongUses(t *testing.T) {
 		{typed{[]string{"flag", "revert", "a", "v3"}, here}, `flagstaff flag revert: VERSION is "v3": want the number of a version, which flagstaff flag history a lists`},
 		{typed{[]string{"import"}, here}, `flagstaff import: want FILE, not 0 arguments; see flagstaff import -help`},
 		{typed{[]string{"import", "-from", "https://h", file}, here}, `flagstaff import: want a FILE or -from, not both; see flagstaff import -help`},
-		{typed{[]string{"import", "-from-project", "7", file}, here}, `flagstaff import: flag -from-project is for -from`},
+		{typed{[]string{"import", "-from-project", "7", file}, here}, `flagstaff import: flag -from-project is for -from URL`},
 		{typed{[]string{"import", "-store", "a.db", "-url", "http://h", file}, here}, `flagstaff import: flags -store and -url exclude each other`},
 		{typed{[]string{"import", "-store", "pg:user:s3cret@h", file}, here}, `flagstaff import: invalid value for flag -store: PostgreSQL is named by a URL: -store postgres://USER:PASSWORD@HOST/DATABASE`},
+		{typed{[]string{"import", "-from", "launchdarkly", "-o", "x.json", "-json", file}, here}, `flagstaff import: flag -o writes a file, without a dry run, a store or JSON`},
+		{typed{[]string{"import", "-inexact", "a", file}, here}, `flagstaff import: flag -inexact is for -from PRODUCT`},
+		{typed{[]string{"import", "-undo", "x", file}, here}, `flagstaff import: flag -undo stands alone; see flagstaff import -help`},
+		{typed{[]string{"import", "-from", "launchdarkly", "http://h.example"}, append(here, "FLAGSTAFF_FROM_KEY=s3cret")}, `flagstaff import: the key in FLAGSTAFF_FROM_KEY would be sent without encryption: use https, or -insecure`},
 		{typed{[]string{"import", "-from", "https://h"}, here}, `flagstaff import: there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see`},
-		{typed{[]string{"import", "-from", "h"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret")}, `flagstaff import: flag -from: the URL of the server does not begin with https:// or http://: write it such as https://h`},
+		{typed{[]string{"import", "-from", "h"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret")}, "flagstaff import: flag -from: want the URL of a server, which begins with https:// or http://, or one of " + strings.Join(foreign.Products(), ", ")},
 		{typed{[]string{"import", "-from", "http://h.example"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret")}, `flagstaff import: flag -from: the key would go unencrypted to h.example: use https, or -insecure in a network that you trust`},
 		{typed{[]string{"import", "-from", "https://h"}, append(here, "FLAGSTAFF_FROM_KEY=phc_s3cret")}, `flagstaff import: flag -from: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
 		{typed{[]string{"import", "-key", "phx_s3cret", file}, here}, `flagstaff import: there is no flag -key; see flagstaff import -help`},
@@ -418,7 +423,7 @@ func TestWrongUses(t *testing.T) {
 		{checked(`{"flags":[{"id":1,"key":"a","active":true,"active":false,"filters":{"groups":[{}]}}]}`), `1:52: error: flag "a" at /active: the member is there more than once: false; the last one counts; remove the others`},
 		{checked(`{"flags":[{"id":1,"key":"a","filters":{"groups":[{}]}},{"id":2,"key":"a","filters":{"groups":[{}]}}]}`), `1:56: error: flag "a": another flag has the same key; only the first one counts; rename or delete the others`},
 		{checked(`{"flags":[`), `1:11: error: definitions are not valid JSON: offset 10: unexpected end of input where a value should begin`},
-		{checked(`{"flags":{"a":{"state":"ENABLED","variants":{"on":true},"defaultVariant":"on"}}}`), `1:1: error: this looks like a file of flagd, of which there is no conversion; see docs/definitions.md for what is wanted`},
+		{checked(`{"flags":{"a":{"state":"ENABLED","variants":{"on":true},"defaultVariant":"on"}}}`), `1:1: error: this looks like a file of flagd: flagstaff import -from flagd takes it, see docs/from-flagd.md`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"new-dashboard"}`}, `400 There is already a feature flag with this key.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"filters":{"groups":[{}]}}`}, `400 This field is required.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"a b"}`}, `400 Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "a b".`},

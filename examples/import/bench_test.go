@@ -12,7 +12,10 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
+	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
+	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
 
 // A contender is a product, with the four flags of benchFlags in its own format.
@@ -28,7 +31,10 @@ type contender struct {
 
 // contenders are all products. To add one, write the four flags in its format.
 var contenders = []contender{
+	{"launchdarkly", launchDarklyFlags, launchdarkly.Convert, openLaunchDarkly},
+	{"unleash", unleashFlags, unleash.Convert, openUnleash},
 	{"growthbook", growthBookFlags, growthbook.Convert, openGrowthBook},
+	{"configcat", configCatFlags, configcat.Convert, openConfigCat},
 }
 
 // benchFlags are the keys of the flags:

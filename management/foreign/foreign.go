@@ -63,7 +63,7 @@ type Kept struct {
 	Reasons []string `json:"reasons"`
 }
 
-func kept(list []convert.Kept) []Kept {
+func listed(list []convert.Kept) []Kept {
 	out := make([]Kept, len(list))
 	for n, k := range list {
 		out[n] = Kept(k)
@@ -74,6 +74,10 @@ func kept(list []convert.Kept) []Kept {
 // A Report tells what an import could not keep.
 type Report struct {
 	From string `json:"from,omitempty"`
+
+	// ImportID names the import, by which it can be taken back; "" for a dry run, and if
+	// nothing was changed.
+	ImportID string `json:"import_id,omitempty"`
 
 	// LeftOut are flags that were left out, because some users would get another value, or
 	// because the project cannot have them, and why. Inexact are those that were imported
@@ -95,7 +99,7 @@ func wrong(option, format string, args ...any) *Error {
 	return &Error{option, fmt.Sprintf(format, args...)}
 }
 
-// Convert makes definitions of a document of another product (management.md §13.19). The
+// Convert makes definitions of a document of another product (management.md §13.23). The
 // document is JSON, YAML or TOML, as the product writes it. The error says what is wrong with the
 // document or the options.
 func Convert(document []byte, o Options) (*Converted, error) {
@@ -129,7 +133,7 @@ func Convert(document []byte, o Options) (*Converted, error) {
 	if len(chosen.Unknown) > 0 {
 		return nil, wrong("inexact", "The file has no flag %s.", strings.Join(chosen.Unknown, ", "))
 	}
-	c.Report = Report{o.From, kept(chosen.LeftOut), kept(chosen.Inexact), kept(chosen.Notes)}
+	c.Report = Report{o.From, "", listed(chosen.LeftOut), listed(chosen.Inexact), listed(chosen.Notes)}
 	c.Notes = c.project.Notes
 	c.Document, err = c.project.Document(c.groupTypes)
 	return c, err

@@ -105,14 +105,14 @@ func Join(documents ...[]byte) ([]byte, error) {
 		if err := json.Unmarshal(raw, &one); err != nil {
 			return nil, wrong("", "A file is not JSON: %s.", err)
 		}
-		if joined, err = join(joined, one, ""); err != nil {
+		if joined, err = merged(joined, one, ""); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(joined)
 }
 
-func join(a, b any, at string) (out any, err error) {
+func merged(a, b any, at string) (out any, err error) {
 	if a == nil {
 		return b, nil
 	}
@@ -120,7 +120,7 @@ func join(a, b any, at string) (out any, err error) {
 	case map[string]any:
 		if b, ok := b.(map[string]any); ok {
 			for name, value := range b {
-				if a[name], err = join(a[name], value, at+"/"+name); err != nil {
+				if a[name], err = merged(a[name], value, at+"/"+name); err != nil {
 					return nil, err
 				}
 			}

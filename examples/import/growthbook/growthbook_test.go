@@ -173,7 +173,10 @@ func (g *generator) numeral() any { return pick(g.Rand, "10", "9", "18", "-1", "
 func (g *generator) number() any {
 	return pick(g.Rand, -1.0, 0, 1, 2, 9, 10, 17, 18, 19, 1.5, 99.99, 1e6, 1e21, 9007199254740991, 0.1)
 }
-func (g *generator) account() any { return pick(g.Rand, float64(g.IntN(5000)), g.Float64()*1000, float64(g.IntN(100))*1e19, float64(g.IntN(9))*1e-9) }
+
+func (g *generator) account() any {
+	return pick(g.Rand, float64(g.IntN(5000)), g.Float64()*1000, float64(g.IntN(100))*1e19, float64(g.IntN(9))*1e-9)
+}
 
 func (g *generator) id() any {
 	if g.chance(3) {

@@ -21,7 +21,7 @@ func launchDarkly(operator string, value jsonscan.Value) (Check, error) {
 	if match == nil {
 		return Check{}, errors.New("LaunchDarkly has no such operator, or it is one of Flagstaff's own")
 	}
-	return Check{Match: match(value)}, nil
+	return Check{Match: match(value), NumberOnly: true}, nil
 }
 
 var launchDarklyOperators = map[string]func(list jsonscan.Value) func(Value) bool{

@@ -32,7 +32,7 @@ type conditions struct {
 }
 
 const (
-	mostWrittenOut = 20_000 // values
+	maxWrittenOut = 20_000 // values
 	sizeOfGroup    = 20     // at least, of one with a condition
 )
 
@@ -438,7 +438,7 @@ func (c *conditions) savedGroup(value any) (expression, error) {
 		return c.listed(id, c.attribute(*path), g.values), nil
 	}
 	return c.cohort(id, "", func(c *conditions) (expression, error) {
-		if *c.size += sizeOfGroup; *c.size > mostWrittenOut {
+		if *c.size += sizeOfGroup; *c.size > maxWrittenOut {
 			c.problem("saved groups come to too much within each other: a condition with them does not hold for anybody.")
 			return unknown, nil
 		}
@@ -538,7 +538,7 @@ func (c *conditions) writtenOutGroup(value any) (map[string]any, error) {
 	if !g.listed {
 		inside := *c
 		inside.visited = append(slices.Clone(c.visited), id)
-		if *c.size += sizeOfGroup; *c.size > mostWrittenOut {
+		if *c.size += sizeOfGroup; *c.size > maxWrittenOut {
 			return nil, unknownError("saved groups come to too much within each other")
 		}
 		return inside.writtenOutObject(g.condition)
@@ -557,7 +557,7 @@ func (c *conditions) writtenOutGroup(value any) (map[string]any, error) {
 
 // writeOut counts the values that are written out.
 func (c *conditions) writeOut(list []any) error {
-	if *c.size += len(list); *c.size > mostWrittenOut {
+	if *c.size += len(list); *c.size > maxWrittenOut {
 		return unknownError("saved groups come to too much within conditions on elements of arrays")
 	}
 	return nil

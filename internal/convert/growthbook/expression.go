@@ -70,8 +70,8 @@ func (e expression) isConstant() bool {
 }
 
 const (
-	mostFilters = 100 // in one list
-	mostDepth   = 10  // of filters within each other
+	maxFilters = 100 // in one list
+	maxDepth   = 10  // of filters within each other
 )
 
 // targeting returns what the targeting of a rule has for which the expression holds. It is not
@@ -84,7 +84,7 @@ func (e expression) targeting() (list []flags.Filter, ok bool) {
 	}
 	list = inLists("all", list)
 	for i := range list {
-		if depth(&list[i]) > mostDepth {
+		if depth(&list[i]) > maxDepth {
 			return nil, false
 		}
 	}
@@ -99,10 +99,10 @@ func inLists(kind string, list []flags.Filter) []flags.Filter {
 			out[i].Filters = inLists(f.Type, f.Filters)
 		}
 	}
-	for len(out) > mostFilters {
+	for len(out) > maxFilters {
 		var fewer []flags.Filter
-		for i := 0; i < len(out); i += mostFilters {
-			fewer = append(fewer, flags.Filter{Type: kind, Filters: out[i:min(i+mostFilters, len(out))]})
+		for i := 0; i < len(out); i += maxFilters {
+			fewer = append(fewer, flags.Filter{Type: kind, Filters: out[i:min(i+maxFilters, len(out))]})
 		}
 		out = fewer
 	}

@@ -306,8 +306,8 @@ func (b *builder) build() {
 		b.set.Default = nil
 		b.add(flags.Rule{ID: "\x00default", Type: "targeted_release", Targeting: []flags.Filter{}, Value: value, Description: new("The default value")})
 	}
-	if len(b.set.Rules) > mostRules {
-		b.problem("The feature has more than %d rules: it is what the caller falls back on.", mostRules)
+	if len(b.set.Rules) > maxRules {
+		b.problem("The feature has more than %d rules: it is what the caller falls back on.", maxRules)
 		b.set.Rules, b.set.Default = []flags.Rule{}, nil
 	}
 	for i := range b.set.Rules {
@@ -323,7 +323,7 @@ func (b *builder) build() {
 	}
 }
 
-const mostRules = 100
+const maxRules = 100
 
 // values are those that the feature can have.
 func (b *builder) values() []json.RawMessage {
@@ -575,7 +575,7 @@ func (b *builder) targeted(r *rule, rule flags.Rule, parts ...expression) bool {
 	}
 	filters, ok := e.targeting()
 	if !ok {
-		b.problem("%s: conditions lie more than %d deep within each other: it is left out.", r.where, mostDepth)
+		b.problem("%s: conditions lie more than %d deep within each other: it is left out.", r.where, maxDepth)
 		return false
 	}
 	rule.Targeting = filters
@@ -639,7 +639,7 @@ func (b *builder) holds(r *rule, condition json.RawMessage, values []json.RawMes
 	held := make([]bool, len(values))
 	filters, ok := e.targeting()
 	if !ok {
-		b.problem("%s: conditions on a prerequisite lie more than %d deep within each other: they are not met.", r.where, mostDepth)
+		b.problem("%s: conditions on a prerequisite lie more than %d deep within each other: they are not met.", r.where, maxDepth)
 		return held
 	}
 	set := flags.RuleSet{ReturnType: "boolean", Aggregation: flags.ByPerson, Rules: []flags.Rule{{ID: convert.ID(), Type: "targeted_release", Targeting: filters, Value: json.RawMessage("true")}}}

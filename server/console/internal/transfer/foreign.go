@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/field"
 	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/server/console/shell"
 	"github.com/flagstaff-go/flagstaff/server/console/shell/forms"
@@ -119,7 +118,9 @@ func applyForeign(ctx context.Context, q *shell.Request, form *importForm, progr
 	if err != nil {
 		return importReport{}, err
 	}
-	return appliedReport(q, report, nil, nil)
+	view, err := appliedReport(q, report, nil, nil)
+	view.Mark = report.ImportID
+	return view, err
 }
 
 // appliedWords counts the flags and cohorts to which one of some things was done.
@@ -165,7 +166,11 @@ func appliedReport(q *shell.Request, r *management.ApplyReport, preview *managem
 		}
 		return would
 	}
-	v := importReport{Summary: appliedSummary(r, would(" ", " would be "))}
+	v := importReport{
+		Summary: appliedSummary(r, would(" ", " would be ")), Foreign: true,
+		UndoHint: "which makes everything what it was before, as long as no one has changed it and nothing else uses what is new. Names of " +
+			"group types stay.",
+	}
 	gets := make(map[string]string)
 	if preview != nil {
 		v.Who = "No persons have been seen yet, so it is not known whose flags would change."
@@ -312,7 +317,7 @@ func (v *importReport) addChanged(q *shell.Request, r *management.ApplyReport, g
 	list = list[:min(len(list), importListed)]
 	entries := make([]management.ActivityView, len(list))
 	for i, c := range list {
-		entries[i] = management.ActivityView{Scope: scopes[c.Kind], Detail: field.Detail{Name: c.Name, Changes: c.Fields}}
+		entries[i] = management.ActivityView{Scope: scopes[c.Kind], Detail: management.ActivityDetail{Changes: c.Fields}}
 	}
 	said, err := q.Entries(entries)
 	if err != nil {

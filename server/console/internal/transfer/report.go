@@ -23,7 +23,8 @@ type importReport struct {
 	Summary, Proof string
 	Who            string // changes, before the import
 	Mark           string // of its undo; "": there is nothing to take back
-	UndoHint       string // what the undo does; "": there is none
+	UndoHint       string // what the undo does
+	Foreign        bool   // from another product: it has changed flags as well
 	Sections       []importSection
 }
 
