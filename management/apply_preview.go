@@ -12,10 +12,10 @@ import (
 // PreviewApply tells what [Service.ApplyDefinitions] would do, and for the persons of the newest
 // events whose values would change, as [Service.PreviewImport] does: OtherFlags of the preview are
 // the flags that change for somebody, those included that depend on what the document changes. The
-// preview is nil if no flag that is or was on can change.
-// Nothing is changed. It needs scopes feature_flag:write, cohort:write and person:read.
+// preview is nil if no flag that is or was on can change. Nothing is changed. It needs scopes
+// feature_flag:write and person:read.
 func (s *Service) PreviewApply(ctx context.Context, p *Principal, ref string, document []byte, o ApplyOptions) (*ApplyReport, *FlagPreview, error) {
-	scopes := append([]Scope{"person:read"}, importScopes...)
+	scopes := []Scope{"feature_flag:write", "person:read"}
 	w, err := s.beginAt(ctx, p, ref, scopes...)
 	if err != nil {
 		return nil, nil, err

@@ -56,7 +56,7 @@ func TestImportForeign(t *testing.T) {
 		t.Error("a flag that the project refuses can be chosen again")
 	}
 	chosen["take"] = []string{"large", "no blanks"}
-	s.Sent(chosen, "check").Want(200, "no blanks The segment", "Not exact, taken all the same (1) Some users")
+	s.Sent(chosen, "check").Want(200, "no blanks key: Only letters", "Not exact, taken all the same (1) Some users")
 
 	chosen["take"] = []string{"large"}
 	again := s.Sent(chosen, "check").Want(200, "large on, for 40 persons", "40 would get another value")
@@ -68,6 +68,7 @@ func TestImportForeign(t *testing.T) {
 
 	// So has what somebody else does meanwhile.
 	s.Update("checkout-button", `{"name":"Mine"}`)
+	before = s.State()
 	form = s.Sent(form, "import").Want(200, "Nothing was imported: the flags or cohorts of the project have changed in the meantime.",
 		"Import 2 flags and 1 cohort").Form("import")
 	run := consoletest.ImportPath + "/" + form.Get("run")
@@ -81,13 +82,30 @@ func TestImportForeign(t *testing.T) {
 	}
 	s.Get("/projects/1/flags/large").Want(200, "Not imported exactly: The segment")
 
-	// A later file.
+	undone := func(page string, want map[string]any) {
+		t.Helper()
+		to, undo := s.Get(page).Want(200, "The flags were imported.", "changes back what has changed").Undo()
+		s.Post(to, undo).Leads(page + "?done=undone")
+		s.Get(page+"?done=undone").Want(200, "It is as it was before.", "The import was undone", "is as it was.").CheckPage()
+		if diff := cmp.Diff(want, s.State(), consoletest.Same); diff != "" {
+			t.Errorf("after the undo (-want +got)\n%s", diff)
+		}
+		s.Post(to, undo).Want(409, "This cannot be undone any more").CheckPage()
+	}
+	undone(run, before)
+
+	// A later file changes what differs.
+	s.Sent(s.Sent(consoletest.With(form, "take", "large"), "check").Form("import"), "import").Want(303)
+	imported := s.State()
 	later := strings.NewReplacer(`"included": ["user-001"]`, `"included": ["user-001", "user-002"]`, `["a", "b"]`, `["c", "b"]`).Replace(darkly)
-	changed := s.Do(s.Multi(consoletest.ImportPath, foreignForm("take", "large", "text", later), "", nil)).Want(200, "pasted document")
+	changed := s.Do(s.Multi(consoletest.ImportPath, foreignForm("text", later), "", nil)).Want(200, "pasted document")
 	changed = s.Sent(consoletest.With(changed.Form("import"), "take", "large"), "check").Want(200,
-		"1 flag and 1 cohort would be changed, 1 there already", "Would be changed (2)", "large for 40 persons", "staff", "Flags that depend on them (1)", "for.staff for 1 person",
-		"40 would get")
+		"1 flag and 1 cohort would be changed, 1 there already", "Would be changed (2)", "large for 40 persons rule 1, value a → c",
+		"staff criteria", "distinct_id is user-001 or user-002", "Flags that depend on them (1)", "for.staff for 1 person", "40 would get")
 	changed.CheckPage()
+	last := strings.TrimPrefix(s.Sent(changed.Form("import"), "import").Location(), "/console")
+	s.Get(last).Want(200, "1 flag and 1 cohort changed, 1 there already", "Changed (2)").CheckPage()
+	undone(last, imported)
 }
 
 // TestImportForeignRefusals: what is wrong is said beside its field, and everything that was
@@ -107,7 +125,7 @@ segments: [{key: all, name: All, match_type: ALL_MATCH_TYPE}]`
 		{"a product", "from", "Must be one of launchdarkly, ", foreignForm("from", "darkly", "text", darkly)},
 		{"names of attributes", "map", "Must be ATTRIBUTE=PROPERTY, not \"a\".", foreignForm("map", "b=c\na", "text", darkly)},
 		{"an environment", "environment", "Must be one of the namespaces", foreignForm("from", "flipt", "environment", "x", "text", flipt)},
-		{"a version", "bucket_version", "Must be that of the server", foreignForm("from", "flipt", "bucket_version", "x", "text", flipt)},
+		{"a version", "bucket_version", "Must be that of a server of Flipt", foreignForm("from", "flipt", "bucket_version", "x", "text", flipt)},
 		{"no version", "bucket_version", "in one way by servers", foreignForm("from", "flipt", "text", flipt)},
 		{"a document of another one", "text", "Unleash: ", foreignForm("from", "unleash", "archived", "true", "text", darkly)},
 	} {
