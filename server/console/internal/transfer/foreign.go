@@ -168,8 +168,8 @@ func appliedReport(q *shell.Request, r *management.ApplyReport, preview *managem
 	}
 	v := importReport{
 		Summary: appliedSummary(r, would(" ", " would be ")), Foreign: true,
-		UndoHint: "which makes everything what it was before, as long as no one has changed it and nothing else uses what is new. Names of " +
-			"group types stay.",
+		UndoHint: "which makes everything what it was before, as long as no one has changed it and nothing else uses what is new. " +
+			"Names of group types stay.",
 	}
 	gets := make(map[string]string)
 	if preview != nil {
@@ -257,7 +257,8 @@ func (v *importReport) addLeftOut(r *management.ApplyReport, from *origin) {
 	}
 	for i := range left {
 		if slices.Contains(from.Taken, left[i].What) {
-			left[i].Reasons = append(left[i].Reasons, "You wanted to take it all the same: that is not possible, because the project refuses it.")
+			left[i].Reasons = append(left[i].Reasons,
+				"You wanted to take it all the same: that is not possible, because the project refuses it.")
 		} else {
 			left[i].Box = "left-" + strconv.Itoa(i)
 		}

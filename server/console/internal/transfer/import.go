@@ -141,7 +141,7 @@ func (h *handlers) postImport(q *shell.Request) error {
 			if err := h.runImport(q, form); !errors.Is(err, management.ErrPrecondition) {
 				return err
 			}
-			notice = "Nothing was imported: the flags or cohorts of the project have changed in the meantime. Look again at what would change."
+			notice = "Nothing was imported: flags or cohorts of the project have changed in the meantime. Look at what would change now."
 		}
 	}
 	return h.checkImport(q, form, until, notice)

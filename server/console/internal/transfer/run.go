@@ -189,8 +189,8 @@ func (h *handlers) importRunPage(q *shell.Request) error {
 			"something else uses it. Names of group types stay."
 		undo := shell.Undo{What: "Import", Item: run.id, Mark: run.report.Mark}
 		if run.report.Foreign {
-			q.Layout.Done = "The flags were imported. Undo deletes what is new and changes back what has changed, all of it, unless somebody " +
-				"has changed it since or something else uses it. Names of group types stay."
+			q.Layout.Done = "The flags were imported. Undo deletes what is new and changes back what has changed, all of it, unless " +
+				"somebody has changed it since or something else uses it. Names of group types stay."
 			undo.What = "Foreign import"
 		}
 		q.OfferUndo(undo, q.URL.Path)
