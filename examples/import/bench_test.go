@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
+	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
 	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
@@ -33,6 +34,8 @@ type contender struct {
 var contenders = []contender{
 	{"launchdarkly", launchDarklyFlags, launchdarkly.Convert, openLaunchDarkly},
 	{"unleash", unleashFlags, unleash.Convert, openUnleash},
+	{"go-feature-flag", goFeatureFlagFlags, gofeatureflag.Convert, openGoFeatureFlag},
+	{"flagd", flagdFlags, convertFlagd, openFlagd},
 	{"growthbook", growthBookFlags, growthbook.Convert, openGrowthBook},
 	{"configcat", configCatFlags, configcat.Convert, openConfigCat},
 }

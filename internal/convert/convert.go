@@ -3,6 +3,7 @@ package convert
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -28,6 +29,18 @@ type Options struct {
 
 	// Group returns the index of the group type with a name.
 	Group func(name string) int
+
+	// Now is the moment of the import, by which flags that change by themselves are judged. Zero
+	// means time.Now().
+	Now time.Time
+}
+
+// Moment returns Now, or the present if that is zero.
+func (o *Options) Moment() time.Time {
+	if o.Now.IsZero() {
+		return time.Now()
+	}
+	return o.Now
 }
 
 // An OptionError says what is wrong with an option: "environment" or "bucket_version".

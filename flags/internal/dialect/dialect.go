@@ -46,9 +46,11 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // dialects prepare a comparison each.
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
-	"configcat":    configCat,
-	"flipt":        flipt,
-	"growthbook":   growthBook,
-	"launchdarkly": launchDarkly,
-	"unleash":      unleash,
+	"configcat":       configCat,
+	"flipt":           flipt,
+	"go-feature-flag": goFeatureFlag,
+	"growthbook":      growthBook,
+	"jsonlogic":       jsonLogic,
+	"launchdarkly":    launchDarkly,
+	"unleash":         unleash,
 }

@@ -33,7 +33,7 @@ type conditions struct {
 
 const (
 	maxWrittenOut = 20_000 // values
-	sizeOfGroup    = 20     // at least, of one with a condition
+	sizeOfGroup   = 20     // at least, of one with a condition
 )
 
 // Told is what there is to say about conditions.

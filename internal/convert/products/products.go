@@ -6,7 +6,9 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
+	"github.com/flagstaff-go/flagstaff/internal/convert/flagd"
 	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
+	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
 	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
@@ -23,7 +25,9 @@ type Product struct {
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
 	{"unleash", "Unleash", unleash.Convert},
+	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert},
 	{"flipt", "Flipt", flipt.Convert},
+	{"flagd", "flagd", flagd.Convert},
 	{"growthbook", "GrowthBook", growthbook.Convert},
 	{"configcat", "ConfigCat", configcat.Convert},
 }
