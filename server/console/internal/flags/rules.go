@@ -265,7 +265,7 @@ func (r *ruleForm) fill(out *flags.Rule, of *rulesForm) {
 		out.Targeting[j].DependencyChain = nil // which condition sets have
 	}
 	if r.Kind == ruleForeign {
-		out.Split = splitOf(r.Raw, of.Type)
+		out.Split = new(flags.RuleSplit)
 		return
 	}
 	out.Value, _ = of.typed(r.Value)
@@ -282,17 +282,6 @@ func (r *ruleForm) fill(out *flags.Rule, of *rulesForm) {
 	if r.Held != "" {
 		out.Holdout = &flags.RuleHoldout{ExclusionPercentage: targeting.Percentage(r.Held)}
 	}
-}
-
-// splitOf reads the split of a rule as another product has drawn it, an empty one if raw has none.
-func splitOf(raw, kind string) *flags.RuleSplit {
-	rule := map[string]any{"rule_type": ruleForeign, "split": forms.ReadObject(raw)["split"]}
-	document := forms.Must(json.Marshal(map[string]any{"version": 2, "return_type": kind, "rules": []any{rule}}))
-	filters, err := flags.DecodeFilters(document, "")
-	if err != nil || filters.RuleSet == nil || len(filters.RuleSet.Rules) != 1 || filters.RuleSet.Rules[0].Split == nil {
-		return new(flags.RuleSplit)
-	}
-	return filters.RuleSet.Rules[0].Split
 }
 
 // documents returns the rules that the form stands for, with what has no field.

@@ -81,7 +81,7 @@ func TestRuleFormRoundTrip(t *testing.T) {
 				page := s.Get(at).Want(200, key)
 				page.CheckPage()
 				if strings.Contains(string(document), `"split": {"hash"`) && at == path {
-					page.Want(200, "50% a, 50% b")
+					page.Want(200, "what another product has drawn")
 				}
 				if strings.Contains(page.Body, "seed") {
 					t.Errorf("%s has seeds", at)
