@@ -54,17 +54,17 @@ func TestNestedFilters(t *testing.T) {
 		{`{"type": "any", "filters": [{"type": "cohort", "key": "id", "value": 7, "operator": "not_in"}]}`, "abcd"},
 	} {
 		s := nestedFlag(t, test.filter)
-		got := ""
+		var got strings.Builder
 		for _, r := range people {
 			all, _ := s.Evaluate(r).Get("f")
 			if one := s.Bool("f", r, false); one != all.Enabled {
 				t.Errorf("%s: %s: the evaluators differ", test.filter, r.DistinctID)
 			} else if one {
-				got += r.DistinctID
+				got.WriteString(r.DistinctID)
 			}
 		}
-		if got != test.want {
-			t.Errorf("%s holds for %q, want %q", test.filter, got, test.want)
+		if got.String() != test.want {
+			t.Errorf("%s holds for %q, want %q", test.filter, got.String(), test.want)
 		}
 	}
 }

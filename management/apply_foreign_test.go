@@ -3,6 +3,7 @@ package management_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -184,5 +185,25 @@ func TestUndoApply(t *testing.T) {
 		if err := w.UndoApplyHere(t.Context(), w.web.ID, test.id); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.id, err, test.want)
 		}
+	}
+}
+
+// TestPersonsConcerned: for a flag that is not exact the report counts the persons whom that may
+// concern, of those who were seen last: no rule before the first inexact one decides about them.
+func TestPersonsConcerned(t *testing.T) {
+	w := newWorld(t, withData)
+	for n, plan := range []string{"pro", "pro", "free", "team"} {
+		w.storeEvent(n, "opened", fmt.Sprintf("person-%d", n), `{"$set": {"plan": "`+plan+`"}}`)
+	}
+	const document = `{"segments": {"big": {"key": "big", "unbounded": true}}, "flags": {
+		"some": {"key": "some", "on": true, "variations": [true, false], "fallthrough": {"variation": 1}, "rules": [
+			{"id": "1", "variation": 0, "clauses": [{"attribute": "key", "op": "in", "values": ["person-3"]}]},
+			{"id": "2", "variation": 0, "clauses": [{"op": "segmentMatch", "values": ["big"]}]}]},
+		"all": {"key": "all", "on": true, "variations": ["a", 1], "fallthrough": {"variation": 0}}}}`
+	from := foreign.Options{From: "launchdarkly", Inexact: []string{"some"}}
+	r, err := w.Apply(t.Context(), w.web.ID, []byte(document), management.ApplyOptions{From: &from, DryRun: true})
+	w.ok(err)
+	if len(r.Inexact) != 1 || r.Inexact[0].Persons == nil || *r.Inexact[0].Persons != 3 || len(r.LeftOut) != 1 || *r.LeftOut[0].Persons != 4 || r.PersonsSeen != 4 {
+		t.Errorf("inexact %+v, left out %+v, of %d persons", r.Inexact, r.LeftOut, r.PersonsSeen)
 	}
 }

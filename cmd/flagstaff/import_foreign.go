@@ -6,13 +6,11 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -153,12 +151,20 @@ func keptLines(r *foreign.Report) (lines []string) {
 		lines = append(lines, "note: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
 	}
 	for _, k := range r.Inexact {
-		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
+		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
 	}
 	for _, k := range r.LeftOut {
-		lines = append(lines, "left out flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
+		lines = append(lines, "left out flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
 	}
 	return lines
+}
+
+// concerns says how many persons what is not kept of a flag may concern, if they were counted.
+func concerns(r *foreign.Report, k *foreign.Kept) string {
+	if k.Persons == nil {
+		return ""
+	}
+	return fmt.Sprintf(" It may concern %d of the %s seen last.", *k.Persons, tool.Count(r.PersonsSeen, "person"))
 }
 
 func (p *program) printForeign(r *management.ApplyReport, dryRun bool) error {
@@ -188,23 +194,17 @@ func (p *program) foreignDocument(ctx context.Context, c *importCall, path strin
 
 // download fetches a document, with the key of FLAGSTAFF_FROM_KEY if there is one.
 func (p *program) download(ctx context.Context, c *importCall, address string) ([]byte, error) {
-	roots, err := c.Roots()
+	client, key, err := p.ForeignClient(&c.Connection, address, importTime)
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{RootCAs: roots}
-	client := &http.Client{Transport: transport, Timeout: importTime}
 	defer client.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("User-Agent", "flagstaff/"+release.Get().Version)
-	if key := p.Getenv("FLAGSTAFF_FROM_KEY"); key != "" {
-		if host := request.URL.Hostname(); request.URL.Scheme == "http" && !c.Insecure && host != "localhost" && !net.ParseIP(host).IsLoopback() {
-			return nil, tool.WrongUsage("the key in FLAGSTAFF_FROM_KEY would be sent without encryption: use https, or -insecure")
-		}
+	if key != "" {
 		request.Header.Set("Authorization", key)
 	}
 	response, err := client.Do(request)

@@ -80,6 +80,10 @@ type Flag struct {
 	// is imported only if somebody asks for it by its key.
 	Problems []string
 
+	// InexactFrom is the number of the first rule that has a problem: whom an earlier one gives
+	// a value, it does not concern.
+	InexactFrom int
+
 	// Notes say what is exact and yet another thing than there.
 	Notes []string
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/products"
 	"github.com/flagstaff-go/flagstaff/internal/served"
@@ -53,6 +54,11 @@ type Converted struct {
 	Report
 	Notes []string // what somebody has to know of the whole
 
+	// Probe has the flags that are not exact, by the keys Probed: each is true for those whom
+	// that may concern. Nil: there are none.
+	Probe  *flags.Definitions
+	Probed []string
+
 	project    *convert.Project
 	groupTypes []string
 }
@@ -61,12 +67,16 @@ type Converted struct {
 type Kept struct {
 	Flag    string   `json:"flag"`
 	Reasons []string `json:"reasons"`
+
+	// Persons are how many of the persons who were seen last it may concern. Nil: they were
+	// not counted.
+	Persons *int `json:"persons,omitempty"`
 }
 
 func listed(list []convert.Kept) []Kept {
 	out := make([]Kept, len(list))
 	for n, k := range list {
-		out[n] = Kept(k)
+		out[n] = Kept{Flag: k.Flag, Reasons: k.Reasons}
 	}
 	return out
 }
@@ -81,10 +91,13 @@ type Report struct {
 
 	// LeftOut are flags that were left out, because some users would get another value, or
 	// because the project cannot have them, and why. Inexact are those that were imported
-	// all the same. FlagNotes are about exact ones.
+	// all the same. FlagNotes are about exact ones. PersonsSeen is of how many persons those of a
+	// flag are.
 	LeftOut   []Kept `json:"left_out,omitempty"`
 	Inexact   []Kept `json:"inexact,omitempty"`
 	FlagNotes []Kept `json:"flag_notes,omitempty"`
+
+	PersonsSeen int `json:"persons_seen,omitempty"`
 }
 
 // An Error says what is wrong with an option, or with the document if Option is "".
@@ -129,11 +142,14 @@ func Convert(document []byte, o Options) (*Converted, error) {
 	if err != nil {
 		return nil, wrong("", "%s: %s.", product.Title, strings.TrimSuffix(err.Error(), "."))
 	}
+	if c.Probe, c.Probed, err = c.project.Probe(c.groupTypes); err != nil {
+		return nil, err
+	}
 	chosen := c.project.Choose(o.Archived, o.Inexact)
 	if len(chosen.Unknown) > 0 {
 		return nil, wrong("inexact", "The file has no flag %s.", strings.Join(chosen.Unknown, ", "))
 	}
-	c.Report = Report{o.From, "", listed(chosen.LeftOut), listed(chosen.Inexact), listed(chosen.Notes)}
+	c.Report = Report{From: o.From, LeftOut: listed(chosen.LeftOut), Inexact: listed(chosen.Inexact), FlagNotes: listed(chosen.Notes)}
 	c.Notes = c.project.Notes
 	c.Document, err = c.project.Document(c.groupTypes)
 	return c, err

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -156,12 +157,7 @@ func wholeIn(list []int64) Check {
 		if v.Kind != jsonscan.Number || float64(n) != v.Number {
 			return false
 		}
-		for _, m := range list {
-			if n == m {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(list, n)
 	}}
 }
 
