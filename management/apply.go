@@ -32,6 +32,9 @@ type ApplyOptions struct {
 	// [ApplyReport.ETag]; others are [ErrPrecondition]. Nil: to any.
 	IfMatch *string
 
+	// Progress, unless it is nil, is told how far it is, as [ImportOptions.Progress].
+	Progress func(what string, done, total int)
+
 	// From says that the document is another product's, and how it becomes definitions. Flags
 	// that cannot be kept are left out then, and a flag of the project that comes from
 	// elsewhere is not changed; nothing is pruned. Nil: it is a definitions document.
@@ -46,6 +49,11 @@ type ApplyReport struct {
 
 	// StaticCohorts are the static cohorts of the document. It does not have their members.
 	StaticCohorts []StaticCohort `json:"static_cohorts"`
+
+	// Active are the keys of the flags that were made and are on from the beginning, and
+	// UnchangedNames the keys and names of what the project has already as in the document.
+	Active         []string `json:"-"`
+	UnchangedNames []string `json:"-"`
 
 	// Parity is for how many subjects each flag that was made or changed has the same value
 	// as in the document.
@@ -69,6 +77,9 @@ type DefinitionChange struct {
 	// cohorts by their names. They are empty for what was created, of which the document
 	// says everything.
 	Changes []FlagChange `json:"changes"`
+
+	// Fields are the same differences as entries of the activity log have them.
+	Fields []ActivityChange `json:"-"`
 }
 
 // A DefinitionProblem is a reason why a document cannot be applied.
@@ -88,37 +99,44 @@ func (s *Service) ApplyDefinitions(ctx context.Context, p *Principal, ref string
 	if _, err := s.beginAt(ctx, p, ref, importScopes...); err != nil {
 		return nil, err
 	}
-	return s.apply(ctx, p, document, o, func(w *work) error { return w.enter(ctx, ref, importScopes...) })
+	_, report, err := s.apply(ctx, p, document, o, func(w *work) error { return w.enter(ctx, ref, importScopes...) })
+	return report, err
 }
 
 // Apply is [Service.ApplyDefinitions] for programs on the machine of the server.
 func (s *Service) Apply(ctx context.Context, project int64, document []byte, o ApplyOptions) (*ApplyReport, error) {
-	return s.apply(ctx, nil, document, o, s.enterHere(ctx, project))
+	_, report, err := s.apply(ctx, nil, document, o, s.enterHere(ctx, project))
+	return report, err
 }
 
-func (s *Service) apply(ctx context.Context, p *Principal, document []byte, o ApplyOptions, enter func(*work) error) (*ApplyReport, error) {
+// apply applies a document, and returns the importer that has done it besides the report.
+func (s *Service) apply(
+	ctx context.Context, p *Principal, document []byte, o ApplyOptions, enter func(*work) error,
+) (*importer, *ApplyReport, error) {
 	if o.From != nil {
 		return s.applyForeign(ctx, p, document, o, enter)
 	}
-	i, err := s.importDocument(ctx, p, document, ImportOptions{DryRun: o.DryRun}, &o, enter)
+	i, err := s.importDocument(ctx, p, document, ImportOptions{DryRun: o.DryRun, Progress: o.Progress}, &o, enter)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	report := i.applied()
-	return &report, nil
+	return i, &report, nil
 }
 
 // applied returns the report of an importer that has applied its file.
 func (i *importer) applied() ApplyReport {
 	return ApplyReport{
 		Changes: i.apply.changes, Unchanged: len(i.report.Unchanged), Notes: i.report.Notes,
-		StaticCohorts: i.report.StaticCohorts, Parity: i.report.Parity, ETag: i.apply.etag,
+		StaticCohorts: i.report.StaticCohorts, Active: i.report.Active, UnchangedNames: i.report.Unchanged,
+		Parity: i.report.Parity, ETag: i.apply.etag,
 	}
 }
 
 // An applying is what an importer keeps besides if it applies the file.
 type applying struct {
 	ApplyOptions
+	before   definitionSet // what the project had
 	importID string
 	etag     string
 	changes  []DefinitionChange
@@ -154,9 +172,11 @@ func (a *applying) by(f *storage.Flag) *field.Import {
 // startApplying begins to apply a file to a project that has a set of definitions.
 func (w *work) startApplying(ctx context.Context, set *definitionSet, o ApplyOptions) (*applying, error) {
 	a := &applying{
-		ApplyOptions: o, importID: storage.NewID().String(), etag: set.etag(), changes: []DefinitionChange{}, faulty: make(map[string]bool),
-		at: make(map[string]int), features: make(map[int64]storage.EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
+		ApplyOptions: o, before: *set, importID: storage.NewID().String(), etag: set.etag(), changes: []DefinitionChange{},
+		faulty: make(map[string]bool),
+		at:     make(map[string]int), features: make(map[int64]storage.EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
 	}
+	a.before.flags, a.before.cohorts = slices.Clone(set.flags), slices.Clone(set.cohorts)
 	if o.IfMatch != nil && *o.IfMatch != a.etag {
 		return nil, &Error{
 			Kind: ErrPrecondition, Code: "precondition_failed",
@@ -234,7 +254,7 @@ func (i *importer) changeCohort(ctx context.Context, there, made *storage.Cohort
 // cohortChanged notes a change of a cohort.
 func (a *applying) cohortChanged(before, after *storage.Cohort, action string) {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(after, nil))
-	a.changes = append(a.changes, DefinitionChange{Kind: "cohort", Name: after.Name, Action: action, Changes: inFull(changes)})
+	a.changes = append(a.changes, DefinitionChange{Kind: "cohort", Name: after.Name, Action: action, Changes: inFull(changes), Fields: wholeFields(changes)})
 }
 
 // replace gives a flag that was made of the file's what the project's flag has and a file
@@ -353,7 +373,8 @@ func (i *importer) describe() error {
 		if f.before != nil {
 			was, is := named(f.before), named(f.after)
 			was.Filters, is.Filters = hideSeeds(was.Filters, is.Filters)
-			changes[n].Changes = inFull(field.Differences("FeatureFlag", saidFields(&was), saidFields(&is)))
+			differences := field.Differences("FeatureFlag", saidFields(&was), saidFields(&is))
+			changes[n].Changes, changes[n].Fields = inFull(differences), wholeFields(differences)
 		}
 	})
 	a.changes = append(a.changes, changes...)
@@ -361,6 +382,12 @@ func (i *importer) describe() error {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name))
 	})
 	return err
+}
+
+func wholeFields(changes []field.Change) []ActivityChange {
+	return each(changes, func(c *field.Change) ActivityChange {
+		return ActivityChange{Type: c.Type, Action: c.Action, Field: c.Field, Before: rawjson.Must(c.Before), After: rawjson.Must(c.After)}
+	})
 }
 
 // keysOf returns the keys of flags to which one of some things was done.

@@ -15,16 +15,18 @@ import (
 )
 
 // applyForeign is apply for a document of another product.
-func (s *Service) applyForeign(ctx context.Context, p *Principal, document []byte, o ApplyOptions, enter func(*work) error) (*ApplyReport, error) {
+func (s *Service) applyForeign(
+	ctx context.Context, p *Principal, document []byte, o ApplyOptions, enter func(*work) error,
+) (*importer, *ApplyReport, error) {
 	if o.Prune {
-		return nil, invalid("prune", "invalid_input", "A document of another product prunes nothing: it may not have all flags of the project.")
+		return nil, nil, invalid("prune", "invalid_input", "A document of another product prunes nothing: it may not have all flags of the project.")
 	}
 	c, err := foreign.Convert(document, *o.From)
 	if wrong, ok := errors.AsType[*foreign.Error](err); ok {
-		return nil, invalid(wrong.Option, "invalid_input", "%s", wrong.Text)
+		return nil, nil, invalid(wrong.Option, "invalid_input", "%s", wrong.Text)
 	}
 	for err == nil {
-		i, failed := s.importDocument(ctx, p, c.Document, ImportOptions{DryRun: o.DryRun}, &o, enter)
+		i, failed := s.importDocument(ctx, p, c.Document, ImportOptions{DryRun: o.DryRun, Progress: o.Progress}, &o, enter)
 		if refused, ok := errors.AsType[*Error](failed); ok && len(refused.Problems) > 0 {
 			reasons := make(map[string]string)
 			for _, problem := range refused.Problems {
@@ -36,19 +38,19 @@ func (s *Service) applyForeign(ctx context.Context, p *Principal, document []byt
 			}
 		}
 		if failed != nil {
-			return nil, failed
+			return nil, nil, failed
 		}
 		if err := s.countConcerned(ctx, p, i.at.Project.ID, c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		report := i.applied()
 		report.Report, report.Notes = &c.Report, append(c.Notes, report.Notes...)
 		if !o.DryRun && len(report.Changes) > 0 {
 			report.ImportID = i.apply.importID
 		}
-		return &report, nil
+		return i, &report, nil
 	}
-	return nil, err
+	return nil, nil, err
 }
 
 // countConcerned counts for each flag that is not exact how many of the persons of the newest

@@ -41,13 +41,8 @@ func (s *Service) PreviewImport(ctx context.Context, p *Principal, ref string, d
 	if c.after, err = flags.Compile(with, flags.CompileOptions{TimeZone: i.set.zone}); err != nil {
 		return nil, nil, fmt.Errorf("management: definitions: %w", err)
 	}
-	since, err := w.compareRecent(ctx, c, min(paritySubjects, max(maxParityValues/len(i.report.Active), 1)))
-	if err != nil {
-		return nil, nil, err
-	}
-	v := c.preview()
-	v.Changed, v.Since = c.concerned, since
-	return i.report, v, nil
+	v, err := w.previewRecent(ctx, c)
+	return i.report, v, err
 }
 
 // UndoImport deletes the flags and cohorts that an import has made, all of them or none

@@ -176,6 +176,13 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "PreviewApply", scope: "feature_flag:write", also: "person:read", kind: ofProject,
+			call: func(c *callable) error {
+				_, _, err := c.PreviewApply(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","active":true,"filters":{"groups":[{}]}}]}`), management.ApplyOptions{})
+				return err
+			},
+		},
+		{
 			name: "UndoImport", scope: "feature_flag:write", also: "cohort:write", kind: ofProject,
 			log: []string{"Cohort deleted by ada in nothing", "FeatureFlag deleted by ada in nothing"}, once: "conflict conflict",
 			first: func(c *callable) {

@@ -13,6 +13,15 @@ const settled = (t) => t.api.patch('/../../users/@me/', { has_seen_product_intro
 
 const evening = (n) => ({ groups: [{ properties: [], rollout_percentage: n }] })
 
+// darkly is a file of LaunchDarkly: a flag for everybody, and flags that need members of a big segment, which the file does not have.
+export const darkly = (exact, ...inexact) => JSON.stringify({
+	segments: { big: { key: 'big', unbounded: true } },
+	flags: Object.fromEntries([exact, ...inexact].map((key) => [key, {
+		key, on: true, variations: [true, false], fallthrough: { variation: 0 },
+		rules: key === exact ? [] : [{ id: '1', variation: 1, clauses: [{ op: 'segmentMatch', values: ['big'] }] }],
+	}])),
+})
+
 let invited = 0
 
 // visitor returns the screens of somebody who is not signed in.
@@ -193,6 +202,25 @@ export const member = [
 		await t.field('Or paste it').fill(JSON.stringify({ flags: [{ id: 1, key: 'brought', active: true, filters: { groups: [{}] } }, { id: 2, key: 'no blanks', filters: {} }] }))
 		await t.button('Preview import').click()
 		await t.title('Import preview')
+	}],
+	['import-foreign', async (t) => {
+		await t.open('/import')
+		await t.field('From').selectOption('launchdarkly')
+		await t.field('Or paste it').fill(darkly('checkout-button', 'large'))
+		await t.main.getByText('For another product', { exact: true }).click()
+		await t.field('Other names of attributes').fill('country')
+		await t.button('Preview import').click()
+		await t.main.locator('#map-error').waitFor()
+	}],
+	['import-foreign-check', async (t) => {
+		await t.open('/import')
+		await t.field('From').selectOption('launchdarkly')
+		await t.field('Or paste it').fill(darkly('checkout-button', 'large', 'vast'))
+		await t.button('Preview import').click()
+		await t.title('Import preview')
+		await t.field('Take large all the same').check()
+		await t.button('Preview with these choices').click()
+		await t.main.getByText('Not exact, taken all the same').waitFor()
 	}],
 	['survey', async (t) => {
 		const { results } = await t.api.get('/surveys/')

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import fs from 'node:fs/promises'
 import path from 'node:path'
 import { poll } from '../sdk/js/lib/checks.js'
+import { darkly } from './screens.js'
 
 export const password = 'correct horse battery staple'
 
@@ -507,6 +508,26 @@ async function bringIn(t) {
 	t.checks.equal('I06', 'and the flag is gone', await t.flag(key).then(() => 'there', (error) => error.status), 404)
 }
 
+async function bringFromElsewhere(t) {
+	const { hand } = t
+	const exact = t.key('exact'), inexact = t.key('inexact')
+	await t.open('/import')
+	await hand.choose(t.field('From'), 'LaunchDarkly')
+	await hand.write(t.field('Or paste it'), darkly(exact, inexact))
+	await hand.press(t.button('Preview import'))
+	await t.title('Import preview')
+	await t.sees('I11', 'flags of another product are previewed', /1 flag would be created, 1 flag left out/)
+	await hand.check(t.field(`Take ${inexact} all the same`))
+	await hand.press(t.button('Import 1 flag'))
+	await t.sees('I12', 'what was chosen is shown before it is imported', /2 flags would be created/)
+	await hand.press(t.button('Import 2 flags'))
+	await t.sees('I13', 'then it is imported', /2 flags created/)
+	t.checks.ok('I14', 'what is not exact says so', (await t.flag(inexact)).name.includes('Not imported exactly'))
+	await hand.press(t.button('Undo'))
+	await t.sees('I15', 'the import is undone with one button', 'It is as it was before.')
+	t.checks.equal('I16', 'and the flags are gone', await t.flag(exact).then(() => 'there', (error) => error.status), 404)
+}
+
 async function uploadCohort(t) {
 	const { hand } = t
 	const name = t.key('Readers')
@@ -850,6 +871,7 @@ export const tasks = [
 	['N00', 'enrol in early access', enrol],
 	['D00', 'delete a person', deletePerson],
 	['I00', 'import', bringIn],
+	['I10', 'import from another product', bringFromElsewhere],
 	['J00', 'invite and join', invite],
 	['X00', 'end a session', endSession],
 	['A00', 'turn a second factor on, and sign in with it', secondFactor],

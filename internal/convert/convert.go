@@ -43,6 +43,14 @@ func (o *Options) Moment() time.Time {
 	return o.Now
 }
 
+// An OptionError says what is wrong with an option: "environment" or "bucket_version".
+type OptionError struct {
+	Option string
+	Text   string // in words that follow the name of the option
+}
+
+func (e *OptionError) Error() string { return e.Option + " " + e.Text }
+
 // Property returns the name of the property that an attribute becomes.
 func (o *Options) Property(attribute string) string {
 	if name, ok := o.Properties[attribute]; ok {

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,6 +39,14 @@ type Options struct {
 
 // Products returns the names of the products whose flags can be imported.
 func Products() []string { return products.Names() }
+
+// Title returns the name of a product as people know it, "" for one that is unknown.
+func Title(product string) string {
+	if p, ok := products.Named(product); ok {
+		return p.Title
+	}
+	return ""
+}
 
 // A Converted is a document of another product as definitions.
 type Converted struct {
@@ -93,7 +102,7 @@ type Report struct {
 
 // An Error says what is wrong with an option, or with the document if Option is "".
 type Error struct {
-	Option string // "from", "map" or "inexact"
+	Option string // "from", "environment", "bucket_version", "map" or "inexact"
 	Text   string // for people
 }
 
@@ -127,6 +136,9 @@ func Convert(document []byte, o Options) (*Converted, error) {
 	c.project, err = product.Convert(raw, &convert.Options{
 		Environment: o.Environment, Version: o.Version, Archived: o.Archived, Properties: properties, Group: c.groupType,
 	})
+	if option, ok := errors.AsType[*convert.OptionError](err); ok {
+		return nil, wrong(option.Option, "%s.", option.Text)
+	}
 	if err != nil {
 		return nil, wrong("", "%s: %s.", product.Title, strings.TrimSuffix(err.Error(), "."))
 	}
@@ -176,6 +188,10 @@ func (c *Converted) Drop(reasons map[string]string) (ok bool, err error) {
 			}
 		}
 	}
+	out := func(k Kept) bool {
+		return slices.ContainsFunc(c.LeftOut, func(gone Kept) bool { return gone.Flag == k.Flag })
+	}
+	c.Inexact, c.FlagNotes = slices.DeleteFunc(c.Inexact, out), slices.DeleteFunc(c.FlagNotes, out)
 	slices.SortFunc(c.LeftOut, func(a, b Kept) int { return cmp.Compare(a.Flag, b.Flag) })
 	c.Document, err = c.project.Document(c.groupTypes)
 	return true, err

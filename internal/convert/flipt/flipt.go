@@ -67,8 +67,8 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 		c.project.Flags = append(c.project.Flags, f)
 	}
 	if c.undecided != "" {
-		return nil, fmt.Errorf("the shares of flag %q are drawn in one way by servers before 2.9, in another by those since then, and in a third by libraries "+
-			"that evaluate on the client's side: as version, say that of the server, such as 1.58 or 2.11, or client", c.undecided)
+		return nil, wrongVersion("must be that of the server that served the users, such as 1.58 or 2.11, or client: the shares of flag %q are drawn in one way by servers "+
+			"before 2.9, in another by those since then, and in a third by libraries that evaluate on the client's side", c.undecided)
 	}
 	return &c.project, nil
 }
@@ -143,7 +143,7 @@ func namespace(all []document, want string) (string, error) {
 	case want == "" && len(names) == 1:
 		return names[0], nil
 	case want == "" || !slices.Contains(names, want):
-		return "", fmt.Errorf("want one of the namespaces of the document as environment: %s", strings.Join(names, ", "))
+		return "", &convert.OptionError{Option: "environment", Text: "must be one of the namespaces of the document: " + strings.Join(names, ", ")}
 	}
 	return want, nil
 }
@@ -169,11 +169,15 @@ func waysOf(version string) ([]way, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("version %q is not one of a server of Flipt; want one such as 1.58 or 2.11, or client", version)
+		return nil, wrongVersion("must be that of a server of Flipt, such as 1.58 or 2.11, or client, not %q", version)
 	case a < 2 || a == 2 && b < 9:
 		return []way{cut}, nil
 	}
 	return []way{normalized}, nil
+}
+
+func wrongVersion(format string, args ...any) error {
+	return &convert.OptionError{Option: "bucket_version", Text: fmt.Sprintf(format, args...)}
 }
 
 // addKeys adds objects by their keys.

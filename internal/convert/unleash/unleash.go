@@ -3,7 +3,6 @@ package unleash
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,7 +32,9 @@ func Convert(document []byte, o *convert.Options) (*convert.Project, error) {
 	case "5", "6":
 		c.version = int(o.Version[0] - '0')
 	default:
-		return nil, errors.New("version: want 5 or 6, the version of the Go SDK that served the users")
+		return nil, &convert.OptionError{
+			Option: "bucket_version", Text: fmt.Sprintf("must be 5 or 6, that of the Go SDK that served the users, not %q", o.Version),
+		}
 	}
 	var err error
 	if c.state, err = read(document); err != nil {

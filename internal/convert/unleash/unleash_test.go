@@ -238,7 +238,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("version %s: drawn by %q, %q", version, f.Rules.Rules[0].Split.Subject, f.Problems)
 		}
 	}
-	if _, err := unleash.Convert([]byte(document), &convert.Options{Version: "7"}); err == nil || !strings.Contains(err.Error(), "want 5 or 6") {
+	if _, err := unleash.Convert([]byte(document), &convert.Options{Version: "7"}); err == nil || !strings.Contains(err.Error(), "must be 5 or 6") {
 		t.Errorf("version 7: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +33,13 @@ func (h *handlers) importScreen() shell.Screen {
 // importView is the page for documents that are imported and exported.
 type importView struct {
 	shell.Layout
+	forms.Checked
 	Action, ExportAction string
+	Products             []forms.Option
+	Origin               origin
 	Text                 string       // that was pasted
 	Kept                 keptDocument // that was sent before
-	FileError, TextError string
-	Error                string // about neither of them
+	Taken                []forms.Hidden
 	Largest              string
 	Runs                 []importRow
 }
@@ -59,8 +62,9 @@ type importRow struct {
 type importCheckView struct {
 	shell.Layout
 	Action, ImportURL string
+	Notice            string // why an import that was wanted is checked again
 	Kept              keptDocument
-	RunID             string // that the import will have
+	Hidden            []forms.Hidden
 	RunURL            string // the page that will say how far it is
 	Label             string // of the button; "": nothing would be made
 	importReport
@@ -72,29 +76,27 @@ type importForm struct {
 	text            string // that was pasted
 	document        []byte
 	kept            string // the document in the form of keptDocument
+	origin          origin
+	seen            preview
 }
 
 func (h *handlers) importPage(q *shell.Request) error {
-	return h.showImport(q, http.StatusOK, &importForm{}, "")
+	return h.showImport(q, http.StatusOK, &importForm{}, "", "")
 }
 
-// showImport shows the form with what was sent.
-func (h *handlers) showImport(q *shell.Request, status int, form *importForm, refusal string) error {
+// showImport shows the form with what was sent, and what is wrong with a field, or with the whole
+// for "".
+func (h *handlers) showImport(q *shell.Request, status int, form *importForm, field, refusal string) error {
 	q.Notice()
 	v := &importView{
-		Action: q.ProjectPath("/import"), ExportAction: q.ProjectPath("/export"),
-		Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
+		Action: q.ProjectPath("/import"), ExportAction: q.ProjectPath("/export"), Products: productOptions(form.origin.From),
+		Origin: form.origin, Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
 	}
-	switch {
-	case status == http.StatusServiceUnavailable:
-		v.Error = refusal
-	case form.text != "":
-		v.TextError = refusal
-	default:
-		v.FileError = refusal
+	if refusal != "" {
+		v.Fail(field, "%s", refusal)
 	}
 	if form.text == "" {
-		v.Kept = form.keep()
+		v.Kept, v.Taken = form.keep(), form.origin.taken("take")
 	}
 	for _, run := range h.imports.of(q.At.Project.ID, q.Config.Now()) {
 		row := importRow{Name: run.name, URL: importPath(q, run.id), By: run.by, At: q.Moment(run.started), State: "under way"}
@@ -126,35 +128,60 @@ func (h *handlers) postImport(q *shell.Request) error {
 	form, err := readImport(q)
 	switch {
 	case errors.Is(err, shell.ErrLargeForm):
-		return h.showImport(q, http.StatusRequestEntityTooLarge, form, fmt.Sprintf("The document is larger than %d MiB.",
-			flags.MaxDocument>>20))
+		return h.showImport(q, http.StatusRequestEntityTooLarge, form, form.documentField(),
+			fmt.Sprintf("The document is larger than %d MiB.", flags.MaxDocument>>20))
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(form.document)) == 0:
-		return h.showImport(q, http.StatusUnprocessableEntity, form, "Choose a file, or paste a document.")
+		return h.showImport(q, http.StatusUnprocessableEntity, form, form.documentField(), "Choose a file, or paste a document.")
 	}
+	notice := ""
 	if form.verb == "import" {
-		return h.runImport(q, form)
+		if notice = form.unseen(); notice == "" {
+			if err := h.runImport(q, form); !errors.Is(err, management.ErrPrecondition) {
+				return err
+			}
+			notice = "Nothing was imported: flags or cohorts of the project have changed in the meantime. Look at what would change now."
+		}
 	}
+	return h.checkImport(q, form, until, notice)
+}
+
+// checkImport shows what an import would do.
+func (h *handlers) checkImport(q *shell.Request, form *importForm, until time.Time, notice string) error {
 	if !h.imports.documents.Take() {
 		return h.importBusy(q, form)
 	}
 	defer h.imports.documents.Free()
 	ctx, cancel := context.WithDeadline(q.Context(), until)
 	defer cancel()
-	report, preview, err := q.Service.PreviewImport(ctx, q.By, q.Ref, form.document)
-	if err != nil {
-		return h.importRefused(q, err, form)
-	}
 	id := newRunID()
-	q.Layout.Title = "Import preview"
 	v := &importCheckView{
-		Action: q.ProjectPath("/import"), ImportURL: q.ProjectPath("/import"), Kept: form.keep(), RunID: id, RunURL: importPath(q, id),
-		importReport: reportOf(q, report, preview),
+		Action: q.ProjectPath("/import"), ImportURL: q.ProjectPath("/import"), Notice: notice, Kept: form.keep(), RunURL: importPath(q, id),
+		Hidden: []forms.Hidden{{Name: "run", Value: id}},
 	}
-	if made := madeWords(report); made != "" {
+	made := ""
+	if form.origin.From != "" {
+		report, preview, err := q.Service.PreviewApply(ctx, q.By, q.Ref, form.document, form.origin.options())
+		if err == nil {
+			v.importReport, err = appliedReport(q, report, preview, &form.origin)
+		}
+		if err != nil {
+			return h.importRefused(q, err, form)
+		}
+		v.Hidden = append(v.Hidden, form.origin.hidden(report)...)
+		made = appliedWords(report, "created", "changed")
+	} else {
+		report, preview, err := q.Service.PreviewImport(ctx, q.By, q.Ref, form.document)
+		if err != nil {
+			return h.importRefused(q, err, form)
+		}
+		v.importReport, made = reportOf(q, report, preview), madeWords(report)
+	}
+	if made != "" {
 		v.Label = "Import " + made
 	}
+	q.Layout.Title = "Import preview"
 	return q.Render(http.StatusOK, "import_check", v)
 }
 
@@ -177,25 +204,32 @@ func (h *handlers) runImport(q *shell.Request, form *importForm) error {
 	if !fresh {
 		return q.Redirect(importPath(q, form.run))
 	}
-	if err := h.importInto(q, run, form.document); err != nil {
+	if err := h.importInto(q, run, form); errors.Is(err, management.ErrPrecondition) {
+		return err
+	} else if err != nil {
 		return h.importRefused(q, err, form)
 	}
 	return q.Redirect(importPath(q, form.run))
 }
 
 // importInto imports a document, and notes how far that is and what becomes of it.
-func (h *handlers) importInto(q *shell.Request, run runID, document []byte) error {
+func (h *handlers) importInto(q *shell.Request, run runID, form *importForm) error {
 	failure := "The program has failed."
 	var done *importReport
 	note := func(what func(*importRun)) { h.imports.with(run, q.Config.Now(), what) }
 	defer note(func(run *importRun) { run.report, run.failure, run.ended = done, failure, q.Config.Now() }) // also after a panic
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), maxImportTime)
 	defer cancel()
-	report, err := q.Service.ImportDefinitions(ctx, q.By, q.Ref, document, management.ImportOptions{
-		Progress: func(what string, done, total int) {
-			note(func(run *importRun) { run.what, run.done, run.total = what, done, total })
-		},
-	})
+	progress := func(what string, done, total int) {
+		note(func(run *importRun) { run.what, run.done, run.total = what, done, total })
+	}
+	var view importReport
+	var err error
+	if form.origin.From != "" {
+		view, err = applyForeign(ctx, q, form, progress)
+	} else {
+		view, err = importDefinitions(ctx, q, form.document, progress)
+	}
 	if err != nil {
 		failure = shell.FailureOf(err).Title + "."
 		if e, ok := errors.AsType[*management.Error](err); ok {
@@ -203,12 +237,21 @@ func (h *handlers) importInto(q *shell.Request, run runID, document []byte) erro
 		}
 		return err
 	}
+	done, failure = &view, ""
+	return nil
+}
+
+// importDefinitions imports a document of definitions.
+func importDefinitions(ctx context.Context, q *shell.Request, document []byte, progress func(string, int, int)) (importReport, error) {
+	report, err := q.Service.ImportDefinitions(ctx, q.By, q.Ref, document, management.ImportOptions{Progress: progress})
+	if err != nil {
+		return importReport{}, err
+	}
 	view := reportOf(q, report, nil)
 	if len(report.FlagIDs)+len(report.CohortIDs) > 0 {
 		view.Mark = idText(report.FlagIDs) + " " + idText(report.CohortIDs)
 	}
-	done, failure = &view, ""
-	return nil
+	return view, nil
 }
 
 // importRefused shows the form again with the reason why a document is not imported.
@@ -216,23 +259,37 @@ func (h *handlers) importRefused(q *shell.Request, err error, form *importForm) 
 	e, ok := errors.AsType[*management.Error](err)
 	switch {
 	case ok && (errors.Is(e, management.ErrInvalid) || errors.Is(e, management.ErrConflict)):
-		reason := e.Text()
-		if e.Attr != "" {
+		field, reason := form.documentField(), e.Text()
+		switch {
+		case form.origin.From != "" && e.Attr == "inexact": // keys of another document
+			form.origin.Taken = nil
+			field = ""
+		case form.origin.From != "" && slices.Contains(originFields, e.Attr):
+			field, reason = e.Attr, strings.ToUpper(reason[:1])+reason[1:]
+		case e.Attr != "":
 			reason = "The member " + e.Attr + ": " + reason
 		}
-		return h.showImport(q, http.StatusUnprocessableEntity, form, reason)
+		return h.showImport(q, http.StatusUnprocessableEntity, form, field, reason)
 	case shell.FailureOf(err).Status != http.StatusServiceUnavailable:
 		return err
 	}
 	q.LogFailure("a document was not imported", err)
-	return h.showImport(q, http.StatusServiceUnavailable, form,
+	return h.showImport(q, http.StatusServiceUnavailable, form, "",
 		"The store does not answer, so nothing was imported. The document is still here: try again in a while.")
 }
 
 func (h *handlers) importBusy(q *shell.Request, form *importForm) error {
 	q.W.Header().Set("Retry-After", "10")
-	return h.showImport(q, http.StatusServiceUnavailable, form,
+	return h.showImport(q, http.StatusServiceUnavailable, form, "",
 		"The server has enough to do with other documents. This one is still here: try again in a moment.")
+}
+
+// documentField names the field that the document comes from.
+func (f *importForm) documentField() string {
+	if f.text != "" {
+		return "text"
+	}
+	return "file"
 }
 
 // readImport reads the form. It returns what it has read together with an error.
@@ -259,9 +316,9 @@ func readImport(q *shell.Request) (*importForm, error) {
 	}
 	switch { // the newest document counts
 	case len(form.document) > 0:
-		form.text, form.kept = "", ""
+		form.text, form.kept, form.origin.Taken = "", "", nil
 	case strings.TrimSpace(form.text) != "":
-		form.name, form.document, form.kept = "pasted document", []byte(form.text), ""
+		form.name, form.document, form.kept, form.origin.Taken = "pasted document", []byte(form.text), "", nil
 	case form.kept != "":
 		if form.document, err = unpack(form.kept); err != nil {
 			return form, shell.ErrForm
@@ -297,6 +354,8 @@ func (f *importForm) read(part *multipart.Part) error {
 		if len(body) > 0 {
 			f.document, f.name = body, fileName(part.FileName())
 		}
+	default:
+		f.readOrigin(part.FormName(), string(body))
 	}
 	return nil
 }

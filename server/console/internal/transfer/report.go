@@ -23,16 +23,35 @@ type importReport struct {
 	Summary, Proof string
 	Who            string // changes, before the import
 	Mark           string // of its undo; "": there is nothing to take back
+	UndoHint       string // what the undo does
+	Foreign        bool   // from another product: it has changed flags as well
 	Sections       []importSection
 }
 
 // An importSection is a part of a report.
 type importSection struct {
 	Title, Hint string
-	Reasons     []management.NotImported // in place of Items
+	Reasons     []importReason // in place of Items
+	Changed     []importChange // in place of Items
 	Items       []importItem
+	Choice      bool   // some of the reasons are choices
 	More        string // what is not listed
 	Closed      bool
+}
+
+// An importReason says why something is left out, or what is to know of it.
+type importReason struct {
+	What    string
+	Reasons []string
+	Box     string // ID of the checkbox that takes it all the same; "": there is none
+	Taken   bool
+}
+
+// An importChange is what an import changes of one flag or cohort.
+type importChange struct {
+	importItem
+	Changes []shell.Change
+	Cut     int // changes that are not listed
 }
 
 type importItem struct {
@@ -41,13 +60,15 @@ type importItem struct {
 }
 
 // madeWords says what an import makes, "" for nothing.
-func madeWords(r *management.ImportReport) string {
+func madeWords(r *management.ImportReport) string { return thingWords(len(r.Flags), len(r.Cohorts)) }
+
+func thingWords(flags, cohorts int) string {
 	var parts []string
-	if n := len(r.Flags); n > 0 {
-		parts = append(parts, forms.Count(n, "flag", "flags"))
+	if flags > 0 {
+		parts = append(parts, forms.Count(flags, "flag", "flags"))
 	}
-	if n := len(r.Cohorts); n > 0 {
-		parts = append(parts, forms.Count(n, "cohort", "cohorts"))
+	if cohorts > 0 {
+		parts = append(parts, forms.Count(cohorts, "cohort", "cohorts"))
 	}
 	return forms.Joined(parts)
 }
@@ -69,15 +90,18 @@ func reportOf(q *shell.Request, r *management.ImportReport, preview *management.
 		v.Summary += ", " + forms.Number(n) + " left out"
 	}
 	v.Summary += "."
+	v.UndoHint = "which deletes what it has created as long as no one has changed it and nothing else uses it. Names of group types stay."
 	if r.Parity > 0 {
 		v.Proof = "Each new flag was tried for " + forms.Count(r.Parity, "random person", "random persons") +
 			": here it has the same value as in the document."
 	}
 	if n := len(r.Left); n > 0 {
 		s := importSection{
-			Title:   would("Left out", "Would be left out"),
-			Hint:    "Change the document, or the project, and import the same document again: what is there already stays as it is.",
-			Reasons: r.Left[:min(n, importListed)],
+			Title: would("Left out", "Would be left out"),
+			Hint:  "Change the document, or the project, and import the same document again: what is there already stays as it is.",
+		}
+		for _, left := range r.Left[:min(n, importListed)] {
+			s.Reasons = append(s.Reasons, importReason{What: left.What, Reasons: []string{left.Reason}})
 		}
 		s.cut(n)
 		v.Sections = append(v.Sections, s)
@@ -120,9 +144,12 @@ func reportOf(q *shell.Request, r *management.ImportReport, preview *management.
 		Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” " +
 			"copy them from the other server.",
 	}, empty, plainItem)
-	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged,
-		plainItem)
+	v.addUnchanged(r.Unchanged)
 	return v
+}
+
+func (v *importReport) addUnchanged(names []string) {
+	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, names, plainItem)
 }
 
 // importedFor says who would get the new flags that are on.
@@ -130,14 +157,23 @@ func importedFor(q *shell.Request, p *management.FlagPreview) string {
 	if p.Subjects == 0 {
 		return "No persons have been seen yet, so the impact of the new flags is not known."
 	}
+	return seenLast(q, p) + " would get one of the new flags" + orMore(p)
+}
+
+// seenLast says of how many persons a preview is, and how many of them it concerns.
+func seenLast(q *shell.Request, p *management.FlagPreview) string {
 	words := "Of the " + forms.Number(p.Subjects) + " persons who were seen last" + effects.Since(q, p.Since) + ", "
-	switch p.Changed {
-	case 0:
-		return words + "no person would get one of the new flags."
-	case 1:
-		return words + "1 would get one of the new flags or more."
+	if p.Changed == 0 {
+		return words + "no person"
 	}
-	return words + forms.Number(p.Changed) + " would get one of the new flags or more."
+	return words + forms.Number(p.Changed)
+}
+
+func orMore(p *management.FlagPreview) string {
+	if p.Changed == 0 {
+		return "."
+	}
+	return " or more."
 }
 
 func plainItem(name string) importItem { return importItem{Text: name} }

@@ -21,7 +21,7 @@ func (h *handlers) runScreen() shell.Screen {
 	return shell.Screen{
 		Under: "Flags",
 		Scope: shell.InProject, Pages: map[string]shell.Page{"GET /projects/{project}/import/{run}": h.importRunPage},
-		Undo: map[string]shell.Undoer{"Import": h.undoImport},
+		Undo: map[string]shell.Undoer{"Import": h.undoImport, "Foreign import": h.undoForeign},
 	}
 }
 
@@ -187,7 +187,13 @@ func (h *handlers) importRunPage(q *shell.Request) error {
 	if run.report != nil && run.report.Mark != "" && !run.undone && q.Layout.Done == "" {
 		q.Layout.Done = "The document was imported. Undo deletes what it has created, all of it, unless somebody has changed it since or " +
 			"something else uses it. Names of group types stay."
-		q.OfferUndo(shell.Undo{What: "Import", Item: run.id, Mark: run.report.Mark}, q.URL.Path)
+		undo := shell.Undo{What: "Import", Item: run.id, Mark: run.report.Mark}
+		if run.report.Foreign {
+			q.Layout.Done = "The flags were imported. Undo deletes what is new and changes back what has changed, all of it, unless " +
+				"somebody has changed it since or something else uses it. Names of group types stay."
+			undo.What = "Foreign import"
+		}
+		q.OfferUndo(undo, q.URL.Path)
 	}
 	v := &importRunView{
 		ImportURL: q.ProjectPath("/import"), Name: run.name, By: run.by, Started: q.Moment(run.started), Failure: run.failure,
@@ -235,7 +241,17 @@ func (h *handlers) undoImport(q *shell.Request, u shell.Undo) (string, shell.Und
 	if err != nil || err2 != nil || len(flagIDs)+len(cohortIDs) == 0 {
 		return "", shell.Undo{}, shell.ErrForm
 	}
-	err = q.Service.UndoImport(q.Context(), q.By, q.Ref, flagIDs, cohortIDs)
+	return h.undone(q, u, q.Service.UndoImport(q.Context(), q.By, q.Ref, flagIDs, cohortIDs))
+}
+
+// undoForeign takes back what an import from another product has done, all of it or nothing.
+func (h *handlers) undoForeign(q *shell.Request, u shell.Undo) (string, shell.Undo, error) {
+	return h.undone(q, u, q.Service.UndoApply(q.Context(), q.By, q.Ref, u.Mark))
+}
+
+// undone notes that an import was taken back, unless there is an error, and returns the page that
+// says so.
+func (h *handlers) undone(q *shell.Request, u shell.Undo, err error) (string, shell.Undo, error) {
 	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrConflict) {
 		return "", shell.Undo{}, shell.Failed(http.StatusConflict, shell.ErrUndo.Title, "Nothing was changed. "+e.Text())
 	}
