@@ -26,38 +26,39 @@ var product = oracle.Product{
 	GroupTypes: groupTypes,
 	Generate:   generate,
 	Open:       open,
+	Export:     launchdarkly.Export,
 }
+
+func TestExport(t *testing.T) { product.RunExport(t) }
+
+func TestExportMovedBoundary(t *testing.T) { product.BitesExport(t, moved) }
 
 func TestRandomPairs(t *testing.T) { product.Run(t) }
 
-// TestMovedBoundary moves a weight by the thousandth of a percent.
-func TestMovedBoundary(t *testing.T) {
-	product.Bites(t, func(r *rand.Rand, document []byte) []byte {
-		var d map[string]map[string]map[string]any
-		if err := json.Unmarshal(document, &d); err != nil {
-			t.Fatal(err)
+// Both move a weight by the thousandth of a percent.
+func TestMovedBoundary(t *testing.T) { product.Bites(t, moved) }
+
+func moved(_ *rand.Rand, document []byte) []byte {
+	var d map[string]map[string]map[string]any
+	if err := json.Unmarshal(document, &d); err != nil {
+		panic(err)
+	}
+	for _, key := range sorted(d["flags"]) {
+		serve, _ := d["flags"][key]["fallthrough"].(map[string]any)
+		rollout, _ := serve["rollout"].(map[string]any)
+		if rollout == nil {
+			continue
 		}
-		moved := false
-		for _, key := range sorted(d["flags"]) {
-			serve, _ := d["flags"][key]["fallthrough"].(map[string]any)
-			rollout, _ := serve["rollout"].(map[string]any)
-			if rollout == nil || moved {
-				continue
-			}
-			list := rollout["variations"].([]any)
-			if len(list) < 2 {
-				continue
-			}
-			first := list[0].(map[string]any)
-			first["weight"] = first["weight"].(float64) + 1
-			moved = true
+		list := rollout["variations"].([]any)
+		if len(list) < 2 {
+			continue
 		}
-		if !moved {
-			return nil
-		}
+		first := list[0].(map[string]any)
+		first["weight"] = first["weight"].(float64) + 1
 		out, _ := json.Marshal(d)
 		return out
-	})
+	}
+	return nil
 }
 
 func sorted[T any](m map[string]T) (keys []string) {

@@ -32,6 +32,9 @@ type Product struct {
 	Convert func(document []byte, o *convert.Options) (*convert.Project, error)
 	Options convert.Options
 
+	// Export writes what Convert has read.
+	Export func(p *convert.Project, o *convert.Options) (document []byte, refused []convert.Kept, err error)
+
 	// GroupTypes are the names of group types, by index.
 	GroupTypes []string
 
@@ -48,6 +51,7 @@ const (
 	subjectsOfDocument = 200
 	pairsInFull        = 1_000_000
 	pairsInBrief       = 20_000
+	exportedInFull     = 200_000
 )
 
 // Run compares random pairs of flag and subject. No flag may be inexact, as each document must
@@ -123,6 +127,83 @@ func (p *Product) Bites(t *testing.T, moved func(r *rand.Rand, document []byte) 
 		}
 	}
 	t.Fatal("a boundary that was moved was not found within a minute")
+}
+
+// RunExport compares documents with what they are exported as after they were imported, as the
+// product's own library evaluates both. Each flag must be exported.
+func (p *Product) RunExport(t *testing.T) {
+	pairs := pairsInBrief
+	if fulltest.Enabled() {
+		pairs = exportedInFull
+	}
+	seed := seedOf(t)
+	for done, n := 0, uint64(0); done < pairs; n++ {
+		r := rand.New(rand.NewPCG(seed, n))
+		document, subjects := p.Generate(r, subjectsOfDocument)
+		exported, project := p.export(t, document)
+		before, after := p.Open(t, document), p.Open(t, exported)
+		for i := range project.Flags {
+			f := &project.Flags[i]
+			for j := range subjects {
+				want, err := before(f.Key, &subjects[j])
+				got, err2 := after(f.Key, &subjects[j])
+				if err != nil || err2 != nil || !same(got, want) {
+					about, _ := json.Marshal(&subjects[j])
+					const differs = "seed %d, document %d: flag %s is %s, want %s: %v, %v\nfor %s\nof %s\nfrom %s\nto %s"
+					t.Fatalf(differs, seed, n, f.Key, got, want, err, err2, about, filtersOf(f), document, exported)
+				}
+				done++
+			}
+		}
+	}
+}
+
+// BitesExport reports how long it takes to find a boundary that was moved in what is exported.
+func (p *Product) BitesExport(t *testing.T, moved func(r *rand.Rand, document []byte) []byte) {
+	start := time.Now()
+	seed := seedOf(t)
+	for n := uint64(0); time.Since(start) < time.Minute; n++ {
+		r := rand.New(rand.NewPCG(seed, n))
+		document, subjects := p.Generate(r, subjectsOfDocument)
+		exported, project := p.export(t, document)
+		if exported = moved(r, exported); exported == nil {
+			continue
+		}
+		before, after := p.Open(t, document), p.Open(t, exported)
+		for i := range project.Flags {
+			for j := range subjects {
+				want, err := before(project.Flags[i].Key, &subjects[j])
+				got, err2 := after(project.Flags[i].Key, &subjects[j])
+				if err != nil || err2 != nil {
+					t.Fatal(err, err2)
+				}
+				if !same(got, want) {
+					t.Logf("found in document %d after %v", n, time.Since(start).Round(time.Millisecond))
+					return
+				}
+			}
+		}
+	}
+	t.Fatal("a boundary that was moved was not found within a minute")
+}
+
+// export imports a document as definitions, and exports these.
+func (p *Product) export(t *testing.T, document []byte) ([]byte, *convert.Project) {
+	t.Helper()
+	_, project := p.compile(t, document)
+	definitions, err := project.Document(p.GroupTypes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := convert.Read(definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported, refused, err := p.Export(back, &p.Options)
+	if err != nil || len(refused) > 0 {
+		t.Fatalf("%v: refused %q\n%s\n%s", err, refused, document, definitions)
+	}
+	return exported, project
 }
 
 func (p *Product) compile(t *testing.T, document []byte) (*flags.Snapshot, *convert.Project) {
