@@ -249,8 +249,10 @@ func (p *Project) Cohort(f *flags.Filter) (*Cohort, bool) {
 func (c *Cohort) Filter() flags.Filter { return filterOf(c.Criteria) }
 
 func filterOf(n *flags.CohortNode) flags.Filter {
-	if n.Leaf != nil {
-		return *n.Leaf
+	if f := n.Leaf; f != nil && f.Key == Present.Key && f.Operator == operator.IsSet && f.Type == "person" && f.Comparison.Path == "" {
+		return Always(!f.Negation) // everybody has a distinct ID
+	} else if f != nil {
+		return *f
 	}
 	var list []flags.Filter
 	for i := range n.Values {

@@ -75,10 +75,10 @@ func (e *exporter) export() flag {
 	f, set := flag{Key: e.out.Key, On: e.out.Active}, &e.out.Rules
 	e.values, e.salt, e.at = e.valuesOf(e.out), nil, "The flag"
 	rules := set.Rules
-	if f.On && len(rules) > 0 && len(rules[0].Targeting) == 0 && rules[0].Type == "targeted_release" {
+	if len(rules) > 0 && len(rules[0].Targeting) == 0 && rules[0].Type == "targeted_release" {
 		// A flag that is off meets nothing.
 		off, d := rules[0].Value, rules[0].Description
-		if off == nil || d != nil && *d == "off" && len(e.wanted[f.Key]) == 0 {
+		if off == nil || f.On && d != nil && *d == "off" && len(e.wanted[f.Key]) == 0 {
 			f.On, f.OffVariation, rules = false, e.variation(off), rules[1:]
 		}
 	}
@@ -107,6 +107,7 @@ func (e *exporter) export() flag {
 	if !slices.ContainsFunc(f.ContextTargets, func(t target) bool { return t.ContextKind != "" }) {
 		f.Targets, f.ContextTargets = f.ContextTargets, nil
 	}
+	first := len(set.Rules) - len(rules) + 1
 	last := flags.Rule{Type: "targeted_release", Value: set.Default}
 	if n := len(rules); n > 0 && len(rules[n-1].Targeting) == 0 {
 		last, rules = rules[n-1], rules[:n-1]
@@ -114,7 +115,7 @@ func (e *exporter) export() flag {
 	ids := make(map[string]bool)
 	for i := range rules {
 		r := &rules[i]
-		e.at = fmt.Sprintf("Rule %d", i+1+len(set.Rules)-len(rules))
+		e.at = fmt.Sprintf("Rule %d", first+i)
 		one := rule{ID: r.ID, serve: e.serve(r), Clauses: e.clauses(r.Targeting)}
 		if d := r.Description; d != nil && *d != "" && !ids[*d] {
 			one.ID = *d
