@@ -164,7 +164,7 @@ func (p *Product) BitesExport(t *testing.T, moved func(r *rand.Rand, document []
 	seed := seedOf(t)
 	for n := uint64(0); time.Since(start) < time.Minute; n++ {
 		r := rand.New(rand.NewPCG(seed, n))
-		document, subjects := p.Generate(r, 10*subjectsOfDocument)
+		document, subjects := p.Generate(r, subjectsOfDocument)
 		exported, project := p.export(t, document)
 		if exported = moved(r, exported); exported == nil {
 			continue
