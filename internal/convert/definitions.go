@@ -235,6 +235,19 @@ func (p *Project) Refused() (list []Kept) {
 	return list
 }
 
+// Wanted returns the values that flags must have for others, by keys.
+func (p *Project) Wanted() map[string][]json.RawMessage {
+	wanted := make(map[string][]json.RawMessage)
+	for i := range p.Flags {
+		for _, f := range (&flags.Filters{Version: 2, RuleSet: &p.Flags[i].Rules}).All() {
+			if f.Type == "flag" {
+				wanted[f.Key] = append(wanted[f.Key], f.Value)
+			}
+		}
+	}
+	return wanted
+}
+
 // Cohort returns the cohort that a filter of type cohort is about.
 func (p *Project) Cohort(f *flags.Filter) (*Cohort, bool) {
 	id, ok := f.CohortID()

@@ -28,15 +28,7 @@ func Export(p *convert.Project, o *convert.Options) (document []byte, refused []
 	}
 	e := &exporter{
 		converter: &converter{o: &known, payload: new(payload)}, project: p,
-		payload: payload{Flags: make(map[string]flag), Segments: make(map[string]segment)}, wanted: make(map[string][]json.RawMessage),
-	}
-	for i := range p.Flags {
-		filters := flags.Filters{Version: 2, RuleSet: &p.Flags[i].Rules}
-		for _, f := range filters.All() {
-			if f.Type == "flag" {
-				e.wanted[f.Key] = append(e.wanted[f.Key], f.Value)
-			}
-		}
+		payload: payload{Flags: make(map[string]flag), Segments: make(map[string]segment)}, wanted: p.Wanted(),
 	}
 	// Once more without the flags that are refused, and without their segments.
 	for range 2 {
