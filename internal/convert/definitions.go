@@ -262,6 +262,9 @@ func (p *Project) Cohort(f *flags.Filter) (*Cohort, bool) {
 func (c *Cohort) Filter() flags.Filter { return filterOf(c.Criteria) }
 
 func filterOf(n *flags.CohortNode) flags.Filter {
+	if n == nil {
+		return Any()
+	}
 	if f := n.Leaf; f != nil && f.Key == Present.Key && f.Operator == operator.IsSet && f.Type == "person" && f.Comparison.Path == "" {
 		return Always(!f.Negation) // everybody has a distinct ID
 	} else if f != nil {
@@ -291,7 +294,7 @@ func (o *Options) Attribute(property string) string {
 func Same(a, b *flags.Filter) bool {
 	x, y := *a, *b
 	x.Extra, y.Extra, x.CohortName, y.CohortName = nil, nil, "", ""
-	if !SameJSON(x.Value, y.Value) || len(x.Filters) != len(y.Filters) {
+	if !SameJSON(alone(a), alone(b)) || len(x.Filters) != len(y.Filters) {
 		return false
 	}
 	for i := range x.Filters {
@@ -304,6 +307,16 @@ func Same(a, b *flags.Filter) bool {
 		x.Split, y.Split = nil, nil
 	}
 	return reflect.DeepEqual(x, y)
+}
+
+// alone returns the value of a filter, without the list around it if that has one value.
+func alone(f *flags.Filter) json.RawMessage {
+	var list []json.RawMessage
+	own := f.Comparison.Dialect == "" && f.Comparison != (flags.Comparison{}) && (f.Operator == operator.Exact || f.Operator == operator.IsNot)
+	if own && json.Unmarshal(f.Value, &list) == nil && len(list) == 1 && list[0][0] != '[' {
+		return list[0]
+	}
+	return f.Value
 }
 
 // SameSplit reports whether two splits are the same.

@@ -254,11 +254,11 @@ func (e *exporter) segmentsOf(targeting []flags.Filter) (keys []string, op strin
 	if holds, constant := convert.IsConstant(&all); constant {
 		return []string{e.segmentOf("Everybody", "", all)}, allOf, holds
 	}
-	parts, op := []flags.Filter{all}, allOf
+	parts, op, kind := []flags.Filter{all}, allOf, "all"
 	if all.IsGroup() && !all.Negation {
-		parts = all.Filters
+		parts, kind = all.Filters, all.Type
 	}
-	if all.Type == "any" {
+	if kind == "any" {
 		op = anyOf
 	}
 	var alone []flags.Filter
@@ -272,7 +272,7 @@ func (e *exporter) segmentsOf(targeting []flags.Filter) (keys []string, op strin
 		}
 	}
 	if len(alone) > 0 {
-		keys = append(keys, e.segmentOf(e.out.Key, "", flags.Filter{Type: all.Type, Filters: alone}))
+		keys = append(keys, e.segmentOf(e.out.Key, "", flags.Filter{Type: kind, Filters: alone}))
 	}
 	return keys, op, true
 }
@@ -368,8 +368,8 @@ func (e *exporter) constraintOf(f *flags.Filter) object {
 	var r objects.Reader
 	back := e.constraint(&r, "", asJSON(c))
 	same := *f
-	if same.Comparison == ownComparison && same.Operator == operator.IsNot && f.Key == distinctID && string(f.Value) == `""` {
-		same.Value = json.RawMessage(`[""]`)
+	if convert.Same(f, &convert.Present) { // which a distinct ID meets or not, and is never missing
+		same.Value, same.Comparison = json.RawMessage(`[""]`), ownComparison
 	}
 	if len(r.Problems) > 0 || !convert.Same(&back, &same) {
 		e.refuse("the filter on %q (%s) compares in another way than a constraint of Flipt, which needs case_sensitive and must_be_set, or the dialect flipt", f.Key, cmp.Or(f.Operator, f.Type))

@@ -52,9 +52,9 @@ type exporter struct {
 	project *convert.Project
 	payload payload
 	wanted  map[string][]json.RawMessage // values that flags must have for others, by key
-	out     *convert.Flag   // that is being written
-	at      string          // the part of it
-	chain   []string        // of segments within each other
+	out     *convert.Flag                // that is being written
+	at      string                       // the part of it
+	chain   []string                     // of segments within each other
 	values  []json.RawMessage
 	salt    *string
 }
@@ -64,7 +64,7 @@ func (e *exporter) refuse(format string, args ...any) {
 }
 
 func (e *exporter) export() flag {
-	f, set := flag{Key: e.out.Key, On: e.out.Active}, &e.out.Rules
+	f, set := flag{Key: e.out.Key, On: e.out.Active, Rules: []rule{}}, &e.out.Rules
 	e.values, e.salt, e.at = e.valuesOf(e.out), nil, "The flag"
 	rules := set.Rules
 	if len(rules) > 0 && len(rules[0].Targeting) == 0 && rules[0].Type == "targeted_release" {
@@ -109,8 +109,10 @@ func (e *exporter) export() flag {
 		r := &rules[i]
 		e.at = fmt.Sprintf("Rule %d", first+i)
 		one := rule{ID: r.ID, serve: e.serve(r), Clauses: e.clauses(r.Targeting)}
-		if d := r.Description; d != nil && *d != "" && !ids[*d] {
-			one.ID = *d
+		if d := r.Description; d != nil {
+			if id := strings.TrimPrefix(*d, "rule "); id != "" && !ids[id] {
+				one.ID = id // as it comes back
+			}
 		}
 		ids[one.ID] = true
 		f.Rules = append(f.Rules, one)
@@ -156,9 +158,13 @@ func (e *exporter) prerequisites(targeting []flags.Filter) (list []prerequisite,
 	return list, true
 }
 
-// valuesOf returns the values that a flag has, and those that others want of it.
+// valuesOf returns the values that a flag has, and those that others want of it, each once.
 func (e *exporter) valuesOf(f *convert.Flag) []json.RawMessage {
-	return slices.Concat(f.Rules.Values(), e.wanted[f.Key])
+	all := new(exporter)
+	for _, v := range slices.Concat(f.Rules.Values(), e.wanted[f.Key]) {
+		all.variation(v)
+	}
+	return all.values
 }
 
 // keysOf returns the kind of contexts and the keys that a filter is for.

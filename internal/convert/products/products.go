@@ -16,14 +16,18 @@ type Product struct {
 	Name    string // as options have it
 	Title   string // as people know it
 	Convert func(document []byte, o *convert.Options) (*convert.Project, error)
+
+	// Export writes the flags without Problems of a project that [convert.Read] has made, and
+	// returns those that are refused. Nil: the product is one to import from alone.
+	Export func(p *convert.Project, o *convert.Options) (document []byte, refused []convert.Kept, err error)
 }
 
 // All are the products, in the order in which they are listed.
 var All = []Product{
-	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
-	{"unleash", "Unleash", unleash.Convert},
-	{"flipt", "Flipt", flipt.Convert},
-	{"configcat", "ConfigCat", configcat.Convert},
+	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert, launchdarkly.Export},
+	{"unleash", "Unleash", unleash.Convert, nil},
+	{"flipt", "Flipt", flipt.Convert, flipt.Export},
+	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
 }
 
 // Named returns the product with a name.
