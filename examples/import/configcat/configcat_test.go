@@ -69,6 +69,8 @@ func userOf(s *oracle.Subject) *sdk.UserData {
 
 func TestOracle(t *testing.T) { product.Run(t) }
 
+func TestExportByHand(t *testing.T) { product.RunByHand(t, false, "plain", "share") }
+
 func TestExport(t *testing.T) { product.RunExport(t) }
 
 func TestExportBites(t *testing.T) { product.BitesExport(t, moved) }

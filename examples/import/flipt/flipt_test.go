@@ -26,6 +26,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+func TestExportByHand(t *testing.T) { product(since29).RunByHand(t, false, "plain", "share") }
+
 func TestExport(t *testing.T) {
 	for _, version := range []string{before29, since29, client} {
 		t.Run(version, product(version).RunExport)

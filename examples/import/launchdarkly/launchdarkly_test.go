@@ -29,6 +29,8 @@ var product = oracle.Product{
 	Export:     launchdarkly.Export,
 }
 
+func TestExportByHand(t *testing.T) { product.RunByHand(t, true, "plain", "share") }
+
 func TestExport(t *testing.T) { product.RunExport(t) }
 
 // TestExportMovedBoundary moves a weight by a tenth of a percent: what is exported has no weights

@@ -354,9 +354,8 @@ func (e *exporter) leaf(f *flags.Filter, others []flags.Filter) (c clause, impli
 			implied = append(implied, parts[i])
 		}
 	}
-	_, keys, isKeys := e.keysOf(f)
 	for i := range implied {
-		if found = found && (has(others, &implied[i]) || isKeys && !slices.Contains(keys, "")); !found {
+		if found = found && (has(others, &implied[i]) || wantsText(f)); !found {
 			break
 		}
 	}
@@ -371,11 +370,21 @@ func (e *exporter) leaf(f *flags.Filter, others []flags.Filter) (c clause, impli
 	return c, nil
 }
 
+// wantsText reports whether a filter on keys matches no empty one, which nobody has there.
+func wantsText(f *flags.Filter) bool {
+	var list []string
+	if json.Unmarshal(f.Value, &list) != nil {
+		list = make([]string, 1)
+		_ = json.Unmarshal(f.Value, &list[0])
+	}
+	return slices.Contains([]string{"exact", "starts_with", "ends_with", "icontains"}, f.Operator) && !f.Negation && !slices.Contains(list, "")
+}
+
 // candidate returns the clause that a filter may be.
 func (e *exporter) candidate(f *flags.Filter) clause {
 	c := clause{Op: f.Operator, Negate: f.Negation}
 	c.ContextKind, c.Attribute = e.reference(f)
-	if json.Unmarshal(f.Value, &c.Values) != nil {
+	if len(f.Value) > 0 && json.Unmarshal(f.Value, &c.Values) != nil {
 		c.Values = []json.RawMessage{f.Value}
 	}
 	c.Values = notNil(c.Values)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,6 +186,77 @@ func (p *Product) BitesExport(t *testing.T, moved func(r *rand.Rand, document []
 		}
 	}
 	t.Fatal("a boundary that was moved was not found within a minute")
+}
+
+// byHand are definitions that nobody has imported, with the filters that each product has.
+const byHand = `{"flags":[
+	{"id":1,"key":"everybody","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[]},"value":true}]}},
+	{"id":2,"key":"conditions","active":true,"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}},
+	{"id":3,"key":"share","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":true,"rollout_percentage":50,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"}]}},
+	{"id":4,"key":"all-and-none","active":true,"filters":{"version":2,"return_type":"string","default_value":"rest","rules":[
+		{"id":"11111111-1111-4111-8111-111111111111","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":"none","rollout_percentage":0,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"},
+		{"id":"21111111-1111-4111-8111-111111111111","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":"all","rollout_percentage":100,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"}]}},
+	{"id":5,"key":"ids","active":true,"filters":{"version":2,"return_type":"string","default_value":"no","rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[{"type":"person","key":"distinct_id","operator":"exact","value":["ada","u1","Ada","bob","a"],"case_sensitive":true,"must_be_set":true,STRICT}]},"value":"yes"}]}},
+	{"id":6,"key":"cohort","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[{"type":"cohort","key":"id","operator":"in","value":7}]},"value":true}]}},
+	{"id":7,"key":"plain","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[{"type":"person","key":"plan","operator":"exact","value":"pro"}]},"value":true}]}}],
+	"cohorts":[{"id":7,"name":"Some","filters":{"properties":{"type":"AND","values":[{"type":"person","key":"distinct_id","operator":"icontains","value":"1","case_sensitive":true,"must_be_set":true,STRICT}]}}}]}`
+
+// RunByHand exports definitions that nobody has imported. All but those of which keys are given
+// are exported, and have there the value that they have here. Types are strict for products that
+// have no others.
+func (p *Product) RunByHand(t *testing.T, strict bool, refused ...string) {
+	more := strconv.Quote("strict_type") + ":" + strconv.FormatBool(strict) + "," + strconv.Quote("any_element") + ":" + strconv.FormatBool(strict)
+	definitions := []byte(strings.ReplaceAll(byHand, "STRICT", more))
+	project, err := convert.Read(definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported, left, err := p.Export(project, &p.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range left {
+		got = append(got, k.Flag)
+	}
+	if !slices.Equal(got, refused) {
+		t.Errorf("refused %q, want %q", left, refused)
+	}
+	d, err := flags.Decode(bytes.NewReader(definitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := p.Open(t, exported)
+	values := make(map[string]bool)
+	for n := range uint64(20) {
+		_, subjects := p.Generate(rand.New(rand.NewPCG(1, n)), subjectsOfDocument)
+		for i := range d.Flags {
+			key := d.Flags[i].Key
+			if slices.Contains(got, key) {
+				continue
+			}
+			for j := range subjects {
+				want := valueOf(ours, key, &subjects[j])
+				if d.Flags[i].Filters.RuleSet == nil {
+					want = json.RawMessage("true") // which results with condition sets do not have as JSON
+				}
+				if value, err := theirs(key, &subjects[j]); err != nil || !same(value, want) {
+					about, _ := json.Marshal(&subjects[j])
+					t.Fatalf("flag %s is %s, want %s: %v\nfor %s\nfrom %s", key, value, want, err, about, exported)
+				}
+				values[key+string(want)] = true
+			}
+		}
+	}
+	for _, both := range []string{"idsyes", "idsno", "cohorttrue", "cohortfalse"} {
+		if both = strings.NewReplacer("yes", `"yes"`, "no", `"no"`).Replace(both); !values[both] {
+			t.Errorf("nobody has %s", both)
+		}
+	}
 }
 
 // export imports a document as definitions, and exports these.
