@@ -30,7 +30,7 @@ func TestExportForeign(t *testing.T) {
 		t.Errorf("%s comes back as %s", a, b)
 	}
 	got := call{args: []string{"export", "-to", "flipt", path("a.json")}}.run(t)
-	if want := "left out flag new: Rule 1: it draws "; got.Code != 1 || !strings.HasPrefix(got.Stderr, want) || !strings.Contains(got.Stdout, `"flags": []`) {
+	if want := "left out flag new: The flag: some get what the caller falls back on"; got.Code != 1 || !strings.HasPrefix(got.Stderr, want) || !strings.Contains(got.Stdout, `"flags": []`) {
 		t.Errorf("export to another product: %+v", got)
 	}
 

@@ -25,7 +25,7 @@ type Product struct {
 // All are the products, in the order in which they are listed.
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert, launchdarkly.Export},
-	{"unleash", "Unleash", unleash.Convert, nil},
+	{"unleash", "Unleash", unleash.Convert, unleash.Export},
 	{"flipt", "Flipt", flipt.Convert, flipt.Export},
 	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
 }
