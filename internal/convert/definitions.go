@@ -56,13 +56,33 @@ func Read(document []byte) (*Project, error) {
 		r.kinds[out.Key] = out.Rules.ReturnType
 		p.Flags = append(p.Flags, out)
 	}
+	needs := make(map[string][]string)
 	for i := range p.Flags {
 		r.flag = &p.Flags[i]
 		r.references()
+		for target := range (&flags.Filters{Version: 2, RuleSet: &r.flag.Rules}).Targets() {
+			needs[r.flag.Key] = append(needs[r.flag.Key], target.Name)
+		}
+	}
+	for i := range p.Flags {
+		if f := &p.Flags[i]; leadsTo(f.Key, f.Key, needs, make(map[string]bool)) {
+			f.Problem("It needs itself, or a flag that needs it.")
+		}
 	}
 	slices.SortFunc(p.Flags, func(a, b Flag) int { return cmp.Compare(a.Key, b.Key) })
 	p.readCohorts(d, shown.Cohorts)
 	return p, nil
+}
+
+// leadsTo reports whether a flag needs another one, maybe by way of others.
+func leadsTo(from, to string, needs map[string][]string, seen map[string]bool) bool {
+	return slices.ContainsFunc(needs[from], func(next string) bool {
+		if next == to || seen[next] {
+			return next == to
+		}
+		seen[next] = true
+		return leadsTo(next, to, needs, seen)
+	})
 }
 
 // readCohorts reads cohorts. What is shown of them is in a list.
@@ -212,8 +232,8 @@ func (r *reader) named(list []flags.Filter) []flags.Filter {
 			continue
 		}
 		key, ok := r.keys[f.Key]
-		if !ok {
-			r.problem("It needs the flag %q, which is not there.", f.Key)
+		if !ok || f.Operator != operator.FlagEvaluatesTo {
+			r.problem("It needs the flag %q, which is not there, or not what it evaluates to.", f.Key)
 		}
 		f.Key, f.DependencyChain = key, nil
 		if kind := r.kinds[key]; kind == "boolean" && string(f.Value) == "true" || kind == "string" && len(f.Value) > 0 && f.Value[0] == '"' {
@@ -251,6 +271,7 @@ func (p *Project) Wanted() map[string][]json.RawMessage {
 // Cohort returns the cohort that a filter of type cohort is about.
 func (p *Project) Cohort(f *flags.Filter) (*Cohort, bool) {
 	id, ok := f.CohortID()
+	ok = ok && slices.Contains([]string{"", operator.In, operator.NotIn}, f.Operator)
 	i := slices.IndexFunc(p.Cohorts, func(c Cohort) bool { return c.ID == id })
 	if !ok || i < 0 {
 		return nil, false

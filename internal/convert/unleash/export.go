@@ -465,6 +465,7 @@ func (e *exporter) exportBooleans(rules []flags.Rule, before int) {
 			rules = rules[:n+1]
 		}
 	}
+	all := len(sessions)
 	for i := range rules {
 		r := &rules[i]
 		e.at = fmt.Sprintf("Rule %d", i+1+before)
@@ -476,15 +477,20 @@ func (e *exporter) exportBooleans(rules []flags.Rule, before int) {
 			continue
 		}
 		s := *r.Split
-		s.Rest = "continue"
+		if i == n {
+			s.Rest = "continue"
+		}
 		d := draw{group: strings.TrimSuffix(s.Prefix, ":"), percent: slices.Max(append(s.Ends, 0)), fields: []string{e.field(s.Subject)}}
-		if back := e.rollout(&d, d.fields[0]); !convert.SameSplit(&back, &s) || d.percent > 100 || i == n && len(sessions) == 0 || i == n && len(r.Targeting) > 0 && len(sessions) != 1 {
+		if back := e.rollout(&d, d.fields[0]); !convert.SameSplit(&back, &s) || d.percent > 100 {
 			e.refuse("it draws in another way than a rollout of Unleash")
 		}
 		session := e.rollout(&d, "sessionId")
 		pair := slices.IndexFunc(sessions, func(o flags.Rule) bool {
 			return d.fields[0] == "userId" && o.Split != nil && convert.SameSplit(&session, o.Split) && sameList(o.Targeting, r.Targeting)
 		})
+		if i == n && (pair < 0 || len(r.Targeting) > 0 && all != 1) {
+			e.refuse("it ends the evaluation, and rules that are for people without an ID alone do not follow for the same persons")
+		}
 		if pair >= 0 {
 			d.fields, sessions = rolloutFields, slices.Delete(sessions, pair, pair+1)
 		}
