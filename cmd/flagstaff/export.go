@@ -49,7 +49,7 @@ Examples:
 		Commands: []*cli.Command{p.exportEventsCommand()},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			switch {
-			case product == "" && (o.Version != "" || o.Map != nil):
+			case product == "" && (o.Version != "" || len(o.Map) > 0):
 				return tool.WrongUsage("flags -bucket-version and -map are for -to PRODUCT")
 			case product != "" && !slices.Contains(foreign.Exports(), product):
 				return tool.BadValue("to", product, "one of "+strings.Join(foreign.Exports(), ", "))
