@@ -12,7 +12,7 @@ import (
 // a flag and a new operator need a line, and these are few. An example of each stands for all.
 func TestFilesOfAChange(t *testing.T) {
 	table := read(t, "../CONTRIBUTING.md")
-	product := goFiles(t, "internal/reference/", "internal/faulttest/", "management/internal/storetest/", "examples/", ".ci/") // without what is for tests
+	product := goFiles(t, "internal/reference/", "internal/faulttest/", "internal/convert/", "management/internal/storetest/", "examples/", ".ci/") // without what is for tests, and for other products
 	for what, tt := range map[string]struct {
 		names *regexp.Regexp // of the example
 		most  int            // files

@@ -23,6 +23,8 @@ func TestOperatorsAreNamedOnce(t *testing.T) {
 		"server/console/consoletest/", // documents with texts that would do harm
 		"internal/faulttest/",         // documents with faults, and what is said of them
 		"flags/internal/bench/",       // documents for benchmarks
+		"flags/internal/dialect/",     // operators of other products
+		"internal/convert/",           // what these become
 		"cmd/flagstaff/serve/demo.go", // a document
 		"examples/", ".ci/",
 	}

@@ -3,10 +3,13 @@ package flags_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/internal/dialect"
 )
 
 // nestedFlag compiles a boolean flag with one rule with filters, whose default is false.
@@ -51,17 +54,17 @@ func TestNestedFilters(t *testing.T) {
 		{`{"type": "any", "filters": [{"type": "cohort", "key": "id", "value": 7, "operator": "not_in"}]}`, "abcd"},
 	} {
 		s := nestedFlag(t, test.filter)
-		got := ""
+		var got strings.Builder
 		for _, r := range people {
 			all, _ := s.Evaluate(r).Get("f")
 			if one := s.Bool("f", r, false); one != all.Enabled {
 				t.Errorf("%s: %s: the evaluators differ", test.filter, r.DistinctID)
 			} else if one {
-				got += r.DistinctID
+				got.WriteString(r.DistinctID)
 			}
 		}
-		if got != test.want {
-			t.Errorf("%s holds for %q, want %q", test.filter, got, test.want)
+		if got.String() != test.want {
+			t.Errorf("%s holds for %q, want %q", test.filter, got.String(), test.want)
 		}
 	}
 }
@@ -124,5 +127,32 @@ func TestNestedFilterFaults(t *testing.T) {
 		if again, err := filters.Encode(); err != nil || !json.Valid(again) {
 			t.Errorf("%s: %s, %v", test.filter, again, err)
 		}
+	}
+}
+
+// TestDialectsOfTheSchema: the schema for editors has the dialects that there are.
+func TestDialectsOfTheSchema(t *testing.T) {
+	text, err := os.ReadFile("../schema/flags.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs struct {
+			Filter struct {
+				Properties struct{ Dialect struct{ Enum []*string } }
+			} `json:"rulecomparison"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, name := range schema.Defs.Filter.Properties.Dialect.Enum {
+		if name != nil {
+			got = append(got, *name)
+		}
+	}
+	if !slices.Equal(got, dialect.Names()) {
+		t.Errorf("the schema has the dialects %q, want %q", got, dialect.Names())
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/internal/casefold"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/numeral"
 	"github.com/flagstaff-go/flagstaff/internal/operators"
 	"github.com/flagstaff-go/flagstaff/internal/semver"
@@ -49,12 +50,11 @@ func (c *compiler) quickKnows(f *compiledFlag) (known, parses bool) {
 	return true, parses
 }
 
-// quickCheck reports whether the short cut may know a check: it is about the person, and not the
-// distinct ID.
+// quickCheck reports whether the short cut may know a check: it is about the person.
 func (s *Snapshot) quickCheck(k *check) bool {
 	switch k.op {
 	case operators.OpSplit:
-		return k.more.split.slot < 0 && k.more.split.owner == ownerPerson
+		return k.more.split.owner == ownerPerson
 	case operators.OpAll, operators.OpAny:
 		return !slices.ContainsFunc(k.more.checks, func(id uint32) bool { return !s.quickCheck(&s.checks[id]) })
 	}
@@ -62,7 +62,7 @@ func (s *Snapshot) quickCheck(k *check) bool {
 		return false
 	}
 	def := &s.slots[k.slot]
-	return def.owner == ownerPerson && def.name != "distinct_id"
+	return def.owner == ownerPerson && (def.name != "distinct_id" || k.op == operators.OpCompared && k.more.compared.equals != nil)
 }
 
 // A quickValue is a property that a flag looks at, as it came.
@@ -124,7 +124,7 @@ conditions:
 		c := &f.conditions[i]
 		for _, id := range c.checks {
 			k := &s.checks[id]
-			if k.aspect == operators.AspectNone {
+			if k.aspect == operators.AspectNone || k.slot == s.idSlot {
 				match, ok := s.quickNested(f, k, r, &values, forms)
 				if !ok {
 					return decision{}, false
@@ -165,7 +165,7 @@ conditions:
 			}
 		}
 		if f.ruled {
-			d, ended, ok := f.quickRule(c, int32(i), r.DistinctID)
+			d, ended, ok := s.quickRule(f, c, int32(i), r)
 			if !ok || ended {
 				return d, ok
 			}
@@ -196,20 +196,23 @@ conditions:
 	return decision{f.offValue, reason.number()}, true
 }
 
-// quickNested is Input.nestedVerdict, negated if the filter is.
+// quickNested is Input.nestedVerdict, negated if the filter is, and compares distinct IDs.
 //
 //go:noinline
 func (s *Snapshot) quickNested(f *compiledFlag, k *check, r *Request, values *[quickSlots]quickValue, forms *quickForms) (match, ok bool) {
 	if k.op == operators.OpSplit {
-		var buf [256]byte
-		o, ok := k.more.split.quickly(r.DistinctID, buf[:0])
+		o, ok := s.quickSplit(k.more.split, r)
 		return (o.value == 1) != k.invert, ok
+	}
+	if k.slot == s.idSlot && k.op == operators.OpCompared {
+		match, ok = k.more.compared.quickID(r)
+		return match != k.negated, ok
 	}
 	match = k.op == operators.OpAll
 	for _, id := range k.more.checks {
 		one := &s.checks[id]
 		var holds bool
-		if one.aspect == operators.AspectNone {
+		if one.aspect == operators.AspectNone || one.slot == s.idSlot {
 			holds, ok = s.quickNested(f, one, r, values, forms)
 		} else {
 			holds, ok = s.quickLeaf(f, one, r, values, forms)
@@ -242,13 +245,30 @@ func (s *Snapshot) quickLeaf(f *compiledFlag, k *check, r *Request, values *[qui
 	return match != k.invert, ok
 }
 
-// quickRule is Input.decideByRule for a distinct ID.
-func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID string) (d decision, ended, ok bool) {
+// quickID compares the distinct ID with values that it may have. It is not ok if the request has
+// another one as a property, or one that would have to be cut or mended.
+func (o *comparedOperand) quickID(r *Request) (match, ok bool) {
+	const name = "distinct_id"
+	_, given := r.PersonProperties[name]
+	if given || slices.ContainsFunc(r.Person, func(p Property) bool { return p.name == name }) || len(r.DistinctID) > 200 || o.path != nil {
+		return false, false
+	}
+	if !o.CaseSensitive && casefold.CaseOf(r.DistinctID) != casefold.CaseFolded {
+		return false, false
+	}
+	return o.isOne(jsonscan.String, r.DistinctID), utf8.ValidString(r.DistinctID)
+}
+
+// quickRule is Input.decideByRule for a Request.
+func (s *Snapshot) quickRule(f *compiledFlag, c *compiledCondition, i int32, r *Request) (d decision, ended, ok bool) {
 	set := f.rare.rules
 	rule := &set.rules[i]
 	if rule.split != nil {
-		return f.quickSplit(rule.split, i, distinctID)
+		o, ok := s.quickSplit(rule.split, r)
+		d, ended = o.decision(set, i)
+		return d, ended, ok
 	}
+	distinctID := r.DistinctID
 	if rule.paused {
 		return decision{set.defaultValue, reasonAt(reasonRulePaused, i)}, true, true
 	}
@@ -280,25 +300,25 @@ func (f *compiledFlag) quickRule(c *compiledCondition, i int32, distinctID strin
 	return decision{rule.variantAt(drawn), rule.matchReason(i)}, true, true
 }
 
-// quickSplit is compiledSplit.decide for a distinct ID.
+// quickSplit is compiledSplit.decide for the distinct ID, or a property that is a text.
 //
 //go:noinline
-func (f *compiledFlag) quickSplit(s *compiledSplit, i int32, distinctID string) (d decision, ended, ok bool) {
+func (s *Snapshot) quickSplit(split *compiledSplit, r *Request) (o splitOutcome, ok bool) {
 	var buf [256]byte
-	o, ok := s.quickly(distinctID, buf[:0])
-	if !ok {
-		return decision{}, false, false
+	subject, is := r.DistinctID, r.DistinctID != "" || split.empty
+	if split.slot >= 0 {
+		def := &s.slots[split.slot]
+		var v quickValue
+		if def.owner != ownerPerson || split.path != nil || def.fallbacks != nil || !v.find(r, def.name) || v.kind == quickNumber {
+			return o, false
+		}
+		subject = v.text
+		is = v.kind >= quickFolded && (subject != "" || split.empty)
 	}
-	d, ended = o.decision(f.rare.rules, i)
-	return d, ended, true
-}
-
-// quickly is decide for a distinct ID that needs not be cut or mended.
-func (s *compiledSplit) quickly(distinctID string, buf []byte) (o splitOutcome, ok bool) {
-	if s.slot >= 0 || s.owner != ownerPerson || len(distinctID) > 200 || len(s.prefix)+len(distinctID)+len(s.suffix) > cap(buf) || !utf8.ValidString(distinctID) {
-		return splitOutcome{}, false
+	if split.owner != ownerPerson || len(subject) > 200 || len(split.prefix)+len(subject)+len(split.suffix) > len(buf) || !utf8.ValidString(subject) {
+		return o, false
 	}
-	return s.decide(distinctID, distinctID != "" || s.empty, buf), true
+	return split.decide(subject, is, buf[:0]), true
 }
 
 // quickPick is Input.pickValue for a distinct ID.

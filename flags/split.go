@@ -32,6 +32,7 @@ type RuleSplit struct {
 
 	Path     string // to the subject within the property, as in [Comparison]
 	TextOnly bool   // an integer is not a subject
+	Decimal  bool   // each number but 0 is a subject, in as few digits as it needs and no exponent
 	Empty    bool   // an empty text is a subject
 	Group    *int   // the subject is the key, or a property, of the group of this type
 
@@ -177,6 +178,7 @@ type compiledSplit struct {
 	slot           int32    // of the property, or -1 for the distinct ID
 	path           []string // to the subject within it
 	textOnly       bool
+	decimal        bool
 	empty          bool // an empty text is a subject
 	hashesNobody   bool // no subject is the empty text
 	ends           []uint64
@@ -193,7 +195,7 @@ type splitOutcome struct {
 func (c *compiler) compileSplit(f *compiledFlag, src *RuleSplit, at *path, value func(json.RawMessage) int32) *compiledSplit {
 	s := &compiledSplit{
 		hash: splitHash(slices.Index(splitHashes, src.Hash)), seed: src.HashSeed, modulus: src.Modulus, prefix: src.Prefix, suffix: src.Suffix,
-		owner: ownerPerson, slot: -1, path: pathSteps(src.Path), textOnly: src.TextOnly, empty: src.Empty, hashesNobody: src.NoSubject == noSubjectHash, ends: src.Ends,
+		owner: ownerPerson, slot: -1, path: pathSteps(src.Path), textOnly: src.TextOnly, decimal: src.Decimal, empty: src.Empty, hashesNobody: src.NoSubject == noSubjectHash, ends: src.Ends,
 	}
 	if src.Group != nil || f.aggregation != ownerPerson {
 		s.owner = c.groupOwner(f, src.Group, at)
@@ -247,6 +249,12 @@ func (in *Input) splitSubject(s *compiledSplit) (subject string, ok bool) {
 	if p == nil || p.kind != jsonscan.String && (p.kind != jsonscan.Number || s.textOnly) {
 		return "", false
 	}
+	if s.decimal && p.kind == jsonscan.Number {
+		n, ok := in.number(p)
+		start := len(in.buf)
+		in.buf = strconv.AppendFloat(in.buf, n, 'f', -1, 64)
+		return sharedString(in.buf[start:]), ok && n != 0
+	}
 	if subject = in.text(p); p.kind == jsonscan.String {
 		return subject, subject != "" || s.empty
 	}
@@ -272,7 +280,7 @@ func (m *record) splitOf(name string) *RuleSplit {
 	if !ok {
 		return nil
 	}
-	s := m.record(m.path(name), v, "hash", "hash_seed", "modulus", "prefix", "suffix", "subject", "path", "text_only", "hash_empty", "group_type_index", "ends", "values", "rest", "no_subject")
+	s := m.record(m.path(name), v, "hash", "hash_seed", "modulus", "prefix", "suffix", "subject", "path", "text_only", "decimal", "hash_empty", "group_type_index", "ends", "values", "rest", "no_subject")
 	out := &RuleSplit{
 		Hash: s.str("hash"), Rest: s.one("rest", restLast, onMissContinue, onMissDefault),
 		NoSubject: s.one("no_subject", noSubjectFirst, onMissContinue, onMissDefault, noSubjectHash),
@@ -296,7 +304,7 @@ func (m *record) splitOf(name string) *RuleSplit {
 	if out.Path != "" && (out.Path[0] != '/' || out.Subject == "") {
 		m.fail(codeInvalid, s.path("path"), "want a JSON pointer, such as /city, within the subject")
 	}
-	for name, to := range map[string]*bool{"text_only": &out.TextOnly, "hash_empty": &out.Empty} {
+	for name, to := range map[string]*bool{"text_only": &out.TextOnly, "decimal": &out.Decimal, "hash_empty": &out.Empty} {
 		if s.has(name) {
 			*to = s.bool(name)
 		}
@@ -356,6 +364,9 @@ func (e *encoder) split(s *RuleSplit) {
 	e.textMember("path", s.Path)
 	if s.TextOnly {
 		e.member("text_only").bool(true)
+	}
+	if s.Decimal {
+		e.member("decimal").bool(true)
 	}
 	if s.Empty {
 		e.member("hash_empty").bool(true)

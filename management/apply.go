@@ -119,6 +119,7 @@ func (i *importer) applied() ApplyReport {
 // An applying is what an importer keeps besides if it applies the file.
 type applying struct {
 	ApplyOptions
+	importID string
 	etag     string
 	changes  []DefinitionChange
 	flags    []appliedFlag
@@ -138,10 +139,22 @@ type appliedFlag struct {
 	action string
 }
 
+// by returns what the activity log says of the import that a change of a flag, or of a cohort for
+// nil, belongs to; nil for a document of definitions.
+func (a *applying) by(f *storage.Flag) *field.Import {
+	switch {
+	case a == nil || a.From == nil:
+		return nil
+	case f == nil:
+		return &field.Import{ID: a.importID}
+	}
+	return &field.Import{ID: a.importID, Version: f.Version}
+}
+
 // startApplying begins to apply a file to a project that has a set of definitions.
 func (w *work) startApplying(ctx context.Context, set *definitionSet, o ApplyOptions) (*applying, error) {
 	a := &applying{
-		ApplyOptions: o, etag: set.etag(), changes: []DefinitionChange{}, faulty: make(map[string]bool),
+		ApplyOptions: o, importID: storage.NewID().String(), etag: set.etag(), changes: []DefinitionChange{}, faulty: make(map[string]bool),
 		at: make(map[string]int), features: make(map[int64]storage.EarlyAccessFeature), cohorts: len(set.cohorts), taken: make(map[int64]bool),
 	}
 	if o.IfMatch != nil && *o.IfMatch != a.etag {
@@ -215,7 +228,7 @@ func (i *importer) changeCohort(ctx context.Context, there, made *storage.Cohort
 		is.Count, is.Calculated = nil, nil
 	}
 	*there = is
-	return i.saveCohort(ctx, &before, there)
+	return i.saveCohortBy(ctx, &before, there, i.apply.by(nil))
 }
 
 // cohortChanged notes a change of a cohort.
@@ -272,7 +285,7 @@ func (i *importer) changeFlags(ctx context.Context, action string, list []*stora
 		i.set.flags[i.apply.at[f.Key]] = *f
 		i.stage = append(i.stage, f)
 		i.apply.flags = append(i.apply.flags, appliedFlag{before, f, action})
-		log = append(log, flagActivity(f, "updated", i.flagChanges(before, f, false)))
+		log = append(log, importActivity(f, "updated", i.flagChanges(before, f, false), i.apply.by(f)))
 	}
 	if err := i.store.Flags().Update(ctx, list...); err != nil {
 		return flagStoreError(err)

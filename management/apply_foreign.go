@@ -1,11 +1,17 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/storage"
+	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
 // applyForeign is apply for a document of another product.
@@ -32,11 +38,56 @@ func (s *Service) applyForeign(ctx context.Context, p *Principal, document []byt
 		if failed != nil {
 			return nil, failed
 		}
+		if err := s.countConcerned(ctx, p, i.at.Project.ID, c); err != nil {
+			return nil, err
+		}
 		report := i.applied()
 		report.Report, report.Notes = &c.Report, append(c.Notes, report.Notes...)
+		if !o.DryRun && len(report.Changes) > 0 {
+			report.ImportID = i.apply.importID
+		}
 		return &report, nil
 	}
 	return nil, err
+}
+
+// countConcerned counts for each flag that is not exact how many of the persons of the newest
+// events that may concern. A caller who may not read persons gets no count.
+func (s *Service) countConcerned(ctx context.Context, p *Principal, project int64, c *foreign.Converted) error {
+	if c.Probe == nil || p != nil && p.Require("person:read") != nil {
+		return nil
+	}
+	ids, _, err := s.c.Data.RecentDistinctIDs(ctx, project, paritySubjects)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	snapshot, err := flags.Compile(c.Probe, flags.CompileOptions{})
+	if err != nil {
+		return fmt.Errorf("management: definitions: %w", err)
+	}
+	counts := make(map[string]int)
+	var in flags.Input
+	for _, id := range ids {
+		r := &wire.Request{DistinctID: id, HasDistinctID: true, HasKeys: true, Keys: c.Probed}
+		if err := cmp.Or(ctx.Err(), r.Fill(&in, snapshot, runtime.All, s.now()), s.addStored(ctx, project, r, &in)); err != nil {
+			return err
+		}
+		results := in.Evaluate()
+		for _, key := range c.Probed {
+			if f, ok := results.Get(key); ok && f.Enabled {
+				counts[key]++
+			}
+		}
+	}
+	c.PersonsSeen = len(ids)
+	for _, list := range [][]foreign.Kept{c.LeftOut, c.Inexact} {
+		for n := range list {
+			if slices.Contains(c.Probed, list[n].Flag) {
+				list[n].Persons = new(counts[list[n].Flag])
+			}
+		}
+	}
+	return nil
 }
 
 // enterHere gives the work of a transaction access to a project, without a user.

@@ -294,7 +294,7 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 		if err := w.store.Cohorts().Create(ctx, c); err != nil {
 			return nil, storeError(err)
 		}
-		if err := w.logCohort(ctx, c, "created", nil); err != nil {
+		if err := w.logCohort(ctx, c, "created", nil, nil); err != nil {
 			return nil, err
 		}
 		return w.showCohort(ctx, c)
@@ -349,6 +349,11 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 
 // saveCohort stores and logs a cohort that has changed.
 func (w *work) saveCohort(ctx context.Context, before, c *storage.Cohort) error {
+	return w.saveCohortBy(ctx, before, c, nil)
+}
+
+// saveCohortBy is saveCohort for an import.
+func (w *work) saveCohortBy(ctx context.Context, before, c *storage.Cohort, by *field.Import) error {
 	changes := field.Differences("Cohort", cohortFields(before, nil), cohortFields(c, nil))
 	if len(changes) > 0 || !bytes.Equal(shownCriteria{before.Criteria}.JSON(), shownCriteria{c.Criteria}.JSON()) {
 		if err := w.store.Cohorts().Update(ctx, c); err != nil {
@@ -362,7 +367,7 @@ func (w *work) saveCohort(ctx context.Context, before, c *storage.Cohort) error 
 	if c.Deleted && !before.Deleted {
 		activity = "deleted"
 	}
-	return w.logCohort(ctx, c, activity, changes)
+	return w.logCohort(ctx, c, activity, changes, by)
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.
@@ -381,8 +386,9 @@ func checkCohortUnused(before, c *storage.Cohort, set *definitionSet, refs *judg
 	return nil
 }
 
-func (w *work) logCohort(ctx context.Context, c *storage.Cohort, activity string, changes []field.Change) error {
-	return w.addProjectActivity(ctx, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), field.Detail{Name: c.Name, Changes: append([]field.Change{}, changes...)})
+func (w *work) logCohort(ctx context.Context, c *storage.Cohort, activity string, changes []field.Change, by *field.Import) error {
+	d := field.Detail{Name: c.Name, Changes: append([]field.Change{}, changes...), Import: by}
+	return w.addProjectActivity(ctx, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), d)
 }
 
 // staticCohort returns the static cohort that a path names.
@@ -598,6 +604,6 @@ func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *storage.Co
 		if n != 0 {
 			changes = append(changes, field.Change{Type: "Cohort", Field: "count", Before: current.Count, After: count, Action: "changed"})
 		}
-		return w.logCohort(ctx, current, "updated", changes)
+		return w.logCohort(ctx, current, "updated", changes, nil)
 	})
 }

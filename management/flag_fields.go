@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 
@@ -63,6 +64,7 @@ const (
 
 var (
 	flagKeyForm      = served.FlagKey
+	foreignKeyForm   = regexp.MustCompile(`^[!-~]+$`) // of flags from other products, whose programs ask for them by it
 	flagRuntimes     = []string{"server", "client", "all"}
 	flagBucketings   = []string{"distinct_id", "device_id"}
 	contextMatches   = []string{"any", "all"}

@@ -239,8 +239,13 @@ func (w *work) logFlag(ctx context.Context, f *storage.Flag, activity string, ch
 
 // flagActivity returns an entry of the activity log about a flag.
 func flagActivity(f *storage.Flag, activity string, changes []field.Change) storage.Activity {
+	return importActivity(f, activity, changes, nil)
+}
+
+// importActivity is flagActivity for a change by an import from another product.
+func importActivity(f *storage.Flag, activity string, changes []field.Change, by *field.Import) storage.Activity {
 	return storage.Activity{
 		Project: &f.Project, Activity: activity, Scope: "FeatureFlag", ItemID: strconv.FormatInt(f.ID, 10),
-		Detail: rawjson.Must(field.Detail{Name: f.Key, Changes: append([]field.Change{}, changes...)}),
+		Detail: rawjson.Must(field.Detail{Name: f.Key, Changes: append([]field.Change{}, changes...), Import: by}),
 	}
 }

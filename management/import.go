@@ -711,7 +711,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, refs *ju
 	if i.apply != nil {
 		i.apply.changes = append(i.apply.changes, DefinitionChange{Kind: "cohort", Name: made.Name, Action: "created", Changes: []FlagChange{}})
 	}
-	return i.logCohort(ctx, made, "created", nil)
+	return i.logCohort(ctx, made, "created", nil, i.apply.by(nil))
 }
 
 // cohortThere returns the cohort of the project that a cohort of the file is, or nil. An
@@ -935,7 +935,7 @@ func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error 
 		if made.Active {
 			i.report.Active = append(i.report.Active, made.Key)
 		}
-		log = append(log, flagActivity(made, "created", nil))
+		log = append(log, importActivity(made, "created", nil, i.apply.by(made)))
 		if i.apply != nil {
 			i.apply.flags = append(i.apply.flags, appliedFlag{nil, made, "created"})
 		}
@@ -947,12 +947,19 @@ func (i *importer) createFlags(ctx context.Context, list []*storage.Flag) error 
 // their text.
 func (i *importer) fill(made *storage.Flag, f *importedFlag, refs *judge.References) (flags.Filters, error) {
 	patch := patchOf(f, cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash))
+	foreign := i.apply != nil && i.apply.From != nil && foreignKeyForm.MatchString(f.Key) && len(f.Key) <= storage.MaxFlagKey
+	if foreign { // it may have other characters than a new one
+		patch.Key.Value = "-"
+	}
 	err := patch.validate(made)
 	if err == nil {
 		err = applyFields(made, &patch, refs)
 	}
 	if err != nil {
 		return flags.Filters{}, err
+	}
+	if foreign {
+		made.Key = f.Key
 	}
 	filters := f.wholeFilters()
 	return filters, i.translateFilters(&filters)

@@ -3,10 +3,15 @@ package management
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/check"
+	"github.com/flagstaff-go/flagstaff/management/field"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
 
@@ -57,28 +62,170 @@ func (s *Service) UndoImport(ctx context.Context, p *Principal, ref string, flag
 		if err != nil {
 			return err
 		}
-		list, cohorts, err := w.untouched(ctx, set, flagIDs, cohortIDs)
+		return w.deleteMade(ctx, set, flagIDs, cohortIDs)
+	})
+}
+
+// deleteMade deletes the flags and cohorts that an import has made.
+func (w *work) deleteMade(ctx context.Context, set *definitionSet, flagIDs, cohortIDs []int64) error {
+	list, cohorts, err := w.untouched(ctx, set, flagIDs, cohortIDs)
+	if err != nil {
+		return err
+	}
+	refs := set.references() // of what stays
+	for n := range list {
+		if err := cmp.Or(w.checkUnused(ctx, &list[n], refs), w.deleteImported(ctx, &list[n])); err != nil {
+			return err
+		}
+	}
+	for n := range cohorts {
+		before := cohorts[n]
+		cohorts[n].Deleted = true
+		if err := checkCohortUnused(&before, &cohorts[n], set, refs); err != nil {
+			return err
+		}
+		if err := w.saveCohort(ctx, &before, &cohorts[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UndoApply takes back what an import from another product has done ([foreign.Report.ImportID]),
+// all of it or nothing: what it has made is deleted, and what it has changed is what it was
+// before. It is refused if somebody has changed or deleted something of it since, or if
+// something else uses what would go. It needs the scopes of an import.
+func (s *Service) UndoApply(ctx context.Context, p *Principal, ref, importID string) error {
+	return s.atomicAt(ctx, p, ref, importScopes, func(w *work) error { return w.undoApply(ctx, importID) })
+}
+
+// UndoApplyHere is [Service.UndoApply] for programs on the machine of the server.
+func (s *Service) UndoApplyHere(ctx context.Context, project int64, importID string) error {
+	enter := s.enterHere(ctx, project)
+	return s.atomic(ctx, nil, func(w *work) error {
+		if err := enter(w); err != nil {
+			return err
+		}
+		w.changed = append(w.changed, project)
+		return w.undoApply(ctx, importID)
+	})
+}
+
+func (w *work) undoApply(ctx context.Context, importID string) error {
+	if err := w.checkChangeable(); err != nil {
+		return err
+	}
+	entries, err := w.importEntries(ctx, importID)
+	if err != nil {
+		return err
+	}
+	set, err := w.definitionSet(ctx)
+	if err != nil {
+		return err
+	}
+	var flagIDs, cohortIDs []int64 // that were made
+	for _, e := range entries {
+		made := e.Activity.Activity == "created"
+		switch {
+		case made && e.Scope == "FeatureFlag":
+			flagIDs = append(flagIDs, e.id)
+		case made:
+			cohortIDs = append(cohortIDs, e.id)
+		case e.Scope == "FeatureFlag":
+			err = w.changeBack(ctx, set, &e)
+		default:
+			err = w.changeCohortBack(ctx, set, &e)
+		}
 		if err != nil {
 			return err
 		}
-		refs := set.references() // of what stays
-		for n := range list {
-			if err := cmp.Or(w.checkUnused(ctx, &list[n], refs), w.deleteImported(ctx, &list[n])); err != nil {
-				return err
-			}
+	}
+	return w.deleteMade(ctx, set, flagIDs, cohortIDs)
+}
+
+// An importEntry is an entry of the activity log of an import.
+type importEntry struct {
+	storage.Activity
+	id     int64 // of the flag or the cohort
+	detail field.Detail
+}
+
+// importEntries returns the entries of an import, of which there are some.
+func (w *work) importEntries(ctx context.Context, importID string) (entries []importEntry, err error) {
+	if _, err := check.ParseID(importID); err != nil {
+		return nil, invalid("import_id", "invalid_input", "%q is not the ID of an import.", check.Excerpt(importID))
+	}
+	f := storage.ActivityFilter{Project: &w.at.Project.ID, Text: importID}
+	for offset := 0; ; offset += MaxActivities {
+		list, _, err := w.store.Activities(ctx, f, MaxActivities, offset)
+		if err != nil {
+			return nil, err
 		}
-		for n := range cohorts {
-			before := cohorts[n]
-			cohorts[n].Deleted = true
-			if err := checkCohortUnused(&before, &cohorts[n], set, refs); err != nil {
-				return err
+		for _, a := range list {
+			e := importEntry{Activity: a}
+			if json.Unmarshal(a.Detail, &e.detail) != nil || e.detail.Import == nil || e.detail.Import.ID != importID {
+				continue
 			}
-			if err := w.saveCohort(ctx, &before, &cohorts[n]); err != nil {
-				return err
+			if e.id, err = strconv.ParseInt(a.ItemID, 10, 64); err != nil {
+				return nil, err
 			}
+			entries = append(entries, e)
 		}
-		return nil
-	})
+		if len(list) < MaxActivities {
+			break
+		}
+	}
+	if len(entries) == 0 {
+		return nil, invalid("import_id", "does_not_exist", "The project has no import %s that has changed anything.", importID)
+	}
+	return entries, nil
+}
+
+// changeBack gives a flag the content that it had before an import.
+func (w *work) changeBack(ctx context.Context, set *definitionSet, e *importEntry) error {
+	n := slices.IndexFunc(set.flags, func(f storage.Flag) bool { return f.ID == e.id })
+	if n < 0 || set.flags[n].Version != e.detail.Import.Version {
+		return conflict("The flag %s was changed or deleted after the import.", e.detail.Name)
+	}
+	before := set.flags[n]
+	f := before
+	version := before.Version - 1
+	if err := w.takeBack(ctx, set, &f, "version", version); err != nil {
+		return err
+	}
+	if err := w.saveAs(ctx, &before, &f, versionNote{revertedTo: &version}); err != nil {
+		return err
+	}
+	set.flags[n] = f
+	return nil
+}
+
+// changeCohortBack gives a cohort the description and the criteria that it had before an import.
+func (w *work) changeCohortBack(ctx context.Context, set *definitionSet, e *importEntry) error {
+	n := slices.IndexFunc(set.cohorts, func(c storage.Cohort) bool { return c.ID == e.id })
+	latest, _, err := w.store.Activities(ctx, storage.ActivityFilter{Project: &w.at.Project.ID, Scope: "Cohort", ItemID: e.ItemID}, 1, 0)
+	if err != nil {
+		return err
+	}
+	if n < 0 || len(latest) != 1 || latest[0].ID != e.Activity.ID {
+		return conflict("The cohort %q was changed or deleted after the import.", e.detail.Name)
+	}
+	before := set.cohorts[n]
+	c := &set.cohorts[n]
+	for _, change := range e.detail.Changes {
+		was := rawjson.Must(change.Before)
+		switch change.Field {
+		case "description":
+			c.Description = ""
+			_ = json.Unmarshal(was, &c.Description) // null: none
+		case "filters":
+			if c.Criteria, err = flags.DecodeCohort(was, c.ID); err != nil {
+				return fmt.Errorf("management: cohort %d: %w", c.ID, err)
+			}
+			c.Count, c.Calculated = nil, nil
+		}
+	}
+	return w.saveCohort(ctx, &before, c)
 }
 
 // deleteImported deletes a flag that nothing uses.

@@ -16,6 +16,7 @@ import (
 var flagRoutes = []route{
 	routeInProject("/import", methods{post: importDefinitions, stream: true}),
 	routeInProject("/apply", methods{post: applyDefinitions, stream: true}),
+	routeInProject("/apply/{import}/undo", methods{post: undoApply}),
 	routeInProject("/export", methods{get: exportDefinitions}),
 	routeInProject("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
 	routeInProject("/feature_flags/activity", methods{get: ListActivity("FeatureFlag")}),
@@ -215,6 +216,12 @@ func applyDefinitions(a *Request) error {
 	}
 	report, err := a.service().ApplyDefinitions(a.Context(), a.principal, a.Segment("project"), document, o)
 	return a.Answer(http.StatusOK, report, err)
+}
+
+// undoApply takes back an import from another product (management.md §13.23).
+func undoApply(a *Request) error {
+	err := a.service().UndoApply(a.Context(), a.principal, a.Segment("project"), a.Segment("import"))
+	return a.Answer(http.StatusOK, struct{}{}, err)
 }
 
 // foreignOptions reads how a document of another product becomes definitions, nil if it is none.

@@ -145,7 +145,7 @@ var answerSchemas = map[string]any{
 	"SurveyStats": surveys.Stats{}, "ProjectSurveyStats": surveys.ProjectStats{}, "SurveyStatsByKind": surveys.StatsByKind{}, "SurveyEventStats": surveys.EventStats{},
 	"SurveyRates": surveys.Rates{}, "QuestionStats": surveys.QuestionStats{}, "DayStats": surveys.DayStats{}, "QuestionLabel": surveys.QuestionLabel{},
 	"SurveyResponsePage": surveys.ResponsePage{}, "SurveyResponse": surveys.ResponseView{}, "SurveyAnswer": surveys.AnswerView{}, "SurveyResponseExtra": surveys.ResponseExtra{},
-	"KeptFlag": products.Kept{},
+	"KeptFlag":      products.Kept{},
 	"SurveySummary": surveys.Summary{}, "SurveyHeadline": surveys.Headline{},
 }
 

@@ -111,6 +111,7 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/feature_flags/{id}/unarchive":          "POST feature_flag:write",
 	"/api/projects/{project}/import":                                "POST feature_flag:write+cohort:write",
 	"/api/projects/{project}/apply":                                 "POST feature_flag:write+cohort:write",
+	"/api/projects/{project}/apply/{import}/undo":                   "POST feature_flag:write+cohort:write",
 	"/api/projects/{project}/export":                                "GET feature_flag:read+cohort:read",
 
 	"/api/projects/{project}/early_access_feature":      "GET early_access_feature:read, POST early_access_feature:write",

@@ -33,11 +33,12 @@ func TestCandidates(t *testing.T) {
 	for _, tt := range []struct {
 		words, want []string
 	}{
-		{nil, []string{"serve", "backup", "restore", "users", "flag", "import", "apply", "export", "check", "explain", "diff", "gen", "vet", "prune", "version", "completion", "help"}},
+		{nil, []string{"serve", "backup", "restore", "users", "flag", "import", "apply", "export", "check", "explain", "diff", "compare", "gen", "vet", "prune", "version", "completion", "help"}},
 		{[]string{"users"}, []string{"invite"}},
 		{[]string{"export"}, []string{"events"}},
 		{[]string{"check", "-"}, []string{"-fix", "-json", "-strict", "-help"}},
 		{[]string{"check", "--js"}, []string{"-fix", "-json", "-strict", "-help"}},
+		{[]string{"compare", "-"}, []string{"-from", "-at", "-environment", "-flags", "-map", "-persons", "-json", "-cacert", "-insecure", "-help"}},
 		{[]string{"completion"}, []string{"bash", "zsh", "fish"}},
 		{[]string{"help", "completion"}, []string{"bash", "zsh", "fish"}},
 		{[]string{"explain", file}, []string{"new-checkout", "billing", "recent", "zip"}},

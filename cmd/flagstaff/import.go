@@ -32,6 +32,7 @@ type importCall struct {
 	remote
 	from, fromProject, store string
 	dryRun                   bool
+	undo                     string
 	foreign                  foreignCall
 }
 
@@ -45,6 +46,7 @@ func (p *program) importCommand() *cli.Command {
 		UsageText: tool.ProgramName + " import [FLAGS] FILE\n" +
 			tool.ProgramName + " import [FLAGS] -from URL\n" +
 			tool.ProgramName + " import [FLAGS] -from PRODUCT FILE\n" +
+			tool.ProgramName + " import [FLAGS] -undo ID\n" +
 			tool.ProgramName + " import -store STORE [FLAGS] FILE",
 		Description: `Import makes the flags and cohorts of FILE in a project: a definitions document, such as
 export and the definitions endpoint write it, or lists of flags and cohorts as the
@@ -83,19 +85,22 @@ Examples:
 		Flags: c.flags(append(c.foreign.flags(),
 			&cli.StringFlag{Name: "from", Usage: "take the flags and cohorts of the server at `URL`, or those of another product from FILE", Destination: &c.from},
 			&cli.StringFlag{Name: "from-project", Usage: "the `ID` of the project there (default the current project of the key's user)", Destination: &c.fromProject},
+			&cli.StringFlag{Name: "undo", Usage: "take back the import from another product with the `ID` that it has printed: all of it, or nothing if somebody has changed something of it since", Destination: &c.undo},
 			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing; print what an import would do", Destination: &c.dryRun},
 			&cli.StringFlag{Name: "store", Usage: "write into `STORE`, an SQLite file or postgres://USER:PASSWORD@HOST/DATABASE, instead of asking a server. -project may be a project API key then (default the first project)", Destination: &c.store},
 		)...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			names := []string{"FILE"}
 			other := isProduct(c.from)
-			if c.from != "" && !other {
+			if c.from != "" && !other || c.undo != "" {
 				names = nil
 			}
 			args, err := tool.WantArgs(cmd, names...)
 			switch {
+			case c.undo != "" && (err != nil || c.from != "" || c.dryRun || c.foreign.isSet() != ""):
+				return tool.WrongUsage("flag -undo stands alone; see %s -help", cmd.FullName())
 			case c.from != "" && !other && !strings.Contains(c.from, "://"):
-				return tool.BadValue("from", c.from, "the URL of a server, or one of "+strings.Join(foreign.Products(), ", "))
+				return tool.WrongUsage("flag -from: want the URL of a server, which begins with https:// or http://, or one of %s", strings.Join(foreign.Products(), ", "))
 			case err != nil && c.from != "" && !other:
 				return tool.WrongUsage("want a FILE or -from, not both; see %s -help", cmd.FullName())
 			case err != nil:
@@ -108,6 +113,9 @@ Examples:
 				return tool.WrongUsage("flag -o writes a file, without a dry run, a store or JSON")
 			case c.store != "" && c.URL != "":
 				return tool.WrongUsage("flags -store and -url exclude each other")
+			}
+			if c.undo != "" {
+				return p.undoImport(ctx, &c)
 			}
 			if other {
 				return p.importForeign(ctx, &c, args[0])
@@ -202,6 +210,7 @@ func (p *program) importFile(path string) ([]byte, error) {
 // A target is what an import goes into.
 type target interface {
 	take(ctx context.Context, document []byte, o management.ImportOptions) (*management.ImportReport, error)
+	undo(ctx context.Context, importID string) error
 	apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error)
 
 	// members yields the distinct IDs of the members that a static cohort has, and add

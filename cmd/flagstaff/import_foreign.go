@@ -6,13 +6,11 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -40,7 +38,7 @@ type foreignCall struct {
 func (f *foreignCall) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "environment", Usage: "take the environment or namespace `NAME`, of a file of another product that has several", Destination: &f.environment},
-		&cli.StringFlag{Name: "bucket-version", Usage: "which way of drawing served the users until now, where the other product has changed it: `old or new`", Destination: &f.version},
+		&cli.StringFlag{Name: "bucket-version", Usage: "which `VERSION` of the other product served the users until now, where versions draw in different ways", Destination: &f.version},
 		&cli.BoolFlag{Name: "archived", Usage: "take archived flags of another product, too", Destination: &f.archived},
 		&cli.StringSliceFlag{Name: "map", Usage: "`ATTRIBUTE=PROPERTY` calls an attribute of another product by another name; can be repeated", Destination: &f.properties},
 		&cli.StringSliceFlag{Name: "inexact", Usage: "take the flag `KEY` although some users would get another value; can be repeated", Destination: &f.inexact},
@@ -51,8 +49,8 @@ func (f *foreignCall) flags() []cli.Flag {
 // isSet returns the first option that is for other products alone.
 func (f *foreignCall) isSet() string {
 	for name, set := range map[string]bool{
-		"environment": f.environment != "", "bucket-version": f.version != "", "archived": f.archived, "map": f.properties != nil,
-		"inexact": f.inexact != nil, "o": f.output != "",
+		"environment": f.environment != "", "bucket-version": f.version != "", "archived": f.archived, "map": len(f.properties) > 0,
+		"inexact": len(f.inexact) > 0, "o": f.output != "",
 	} {
 		if set {
 			return name
@@ -135,25 +133,48 @@ func plain(err error) error {
 	return err
 }
 
+// undoImport takes back an import from another product.
+func (p *program) undoImport(ctx context.Context, c *importCall) error {
+	target, err := p.target(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(target.undo(ctx, c.undo), target.close()); err != nil {
+		return err
+	}
+	return p.Print("the import %s is taken back", tool.Printable(c.undo))
+}
+
 // keptLines say what of flags is not kept, and what is worth knowing.
 func keptLines(r *foreign.Report) (lines []string) {
 	for _, k := range r.FlagNotes {
 		lines = append(lines, "note: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
 	}
 	for _, k := range r.Inexact {
-		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
+		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
 	}
 	for _, k := range r.LeftOut {
-		lines = append(lines, "left out flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
+		lines = append(lines, "left out flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
 	}
 	return lines
+}
+
+// concerns says how many persons what is not kept of a flag may concern, if they were counted.
+func concerns(r *foreign.Report, k *foreign.Kept) string {
+	if k.Persons == nil {
+		return ""
+	}
+	return fmt.Sprintf(" It may concern %d of the %s seen last.", *k.Persons, tool.Count(r.PersonsSeen, "person"))
 }
 
 func (p *program) printForeign(r *management.ApplyReport, dryRun bool) error {
 	if err := p.PrintLines(keptLines(r.Report)...); err != nil {
 		return err
 	}
-	return p.printApplied(r, dryRun)
+	if err := p.printApplied(r, dryRun); err != nil || r.ImportID == "" {
+		return err
+	}
+	return p.Print("to take it back: flagstaff import -undo %s", r.ImportID)
 }
 
 // foreignDocument reads a file, all files of a folder, an archive, or an address.
@@ -173,23 +194,17 @@ func (p *program) foreignDocument(ctx context.Context, c *importCall, path strin
 
 // download fetches a document, with the key of FLAGSTAFF_FROM_KEY if there is one.
 func (p *program) download(ctx context.Context, c *importCall, address string) ([]byte, error) {
-	roots, err := c.Roots()
+	client, key, err := p.ForeignClient(&c.Connection, address, importTime)
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{RootCAs: roots}
-	client := &http.Client{Transport: transport, Timeout: importTime}
 	defer client.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("User-Agent", "flagstaff/"+release.Get().Version)
-	if key := p.Getenv("FLAGSTAFF_FROM_KEY"); key != "" {
-		if host := request.URL.Hostname(); request.URL.Scheme == "http" && !c.Insecure && host != "localhost" && !net.ParseIP(host).IsLoopback() {
-			return nil, tool.WrongUsage("the key in FLAGSTAFF_FROM_KEY would be sent without encryption: use https, or -insecure")
-		}
+	if key != "" {
 		request.Header.Set("Authorization", key)
 	}
 	response, err := client.Do(request)
@@ -316,4 +331,12 @@ func (t serverTarget) apply(ctx context.Context, document []byte, o management.A
 func (t storeTarget) apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error) {
 	report, err := t.service.Apply(ctx, t.project.ID, document, o)
 	return report, plain(err)
+}
+
+func (t serverTarget) undo(ctx context.Context, importID string) error {
+	return t.Send(ctx, "POST", t.InProject("apply", importID, "undo"), struct{}{}, new(struct{}))
+}
+
+func (t storeTarget) undo(ctx context.Context, importID string) error {
+	return plain(t.service.UndoApplyHere(ctx, t.project.ID, importID))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,8 @@ const twoFlags = `{"flags": {
 	"list": {"key": "list", "on": true, "variations": [[1], [2]], "fallthrough": {"variation": 0}}}}`
 
 const listLeft = `left out flag list: Value 1 is a list, null, an empty text or a number beyond 2^53, which no flag may have here. Those who would get it get the fallback of the program.`
+
+var undoLine = regexp.MustCompile(`to take it back: flagstaff import -undo (\S+)\n`)
 
 // TestImportForeign imports the flags of another product into a server, again, and changed.
 func TestImportForeign(t *testing.T) {
@@ -36,12 +39,25 @@ func TestImportForeign(t *testing.T) {
 			call{args: append(args, "-dry-run", file), env: s.env}.run(t).want(t, outcome{
 				1, listLeft + "\nwould create flag new\nwith this file: 1 flag created; 0 as in the file" + proof, "",
 			})
-			call{args: append(args, file), env: s.env}.run(t).want(t, outcome{1, listLeft + "\ncreated flag new\n1 flag created; 0 as in the file" + proof, ""})
+			made := call{args: append(args, file), env: s.env}.run(t)
+			id := undoLine.FindStringSubmatch(made.Stdout)
+			if id == nil {
+				t.Fatalf("the import does not say how it is taken back: %s", made.Stdout)
+			}
+			made.want(t, outcome{1, listLeft + "\ncreated flag new\n1 flag created; 0 as in the file" + proof + id[0], ""})
+			s.prints("the import "+id[1]+" is taken back\n", "import", "-undo", id[1])
+			call{args: append(args, file), env: s.env}.run(t)
 			call{args: append(args, file), env: s.env}.run(t).want(t, outcome{1, listLeft + "\nnothing changed; 1 as in the file\n", ""})
 			file = write(t, "flags.json", onlyNew(strings.Replace(twoFlags, "20000", "30000", 1)))
-			s.prints("changed flag new (version 2)\n"+
-				"    rule 1, split: 20% on, 80% off → 30% on, 70% off\n"+
-				"1 flag changed; 0 as in the file"+proof, "import", "-from", "launchdarkly", "-store", store, file)
+			changed := call{args: append(args, "-store", store, file), env: s.env}.run(t).Stdout
+			id = undoLine.FindStringSubmatch(changed)
+			if id == nil {
+				t.Fatalf("the import does not say how it is taken back: %s", changed)
+			}
+			outcome{0, changed, ""}.want(t, outcome{0, "changed flag new (version 2)\n" +
+				"    rule 1, split: 20% on, 80% off → 30% on, 70% off\n" +
+				"1 flag changed; 0 as in the file" + proof + id[0], ""})
+			s.prints("the import "+id[1]+" is taken back\n", "import", "-store", store, "-undo", id[1])
 		})
 	}
 }

@@ -55,9 +55,7 @@ func (p *program) more() []*cli.Command {
 }
 
 // variables are those of the environment that only these commands read, for the help.
-const variables = `  FLAGSTAFF_FROM_KEY
-        the personal API key for the server that import -from names
-  FLAGSTAFF_STORE
+const variables = `  FLAGSTAFF_STORE
         the store, for commands that open one; or the flag -store
 `
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
 // A use is a way to use the product.
@@ -149,7 +150,7 @@ func TestWrongUses(t *testing.T) {
 	}{
 		{typed{[]string{"chekc", file}, nil}, `flagstaff: there is no command "chekc"; did you mean flagstaff check?`},
 		{typed{[]string{"xyzzy"}, nil}, `flagstaff: there is no command "xyzzy"; see flagstaff -help`},
-		{typed{[]string{"comp"}, nil}, `flagstaff: there is no command "comp"; did you mean flagstaff completion?`},
+		{typed{[]string{"comp"}, nil}, `flagstaff: there is no command "comp"; did you mean flagstaff compare, or flagstaff completion?`},
 		{typed{[]string{"-demo"}, nil}, `flagstaff: there is no flag -demo; did you mean flagstaff serve -demo?`},
 		{typed{[]string{"--version"}, nil}, `flagstaff: there is no flag -version; did you mean flagstaff version?`},
 		{typed{[]string{"-xyzzy"}, nil}, `flagstaff: there is no flag -xyzzy; see flagstaff -help`},
@@ -183,6 +184,22 @@ func TestWrongUses(t *testing.T) {
 		{typed{[]string{"diff", "-persons", "0", file, file}, nil}, `flagstaff diff: invalid value "0" for flag -persons: want a number from 1 to 10000000`},
 		{typed{[]string{"diff", "-persons", "x", file, file}, nil}, `flagstaff diff: invalid value "x" for flag -persons: want a whole number`},
 		{typed{[]string{"diff", "-now", "yesterday", file, file}, nil}, `flagstaff diff: invalid value "yesterday" for flag -now: want a time such as 2026-03-01T12:00:00Z`},
+
+		{typed{[]string{"compare"}, nil}, `flagstaff compare: want FILE, not 0 arguments; see flagstaff compare -help`},
+		{typed{[]string{"compare", file, file, file}, nil}, `flagstaff compare: want FILE, not 3 arguments; see flagstaff compare -help`},
+		{typed{[]string{"compare", "-at", "https://h", file}, nil}, `flagstaff compare: flag -from is needed: one of launchdarkly, unleash, go-feature-flag, flipt, flagd, growthbook, configcat`},
+		{typed{[]string{"compare", "-from", "split", "-at", "https://h", file}, nil}, `flagstaff compare: invalid value "split" for flag -from: want one of launchdarkly, unleash, go-feature-flag, flipt, flagd, growthbook, configcat`},
+		{typed{[]string{"compare", "-from", "flagd", file}, nil}, `flagstaff compare: flag -at is needed: the URL of flagd`},
+		{typed{[]string{"compare", "-from", "flagd", "-at", "h:8016", file}, nil}, `flagstaff compare: the address must be such as https://flags.example.com, without user, query and fragment`},
+		{typed{[]string{"compare", "-from", "flagd", "-at", "https://h", "-environment", "dev", file}, nil}, `flagstaff compare: flagd is not asked for an environment`},
+		{typed{[]string{"compare", "-from", "launchdarkly", "-at", "https://h", file}, nil}, `flagstaff compare: launchdarkly needs the client-side ID of the environment, in FLAGSTAFF_FROM_KEY or by -environment`},
+		{typed{[]string{"compare", "-from", "unleash", "-at", "https://h", file}, nil}, `flagstaff compare: unleash needs a frontend token in FLAGSTAFF_FROM_KEY`},
+		{typed{[]string{"compare", "-from", "unleash", "-at", "http://h.example", file}, []string{"FLAGSTAFF_FROM_KEY=s3cret"}}, `flagstaff compare: the key in FLAGSTAFF_FROM_KEY would be sent without encryption: use https, or -insecure`},
+		{typed{[]string{"compare", "-from", "unleash", "-at", "https://h", file}, []string{"FLAGSTAFF_FROM_KEY=s3cret\n"}}, `flagstaff compare: the key has characters that no key has, such as blanks`},
+		{typed{[]string{"compare", "-from", "flagd", "-at", "https://h", "-map", "mail", file}, nil}, `flagstaff compare: invalid value "mail" for flag -map: want ATTRIBUTE=PROPERTY, such as mail=email`},
+		{typed{[]string{"compare", "-from", "flagd", "-at", "https://h", "-persons", "0", file}, nil}, `flagstaff compare: invalid value "0" for flag -persons: want a number from 1 to 10000000`},
+		{typed{[]string{"compare", "-from", "flagd", "-at", "https://h", "-cacert", file, file}, nil}, `flagstaff compare: flag -cacert: ` + file + ` has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----`},
+		{typed{[]string{"compare", "-from", "flagd", "-url", "https://h", file}, nil}, `flagstaff compare: there is no flag -url; see flagstaff compare -help`},
 
 		{typed{[]string{"gen"}, nil}, `flagstaff gen: want a FILE, or a server by -url or FLAGSTAFF_URL; see flagstaff gen -help`},
 		{typed{[]string{"gen", file, file}, nil}, `flagstaff gen: want FILE, not 2 arguments; see flagstaff gen -help`},
@@ -236,7 +253,7 @@ func TestWrongUses(t *testing.T) {
 		{typed{[]string{"gen"}, []string{here[0], "FLAGSTAFF_KEY=phc_s3cret"}}, `flagstaff gen: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
 		{typed{[]string{"vet"}, []string{here[0], "FLAGSTAFF_KEY=phs_s3cret"}}, `flagstaff vet: this is a project secret key (phs_…); the management API wants a personal API key (phx_…)`},
 		{typed{[]string{"import", "-from", "https://flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phc_s3cret"}, here...)}, `flagstaff import: flag -from: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
-		{typed{[]string{"import", "-from", "flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phx_s3cret"}, here...)}, `flagstaff import: flag -from: the URL of the server does not begin with https:// or http://: write it such as https://flags.example.org`},
+		{typed{[]string{"import", "-from", "flags.example.org"}, append([]string{"FLAGSTAFF_FROM_KEY=phx_s3cret"}, here...)}, "flagstaff import: flag -from: want the URL of a server, which begins with https:// or http://, or one of " + strings.Join(foreign.Products(), ", ")},
 		{typed{[]string{"flag", "list", "-cacert", file}, here}, `flagstaff flag list: flag -cacert: ` + file + ` has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----`},
 		{typed{[]string{"flag", "list", "-cacert", "/none.pem"}, here}, `flagstaff flag list: flag -cacert: open /none.pem: no such file or directory`},
 		{typed{[]string{"apply"}, here}, `flagstaff apply: want FILE, not 0 arguments; see flagstaff apply -help`},
@@ -278,13 +295,18 @@ func TestWrongUses(t *testing.T) {
 		{typed{[]string{"flag", "revert", "a", "v3"}, here}, `flagstaff flag revert: VERSION is "v3": want the number of a version, which flagstaff flag history a lists`},
 		{typed{[]string{"import"}, here}, `flagstaff import: want FILE, not 0 arguments; see flagstaff import -help`},
 		{typed{[]string{"import", "-from", "https://h", file}, here}, `flagstaff import: want a FILE or -from, not both; see flagstaff import -help`},
-		{typed{[]string{"import", "-from-project", "7", file}, here}, `flagstaff import: flag -from-project is for -from`},
+		{typed{[]string{"import", "-from-project", "7", file}, here}, `flagstaff import: flag -from-project is for -from URL`},
 		{typed{[]string{"import", "-store", "a.db", "-url", "http://h", file}, here}, `flagstaff import: flags -store and -url exclude each other`},
 		{typed{[]string{"import", "-store", "pg:user:s3cret@h", file}, here}, `flagstaff import: invalid value for flag -store: PostgreSQL is named by a URL: -store postgres://USER:PASSWORD@HOST/DATABASE`},
+		{typed{[]string{"import", "-from", "launchdarkly", "-o", "x.json", "-json", file}, here}, `flagstaff import: flag -o writes a file, without a dry run, a store or JSON`},
+		{typed{[]string{"import", "-inexact", "a", file}, here}, `flagstaff import: flag -inexact is for -from PRODUCT`},
+		{typed{[]string{"import", "-undo", "x", file}, here}, `flagstaff import: flag -undo stands alone; see flagstaff import -help`},
+		{typed{[]string{"import", "-from", "launchdarkly", "http://h.example"}, append(here, "FLAGSTAFF_FROM_KEY=s3cret")}, `flagstaff import: the key in FLAGSTAFF_FROM_KEY would be sent without encryption: use https, or -insecure`},
 		{typed{[]string{"import", "-from", "https://h"}, here}, `flagstaff import: there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see`},
-		{typed{[]string{"import", "-from", "h"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret")}, `flagstaff import: flag -from: the URL of the server does not begin with https:// or http://: write it such as https://h`},
+		{typed{[]string{"import", "-from", "h"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret")}, "flagstaff import: flag -from: want the URL of a server, which begins with https:// or http://, or one of " + strings.Join(foreign.Products(), ", ")},
 		{typed{[]string{"import", "-from", "http://h.example"}, append(here, "FLAGSTAFF_FROM_KEY=phx_s3cret")}, `flagstaff import: flag -from: the key would go unencrypted to h.example: use https, or -insecure in a network that you trust`},
 		{typed{[]string{"import", "-from", "https://h"}, append(here, "FLAGSTAFF_FROM_KEY=phc_s3cret")}, `flagstaff import: flag -from: this is a project API key (phc_…); the management API wants a personal API key (phx_…)`},
+		{typed{[]string{"import", "-from", "flipt", "-o", "out.json", "http://h.example"}, []string{"FLAGSTAFF_FROM_KEY=s3cret"}}, `flagstaff import: the key in FLAGSTAFF_FROM_KEY would be sent without encryption: use https, or -insecure`},
 		{typed{[]string{"import", "-key", "phx_s3cret", file}, here}, `flagstaff import: there is no flag -key; see flagstaff import -help`},
 		{typed{[]string{"export", "flags.json"}, here}, `flagstaff export: want no arguments, not 1 argument, "flags.json"; see flagstaff export -help`},
 		{typed{[]string{"export", "events", "x"}, here}, `flagstaff export events: want no arguments, not 1 argument, "x"; see flagstaff export events -help`},
@@ -418,7 +440,7 @@ func TestWrongUses(t *testing.T) {
 		{checked(`{"flags":[{"id":1,"key":"a","active":true,"active":false,"filters":{"groups":[{}]}}]}`), `1:52: error: flag "a" at /active: the member is there more than once: false; the last one counts; remove the others`},
 		{checked(`{"flags":[{"id":1,"key":"a","filters":{"groups":[{}]}},{"id":2,"key":"a","filters":{"groups":[{}]}}]}`), `1:56: error: flag "a": another flag has the same key; only the first one counts; rename or delete the others`},
 		{checked(`{"flags":[`), `1:11: error: definitions are not valid JSON: offset 10: unexpected end of input where a value should begin`},
-		{checked(`{"flags":{"a":{"state":"ENABLED","variants":{"on":true},"defaultVariant":"on"}}}`), `1:1: error: this looks like a file of flagd, of which there is no conversion; see docs/definitions.md for what is wanted`},
+		{checked(`{"flags":{"a":{"state":"ENABLED","variants":{"on":true},"defaultVariant":"on"}}}`), `1:1: error: this looks like a file of flagd: flagstaff import -from flagd takes it, see docs/from-flagd.md`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"new-dashboard"}`}, `400 There is already a feature flag with this key.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"filters":{"groups":[{}]}}`}, `400 This field is required.`},
 		{sent{"POST", flagsPath, "phx_demo", `{"key":"a b"}`}, `400 Only letters, numbers, hyphens (-) and underscores (_) are allowed, not "a b".`},

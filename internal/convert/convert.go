@@ -3,6 +3,7 @@ package convert
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -16,6 +17,9 @@ type Options struct {
 	// changed its own: "" asks for it by an error.
 	Version string
 
+	// Key decrypts a document that is encrypted.
+	Key string
+
 	// Archived has archived flags, too.
 	Archived bool
 
@@ -25,6 +29,18 @@ type Options struct {
 
 	// Group returns the index of the group type with a name.
 	Group func(name string) int
+
+	// Now is the moment of the import, by which flags that change by themselves are judged. Zero
+	// means time.Now().
+	Now time.Time
+}
+
+// Moment returns Now, or the present if that is zero.
+func (o *Options) Moment() time.Time {
+	if o.Now.IsZero() {
+		return time.Now()
+	}
+	return o.Now
 }
 
 // Property returns the name of the property that an attribute becomes.
@@ -57,6 +73,10 @@ type Flag struct {
 	// Problems say, in words, what is not exact, and what the flag does instead. Such a flag
 	// is imported only if somebody asks for it by its key.
 	Problems []string
+
+	// InexactFrom is the number of the first rule that has a problem: whom an earlier one gives
+	// a value, it does not concern.
+	InexactFrom int
 
 	// Notes say what is exact and yet another thing than there.
 	Notes []string

@@ -15,7 +15,7 @@ import (
 func TypeOf(values []json.RawMessage) (kind, fault string) {
 	counts := make(map[string]int)
 	for _, v := range values {
-		counts[typeOf(v)]++
+		counts[kindOf(v)]++
 	}
 	kind = "boolean"
 	for _, t := range []string{"string", "number", "object"} {
@@ -26,7 +26,7 @@ func TypeOf(values []json.RawMessage) (kind, fault string) {
 	for i, v := range values {
 		if !HasType(v, kind) {
 			what := "is of another type than the others"
-			if typeOf(v) == "" {
+			if kindOf(v) == "" {
 				what = "is a list, null, an empty text or a number beyond 2^53, which no flag may have here"
 			}
 			return kind, fmt.Sprintf("Value %d %s. Those who would get it get the fallback of the program.", i+1, what)
@@ -39,10 +39,10 @@ func TypeOf(values []json.RawMessage) (kind, fault string) {
 }
 
 // HasType reports whether a value has a type.
-func HasType(value json.RawMessage, kind string) bool { return typeOf(value) == kind }
+func HasType(value json.RawMessage, kind string) bool { return kindOf(value) == kind }
 
 // typeOf returns the type of a value, "" for what is not one of a flag (rules.md §2.2).
-func typeOf(value json.RawMessage) string {
+func kindOf(value json.RawMessage) string {
 	kind := "number"
 	switch strings.TrimLeft(string(value), " \t\r\n")[:1] {
 	case "t", "f":

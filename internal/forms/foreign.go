@@ -11,7 +11,8 @@ import (
 
 // A product is another one that has flags in files.
 type product struct {
-	name, page string
+	name string
+	from string // as the option -from of imports has it, "" if they do not take it
 
 	// flag has names of members, all of which an object for a flag of it has; of each text
 	// with bars one of them.
@@ -24,20 +25,20 @@ type product struct {
 
 // products are other products, those first whose files say more.
 var products = []product{
-	{"flagd", "", []string{"state", "variants"}, "flags"},
+	{"flagd", "flagd", []string{"state", "variants"}, "flags"},
 	{"OpenFeature (a manifest)", "", []string{"flagType"}, "flags"},
-	{"LaunchDarkly", "from-launchdarkly.md", []string{"variations", "on|environments|fallthrough|offVariation|clientSideAvailability|_links"}, "flags"},
-	{"LaunchDarkly", "from-launchdarkly.md", []string{"variations", "on|environments|fallthrough|offVariation|clientSideAvailability|_links"}, "items"},
-	{"LaunchDarkly", "from-launchdarkly.md", []string{"variations", "environments|fallthrough|offVariation|clientSideAvailability|_links"}, ""},
-	{"Unleash", "from-unleash.md", []string{"name", "strategies"}, "features"},
-	{"Unleash", "from-unleash.md", []string{"name", "type", "project|strategies|impressionData"}, "features"},
-	{"Unleash", "from-unleash.md", []string{"name", "strategies"}, ""},
-	{"GrowthBook", "", []string{"defaultValue"}, "features"},
-	{"go-feature-flag", "from-go-feature-flag.md", []string{"variations", "defaultRule|targeting|scheduledRollout|experimentation"}, ""},
-	{"go-feature-flag", "from-go-feature-flag.md", []string{"variations", "defaultRule|targeting|scheduledRollout|experimentation"}, "flags"},
-	{"Flipt", "", []string{"key", "type|variants|rules|rollouts", "enabled"}, "flags"},
+	{"LaunchDarkly", "launchdarkly", []string{"variations", "on|environments|fallthrough|offVariation|clientSideAvailability|_links"}, "flags"},
+	{"LaunchDarkly", "launchdarkly", []string{"variations", "on|environments|fallthrough|offVariation|clientSideAvailability|_links"}, "items"},
+	{"LaunchDarkly", "launchdarkly", []string{"variations", "environments|fallthrough|offVariation|clientSideAvailability|_links"}, ""},
+	{"Unleash", "unleash", []string{"name", "strategies"}, "features"},
+	{"Unleash", "unleash", []string{"name", "type", "project|strategies|impressionData"}, "features"},
+	{"Unleash", "unleash", []string{"name", "strategies"}, ""},
+	{"GrowthBook", "growthbook", []string{"defaultValue"}, "features"},
+	{"GO Feature Flag", "go-feature-flag", []string{"variations", "defaultRule|targeting|scheduledRollout|experimentation"}, ""},
+	{"GO Feature Flag", "go-feature-flag", []string{"variations", "defaultRule|targeting|scheduledRollout|experimentation"}, "flags"},
+	{"Flipt", "flipt", []string{"key", "type|variants|rules|rollouts", "enabled"}, "flags"},
 	{"Statsig", "", []string{"name|id", "rules|salt"}, "feature_gates"},
-	{"ConfigCat", "", []string{"t", "v"}, "f"},
+	{"ConfigCat", "configcat", []string{"t", "v"}, "f"},
 	{"Split", "", []string{"name", "trafficTypeName|treatments|killed"}, "splits"},
 }
 
@@ -66,7 +67,7 @@ func Foreign(file []byte) error {
 	for i := range products {
 		p := &products[i]
 		if v := firsts[p.list]; v != nil && p.has(v) {
-			return foreignError(p.name, p.page)
+			return foreignError(p.name, p.from)
 		}
 	}
 	return nil
@@ -135,15 +136,15 @@ func yaml(text []byte) error {
 	case has("filters", "groups"):
 		return errors.New("this looks like definitions in YAML: they are wanted as JSON, see docs/definitions.md")
 	case has("state", "variants", "defaultVariant"):
-		return foreignError("flagd", "")
+		return foreignError("flagd", "flagd")
 	case has("variations", "(?:defaultRule|targeting)"):
-		return foreignError("go-feature-flag", "from-go-feature-flag.md")
+		return foreignError("GO Feature Flag", "go-feature-flag")
 	case has("variations", "(?:fallthrough|offVariation|environments)"):
-		return foreignError("LaunchDarkly", "from-launchdarkly.md")
+		return foreignError("LaunchDarkly", "launchdarkly")
 	case has("strategies"):
-		return foreignError("Unleash", "from-unleash.md")
+		return foreignError("Unleash", "unleash")
 	case has("flags", "(?:namespace|rollouts|distributions|segments)"):
-		return foreignError("Flipt", "")
+		return foreignError("Flipt", "flipt")
 	}
 	return errors.New("this looks like YAML: a definitions document is JSON, see docs/definitions.md")
 }

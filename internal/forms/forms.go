@@ -214,9 +214,9 @@ func (w *writer) document() *Document {
 }
 
 // foreignError names the product that a file is of.
-func foreignError(product, page string) error {
-	if page == "" {
+func foreignError(product, from string) error {
+	if from == "" {
 		return fmt.Errorf("this looks like a file of %s, of which there is no conversion; see docs/definitions.md for what is wanted", product)
 	}
-	return fmt.Errorf("this looks like a file of %s, see docs/%s", product, page)
+	return fmt.Errorf("this looks like a file of %s: flagstaff import -from %[2]s takes it, see docs/from-%[2]s.md", product, from)
 }

@@ -62,12 +62,12 @@ func TestRead(t *testing.T) {
 // TestForeign: files of other products are recognised.
 func TestForeign(t *testing.T) {
 	for _, tt := range []struct{ file, want string }{
-		{`{"flags":{"a":{"key":"a","on":true,"variations":[true,false],"fallthrough":{"variation":0}}},"segments":{}}`, "LaunchDarkly, see docs/from-launchdarkly.md"},
+		{`{"flags":{"a":{"key":"a","on":true,"variations":[true,false],"fallthrough":{"variation":0}}},"segments":{}}`, "LaunchDarkly: flagstaff import -from launchdarkly takes it, see docs/from-launchdarkly.md"},
 		{`{"_links":{},"items":[{"key":"a","kind":"boolean","variations":[],"_links":{}}],"totalCount":1}`, "LaunchDarkly"},
 		{`[{"key":"a","variations":[],"environments":{}}]`, "LaunchDarkly"},
-		{`{"version":1,"features":[{"name":"a","enabled":true,"strategies":[{"name":"default"}]}]}`, "Unleash, see docs/from-unleash.md"},
-		{`{"a":{"variations":{"on":true,"off":false},"defaultRule":{"variation":"on"}}}`, "go-feature-flag, see docs/from-go-feature-flag.md"},
-		{"# flags\na:\n  variations:\n    on: true\n  defaultRule:\n    variation: on\n", "go-feature-flag, see docs/from-go-feature-flag.md"},
+		{`{"version":1,"features":[{"name":"a","enabled":true,"strategies":[{"name":"default"}]}]}`, "Unleash: flagstaff import -from unleash takes it, see docs/from-unleash.md"},
+		{`{"a":{"variations":{"on":true,"off":false},"defaultRule":{"variation":"on"}}}`, "GO Feature Flag: flagstaff import -from go-feature-flag takes it, see docs/from-go-feature-flag.md"},
+		{"# flags\na:\n  variations:\n    on: true\n  defaultRule:\n    variation: on\n", "GO Feature Flag: flagstaff import -from go-feature-flag takes it, see docs/from-go-feature-flag.md"},
 		{`{"$schema":"https://flagd.dev/schema/v0/flags.json","flags":{"a":{"state":"ENABLED","variants":{"on":true},"defaultVariant":"on"}}}`, "flagd"},
 		{"flags:\n  a:\n    state: ENABLED\n    variants:\n      on: true\n    defaultVariant: on\n", "flagd"},
 		{"version: 1\nfeatures:\n  - name: a\n    strategies:\n      - name: default\n", "Unleash"},

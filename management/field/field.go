@@ -241,4 +241,13 @@ type Change struct {
 type Detail struct {
 	Name    string   `json:"name"`
 	Changes []Change `json:"changes"`
+
+	// Import is the import that has made the change, which can be taken back by it. Nil: none.
+	Import *Import `json:"import,omitempty"`
+}
+
+// An Import is an import from another product, as entries of the activity log name it.
+type Import struct {
+	ID      string `json:"id"`
+	Version int    `json:"version,omitempty"` // that the flag has then
 }

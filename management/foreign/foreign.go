@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/products"
 	"github.com/flagstaff-go/flagstaff/internal/served"
@@ -20,8 +21,8 @@ type Options struct {
 	// Environment names an environment, or a namespace, of a document that has several.
 	Environment string
 
-	// Version says which way of drawing served the users until now, where the product has
-	// changed it: "old" or "new".
+	// Version says which version of the product served the users until now, where versions
+	// draw in different ways: the error that asks for it says which there are.
 	Version string
 
 	// Archived takes archived flags, too.
@@ -44,6 +45,11 @@ type Converted struct {
 	Report
 	Notes []string // what somebody has to know of the whole
 
+	// Probe has the flags that are not exact, by the keys Probed: each is true for those whom
+	// that may concern. Nil: there are none.
+	Probe  *flags.Definitions
+	Probed []string
+
 	project    *convert.Project
 	groupTypes []string
 }
@@ -52,12 +58,16 @@ type Converted struct {
 type Kept struct {
 	Flag    string   `json:"flag"`
 	Reasons []string `json:"reasons"`
+
+	// Persons are how many of the persons who were seen last it may concern. Nil: they were
+	// not counted.
+	Persons *int `json:"persons,omitempty"`
 }
 
-func kept(list []convert.Kept) []Kept {
+func listed(list []convert.Kept) []Kept {
 	out := make([]Kept, len(list))
 	for n, k := range list {
-		out[n] = Kept(k)
+		out[n] = Kept{Flag: k.Flag, Reasons: k.Reasons}
 	}
 	return out
 }
@@ -66,12 +76,19 @@ func kept(list []convert.Kept) []Kept {
 type Report struct {
 	From string `json:"from,omitempty"`
 
+	// ImportID names the import, by which it can be taken back; "" for a dry run, and if
+	// nothing was changed.
+	ImportID string `json:"import_id,omitempty"`
+
 	// LeftOut are flags that were left out, because some users would get another value, or
 	// because the project cannot have them, and why. Inexact are those that were imported
-	// all the same. FlagNotes are about exact ones.
+	// all the same. FlagNotes are about exact ones. PersonsSeen is of how many persons those of a
+	// flag are.
 	LeftOut   []Kept `json:"left_out,omitempty"`
 	Inexact   []Kept `json:"inexact,omitempty"`
 	FlagNotes []Kept `json:"flag_notes,omitempty"`
+
+	PersonsSeen int `json:"persons_seen,omitempty"`
 }
 
 // An Error says what is wrong with an option, or with the document if Option is "".
@@ -113,7 +130,7 @@ func Export(definitions []byte, to string, o Options) (document []byte, refused 
 		return nil, nil, wrong("", "These are not definitions: %s.", err)
 	}
 	document, list, err := product.Export(p, &convert.Options{Environment: o.Environment, Version: o.Version, Properties: properties})
-	return document, kept(list), err
+	return document, listed(list), err
 }
 
 // properties returns the names of properties by those of attributes.
@@ -129,7 +146,7 @@ func (o *Options) properties() (map[string]string, error) {
 	return properties, nil
 }
 
-// Convert makes definitions of a document of another product (management.md §13.19). The
+// Convert makes definitions of a document of another product (management.md §13.23). The
 // document is JSON, YAML or TOML, as the product writes it. The error says what is wrong with the
 // document or the options.
 func Convert(document []byte, o Options) (*Converted, error) {
@@ -150,13 +167,16 @@ func Convert(document []byte, o Options) (*Converted, error) {
 		Environment: o.Environment, Version: o.Version, Archived: o.Archived, Properties: properties, Group: c.groupType,
 	})
 	if err != nil {
-		return nil, wrong("", "This is not a file of %s: %s.", product.Title, strings.TrimSuffix(err.Error(), "."))
+		return nil, wrong("", "%s: %s.", product.Title, strings.TrimSuffix(err.Error(), "."))
+	}
+	if c.Probe, c.Probed, err = c.project.Probe(c.groupTypes); err != nil {
+		return nil, err
 	}
 	chosen := c.project.Choose(o.Archived, o.Inexact)
 	if len(chosen.Unknown) > 0 {
 		return nil, wrong("inexact", "The file has no flag %s.", strings.Join(chosen.Unknown, ", "))
 	}
-	c.Report = Report{o.From, kept(chosen.LeftOut), kept(chosen.Inexact), kept(chosen.Notes)}
+	c.Report = Report{From: o.From, LeftOut: listed(chosen.LeftOut), Inexact: listed(chosen.Inexact), FlagNotes: listed(chosen.Notes)}
 	c.Notes = c.project.Notes
 	c.Document, err = c.project.Document(c.groupTypes)
 	return c, err

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"reflect"
 
 	"github.com/BurntSushi/toml"
@@ -18,9 +19,9 @@ func asJSON(document []byte) ([]byte, error) {
 	if trimmed := bytes.TrimSpace(document); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
 		return trimmed, nil
 	}
-	var value any
-	err := yaml.Unmarshal(document, &value)
-	if _, isObject := value.(map[string]any); err != nil || !isObject {
+	value, err := readYAML(document)
+	_, isText := value.(string)
+	if err != nil || isText || value == nil {
 		var table map[string]any
 		if toml.Unmarshal(document, &table) == nil {
 			value, err = table, nil
@@ -34,6 +35,24 @@ func asJSON(document []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(value)
+}
+
+// readYAML reads the documents of a stream: the only one, or a list of several.
+func readYAML(stream []byte) (any, error) {
+	var list []any
+	for d := yaml.NewDecoder(bytes.NewReader(stream)); ; {
+		var one any
+		if err := d.Decode(&one); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	return list, nil
 }
 
 // withTexts makes the names of members texts, which YAML may have as numbers or truths.
@@ -86,14 +105,14 @@ func Join(documents ...[]byte) ([]byte, error) {
 		if err := json.Unmarshal(raw, &one); err != nil {
 			return nil, wrong("", "A file is not JSON: %s.", err)
 		}
-		if joined, err = join(joined, one, ""); err != nil {
+		if joined, err = merged(joined, one, ""); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(joined)
 }
 
-func join(a, b any, at string) (out any, err error) {
+func merged(a, b any, at string) (out any, err error) {
 	if a == nil {
 		return b, nil
 	}
@@ -101,7 +120,7 @@ func join(a, b any, at string) (out any, err error) {
 	case map[string]any:
 		if b, ok := b.(map[string]any); ok {
 			for name, value := range b {
-				if a[name], err = join(a[name], value, at+"/"+name); err != nil {
+				if a[name], err = merged(a[name], value, at+"/"+name); err != nil {
 					return nil, err
 				}
 			}

@@ -90,11 +90,11 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("the personal API key has characters that no key has, such as blanks")
 	case mistaken != "":
 		return nil, errors.New(mistaken)
-	case u.Scheme == "http" && !c.Insecure && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !c.Insecure && !Loopback(u.Hostname()):
 		return nil, fmt.Errorf("%w to %s: use https", ErrUnencrypted, u.Host)
 	}
 	if c.Wait == nil {
-		c.Wait = wait
+		c.Wait = Wait
 	}
 	transport := http.DefaultTransport
 	if c.Roots != nil {
@@ -112,7 +112,8 @@ func New(c Config) (*Client, error) {
 	}, nil
 }
 
-func loopback(host string) bool {
+// Loopback reports whether a host is this machine.
+func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -317,30 +318,36 @@ func (c *Client) do(ctx context.Context, method, path, accept string, body []byt
 
 // again calls once until a request is answered, as do says.
 func (c *Client) again(ctx context.Context, method string, once func() error) error {
-	for try := 1; ; try++ {
-		err := once()
-		pause, again := time.Duration(0), false
+	return Again(ctx, c.c.Wait, func() (again bool, pause time.Duration, err error) {
+		err = once()
 		if refused, ok := errors.AsType[*Error](err); ok {
 			switch refused.Status {
 			case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-				again = refused.RetryAfter <= maxRetryAfter
-				pause = cmp.Or(refused.RetryAfter, time.Duration(try)*time.Second)
+				return true, refused.RetryAfter, err
 			case http.StatusBadGateway, http.StatusGatewayTimeout:
-				again = method == http.MethodGet
-				pause = time.Duration(try) * time.Second
+				return method == http.MethodGet, 0, err
 			}
 		}
-		if err == nil || !again || try == maxTries || ctx.Err() != nil {
+		return false, 0, err
+	})
+}
+
+// Again calls once until it has no error, or is not to be called again. In between it waits for
+// the pause that a server asks for, if that is not too long, or longer from one to the next.
+func Again(ctx context.Context, wait func(context.Context, time.Duration) error, once func() (again bool, pause time.Duration, err error)) error {
+	for try := 1; ; try++ {
+		again, pause, err := once()
+		if err == nil || !again || pause > maxRetryAfter || try == maxTries || ctx.Err() != nil {
 			return err
 		}
-		if err := c.c.Wait(ctx, pause); err != nil {
+		if err := wait(ctx, cmp.Or(pause, time.Duration(try)*time.Second)); err != nil {
 			return err
 		}
 	}
 }
 
-// wait returns after a pause, or when ctx ends.
-func wait(ctx context.Context, pause time.Duration) error {
+// Wait returns after a pause, or when ctx ends.
+func Wait(ctx context.Context, pause time.Duration) error {
 	select {
 	case <-time.After(pause):
 		return nil
@@ -390,10 +397,10 @@ func (c *Client) read(response *http.Response, method, path string) ([]byte, err
 	case len(answer) > maxAnswer:
 		return nil, fmt.Errorf("the answer of %s to %s %s has more than %d bytes", c.base.Host, method, path, maxAnswer)
 	case response.StatusCode >= 300 && response.StatusCode < 400:
-		return nil, fmt.Errorf("the server at %s sends the client elsewhere, to %s: give the address of the server itself", c.base.Host, clean(response.Header.Get("Location")))
+		return nil, fmt.Errorf("the server at %s sends the client elsewhere, to %s: give the address of the server itself", c.base.Host, Clean(response.Header.Get("Location")))
 	case response.StatusCode >= 300:
 		refused := refusal(method+" "+path, response, answer)
-		refused.BasePath = clean(strings.Trim(c.base.Path, "/"))
+		refused.BasePath = Clean(strings.Trim(c.base.Path, "/"))
 		return nil, refused
 	}
 	return answer, nil
@@ -435,17 +442,17 @@ func refusal(request string, response *http.Response, answer []byte) *Error {
 		Problems []Problem       `json:"problems"`
 	}
 	if json.Unmarshal(answer, &body) == nil {
-		e.Code = clean(body.Code)
+		e.Code = Clean(body.Code)
 		if body.Attr != nil {
-			e.Attr = clean(*body.Attr)
+			e.Attr = Clean(*body.Attr)
 		}
 		var text string
 		if json.Unmarshal(body.Detail, &text) != nil {
 			text = string(body.Detail)
 		}
-		e.Detail = clean(text)
+		e.Detail = Clean(text)
 		for _, p := range body.Problems {
-			e.Problems = append(e.Problems, Problem{clean(p.What), p.Place, clean(p.Reason)})
+			e.Problems = append(e.Problems, Problem{Clean(p.What), p.Place, Clean(p.Reason)})
 		}
 	}
 	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {
@@ -454,8 +461,8 @@ func refusal(request string, response *http.Response, answer []byte) *Error {
 	return e
 }
 
-// clean makes what a server says fit for a line on a terminal.
-func clean(text string) string {
+// Clean makes what a server says fit for a line on a terminal.
+func Clean(text string) string {
 	const shown = 500 // bytes
 	if len(text) > shown {
 		text = strings.ToValidUTF8(text[:shown], "") + "…"

@@ -1,7 +1,7 @@
 // Package tool has what the program flagstaff is without the server: the command line, and
-// the commands check, explain, diff, gen, vet and prune. They need no database, no broker
-// and no HTTP server; what they ask of a server they ask by HTTP. Two programs are made of
-// it: cmd/tool/flagstaff, which has these commands alone and so adds few modules to a
+// the commands check, explain, diff, compare, gen, vet and prune. They need no database, no
+// broker and no HTTP server; what they ask of a server they ask by HTTP. Two programs are made
+// of it: cmd/tool/flagstaff, which has these commands alone and so adds few modules to a
 // go.mod, and cmd/flagstaff, which adds its own by Program.More.
 //
 // # How a command is added

@@ -21,6 +21,8 @@ Environment:
   FLAGSTAFF_PROJECT
         the ID of the project, if it is not the current one of the key's user; or the
         flag -project
+  FLAGSTAFF_FROM_KEY
+        the key for the server or the product that -from names
 `
 
 // rootHelp ends the help of the program as a whole.

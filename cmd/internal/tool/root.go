@@ -33,6 +33,7 @@ func (p *Program) Commands() (list []*cli.Command) {
 		p.checkCommand(),
 		p.explainCommand(),
 		p.diffCommand(),
+		p.compareCommand(),
 		p.genCommand(),
 		p.vetCommand(),
 		p.pruneCommand(),

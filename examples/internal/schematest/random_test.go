@@ -122,7 +122,26 @@ func (r random) rule(value func() string, group bool) string {
 	return r.object(pairs...)
 }
 
-func (r random) filter() string {
+// filter returns a filter, which may consist of others.
+func (r random) filter() string { return r.filterWithin(3) }
+
+func (r random) filterWithin(levels int) string {
+	switch r.IntN(12) {
+	case 0:
+		if levels > 0 {
+			filters := r.array(3, func() string { return r.filterWithin(levels - 1) })
+			return r.object("type", r.one(`"any"`, `"all"`), "filters", filters, "negation?", r.one("true", "false", "null"), "label?", `"x"`)
+		}
+	case 1:
+		split := r.object("hash", r.one(`"crc32"`, `"sha1_60"`), "suffix?", `"x"`, "subject", `"p"`, "path?", `"/a"`, "text_only?", r.one("true", "false"), "decimal?", "true",
+			"hash_empty?", "false", "group_type_index?", "0", "ends", r.one(`["1"]`, `["1", "2"]`), "values", r.one("[true]", "[false]"), "rest", `"last"`, "no_subject", r.one(`"hash"`, `"first"`))
+		return r.object("type", `"split"`, "split", split, "negation?", r.one("true", "null"))
+	case 2:
+		return r.object("key", `"p"`, "type", `"person"`, "dialect", `"launchdarkly"`, "operator", r.one(`"contains"`, `"before"`), "value", r.one(`["x"]`, `[1]`, `[]`),
+			"must_be_set?", "true", "any_element?", "true", "strict_type?", r.one("null", "true"), "path?", r.one(`"/a"`, `"a"`, "null"))
+	case 3:
+		return r.object("key", `"f"`, "type", `"flag"`, "operator", `"flag_evaluates_to"`, "value", r.one("true", `"x"`, "7", "{}"), "strict_type?", r.one("true", "false"))
+	}
 	pairs := []string{"key", `"p"`, "negation?", r.one("true", "false", "null"), "cohort_name?", `"x"`, "label?", "null", "group_key_names?", `{"a": "b"}`}
 	for _, comparison := range []string{"case_sensitive?", "strict_type?", "must_be_set?", "any_element?"} {
 		if r.IntN(4) == 0 {

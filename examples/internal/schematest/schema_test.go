@@ -406,7 +406,7 @@ func TestMembers(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"ruleset", "rule", "rulefilter"} {
+	for _, name := range []string{"ruleset", "rule", "rulecomparison"} {
 		properties := define(name).Properties
 		for member, p := range properties {
 			if p.Description == "" && p.Ref == "" {

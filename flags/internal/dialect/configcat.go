@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/strictver"
 )
 
 // configCat compares as the Go SDK of ConfigCat does. What cannot be compared, because it is
@@ -136,33 +137,26 @@ func configCatArray(value jsonscan.Value) (configCatMatch, error) {
 func configCatVersions(matches func(order int) bool) func(jsonscan.Value) (configCatMatch, error) {
 	return func(value jsonscan.Value) (configCatMatch, error) {
 		list, err := textsOf(value)
-		versions, readable := make([]version, len(list)), true
+		versions, readable := make([]strictver.Version, len(list)), true
 		for i, s := range list {
 			var ok bool
-			versions[i], ok = strictVersion(strings.TrimSpace(s))
+			versions[i], ok = configCatVersion(s)
 			readable = readable && ok
 		}
 		return func(v Value) (bool, bool) {
 			if v.Kind != jsonscan.String || !readable {
 				return false, false
 			}
-			p, ok := strictVersion(strings.TrimSpace(v.Text))
-			return ok && slices.ContainsFunc(versions, func(w version) bool { return matches(p.compare(w)) }), ok
+			p, ok := configCatVersion(v.Text)
+			return ok && slices.ContainsFunc(versions, func(w strictver.Version) bool { return matches(p.Compare(&w)) }), ok
 		}, err
 	}
 }
 
-// strictVersion reads a version that has three numbers, without leading zeros.
-func strictVersion(s string) (version, bool) {
-	core := s[:min(strings.IndexAny(s+"-", "-+"), len(s))]
-	n := 0
-	for part := range strings.SplitSeq(core, ".") {
-		if n++; len(part) > 18 || len(part) > 1 && part[0] == '0' {
-			return version{}, false
-		}
-	}
-	v, ok := launchDarklyVersion(Value{Kind: jsonscan.String, Text: s})
-	return v, ok && n == 3
+// configCatVersion reads a version whose numbers have 64 bits.
+func configCatVersion(s string) (strictver.Version, bool) {
+	v, ok := strictver.Parse(strings.TrimSpace(s), false)
+	return v, ok && v.Fits()
 }
 
 func configCatNumbers(matches func(a, b float64) bool) func(jsonscan.Value) (configCatMatch, error) {

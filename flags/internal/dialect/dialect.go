@@ -13,7 +13,7 @@ import (
 // A Value is a property, as a Check sees it.
 type Value struct {
 	Kind   jsonscan.Kind  // Invalid: the property is not set
-	Text   string         // of a String, its text; of a Number, as evaluation.md §4.1 writes it
+	Text   string         // of a String, its text; of a Number, as evaluation.md §4.1 writes it, unless NumberOnly
 	Number float64        // of a Number
 	JSON   jsonscan.Value // of an Array or an Object
 	Now    time.Time      // if the Check asks for it
@@ -26,6 +26,9 @@ type Check struct {
 
 	// Now says that Match needs the moment of the evaluation.
 	Now bool
+
+	// NumberOnly says that Match does not look at the Text of a Number.
+	NumberOnly bool
 }
 
 // Compile prepares a comparison. The error says what is wrong with the operator or the value,
@@ -43,8 +46,11 @@ func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // dialects prepare a comparison each.
 var dialects = map[string]func(operator string, value jsonscan.Value) (Check, error){
-	"configcat":    configCat,
-	"flipt":        flipt,
-	"launchdarkly": launchDarkly,
-	"unleash":      unleash,
+	"configcat":       configCat,
+	"flipt":           flipt,
+	"go-feature-flag": goFeatureFlag,
+	"growthbook":      growthBook,
+	"jsonlogic":       jsonLogic,
+	"launchdarkly":    launchDarkly,
+	"unleash":         unleash,
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/strictver"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -21,7 +22,7 @@ func launchDarkly(operator string, value jsonscan.Value) (Check, error) {
 	if match == nil {
 		return Check{}, errors.New("LaunchDarkly has no such operator, or it is one of Flagstaff's own")
 	}
-	return Check{Match: match(value)}, nil
+	return Check{Match: match(value), NumberOnly: true}, nil
 }
 
 var launchDarklyOperators = map[string]func(list jsonscan.Value) func(Value) bool{
@@ -201,44 +202,8 @@ func launchDarklyVersion(v Value) (out version, ok bool) {
 	if v.Kind != jsonscan.String {
 		return out, false
 	}
-	s := v.Text
-	core := s[:min(strings.IndexAny(s+"-", "-+"), len(s))]
-	rest := s[len(core):]
-	for i := 0; ; i++ {
-		part, more, dotted := strings.Cut(core, ".")
-		if i == len(out.numbers) || !isDigits(part) || len(part) > 1 && part[0] == '0' {
-			return out, false
-		}
-		out.numbers[i] = number(part)
-		if !dotted {
-			break
-		}
-		core = more
-	}
-	if strings.HasPrefix(rest, "-") {
-		pre, build, built := strings.Cut(rest[1:], "+")
-		if out.pre = pre; !identifiers(pre, true) {
-			return out, false
-		}
-		if rest = ""; built {
-			rest = "+" + build
-		}
-	}
-	return out, rest == "" || identifiers(rest[1:], false)
-}
-
-// identifiers reports whether a text is identifiers of a version, with dots between them.
-// Strictly, a number has no leading zero.
-func identifiers(s string, strict bool) bool {
-	for part := range strings.SplitSeq(s, ".") {
-		if part == "" || strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {
-			return false
-		}
-		if strict && len(part) > 1 && part[0] == '0' && isDigits(part) {
-			return false
-		}
-	}
-	return true
+	read, ok := strictver.Parse(v.Text, true)
+	return version{[...]int{number(read.Major), number(read.Minor), number(read.Patch)}, read.Pre}, ok
 }
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

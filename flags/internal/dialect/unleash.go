@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/strictver"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -390,47 +391,14 @@ type unleashVersion struct {
 }
 
 func readUnleashVersion(s string) (v unleashVersion, ok bool) {
-	major, rest, ok1 := strings.Cut(s, ".")
-	minor, patch, ok2 := strings.Cut(rest, ".")
-	if !ok1 || !ok2 {
-		return v, false
-	}
-	patch, metadata, hasMetadata := strings.Cut(patch, "+")
-	patch, prerelease, hasPrerelease := strings.Cut(patch, "-")
-	if hasMetadata && !areIdentifiers(metadata, true) || hasPrerelease && !areIdentifiers(prerelease, false) {
-		return v, false
-	}
-	v.prerelease = prerelease
-	for i, part := range [...]string{major, minor, patch} {
-		n, ok := smallNumber(part)
-		if !ok || len(part) > 1 && part[0] == '0' {
-			return v, false
-		}
+	read, ok := strictver.Parse(s, false)
+	v.prerelease = read.Pre
+	for i, part := range [...]string{read.Major, read.Minor, read.Patch} {
+		n, fits := smallNumber(part)
 		v.numbers[i] = n
+		ok = ok && fits
 	}
-	return v, true
-}
-
-// areIdentifiers reports whether a text consists of identifiers with dots between them. Numbers
-// among them have no leading zeros, unless these are allowed.
-func areIdentifiers(s string, zeros bool) bool {
-	for more := true; more; {
-		var part string
-		part, s, more = strings.Cut(s, ".")
-		digits := true
-		for i := range len(part) {
-			c := part[i]
-			isDigit := '0' <= c && c <= '9'
-			if !isDigit && c != '-' && (c|0x20 < 'a' || c|0x20 > 'z') {
-				return false
-			}
-			digits = digits && isDigit
-		}
-		if part == "" || digits && !zeros && len(part) > 1 && part[0] == '0' {
-			return false
-		}
-	}
-	return true
+	return v, ok
 }
 
 // smallNumber reads digits, unless they are too many for 64 bits.

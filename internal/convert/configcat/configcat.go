@@ -220,11 +220,9 @@ func (c *converter) circular(key string) bool {
 		return false
 	}
 	c.visited[key] = visiting
-	for _, next := range c.prerequisites(key) {
-		if c.circular(next) {
-			c.visited[key] = bad
-			return true
-		}
+	if slices.ContainsFunc(c.prerequisites(key), c.circular) {
+		c.visited[key] = bad
+		return true
 	}
 	c.visited[key] = fine
 	return false

@@ -140,7 +140,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	document := []byte(fmt.Sprintf(`{"flags":[`+aVariant+`],`+someSegments+`}`, "33.33", "33.33"))
+	document := fmt.Appendf(nil, `{"flags":[`+aVariant+`],`+someSegments+`}`, "33.33", "33.33")
 	for version, want := range map[string]uint64{"1.58": 666, "v1.58.3": 666, "1": 666, "2.8.0": 666, "2.9": 1000, "2.11": 1000, "v2.9.1": 1000, "3.0": 1000, "old": 666, "new": 1000} {
 		p, err := Convert(document, &convert.Options{Version: version})
 		if err != nil {
@@ -151,7 +151,7 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	// Where both ways come to the same nobody has to say it.
-	p, err := Convert([]byte(fmt.Sprintf(`{"flags":[`+aVariant+`],`+someSegments+`}`, "30", "70")), &convert.Options{})
+	p, err := Convert(fmt.Appendf(nil, `{"flags":[`+aVariant+`],`+someSegments+`}`, "30", "70"), &convert.Options{})
 	if err != nil || len(p.Flags[0].Problems) > 0 {
 		t.Errorf("%v, %v", err, p)
 	}
@@ -203,7 +203,7 @@ func TestProblems(t *testing.T) {
 
 // FuzzConvert converts anything, and evaluates what comes out.
 func FuzzConvert(f *testing.F) {
-	f.Add([]byte(fmt.Sprintf(`{"flags":[`+aVariant+`,{"key":"g","type":"BOOLEAN_FLAG_TYPE","rollouts":[{"threshold":{"percentage":5,"value":true}},{"segment":{"keys":["pro","all"],"operator":"AND_SEGMENT_OPERATOR"}}]}],`+someSegments+`}`, "1", "2")))
+	f.Add(fmt.Appendf(nil, `{"flags":[`+aVariant+`,{"key":"g","type":"BOOLEAN_FLAG_TYPE","rollouts":[{"threshold":{"percentage":5,"value":true}},{"segment":{"keys":["pro","all"],"operator":"AND_SEGMENT_OPERATOR"}}]}],`+someSegments+`}`, "1", "2"))
 	f.Add([]byte(`{"version":"1.6","namespace":"x","flags":[{"key":"f","variants":[{"key":"a","attachment":[1]},{"key":"b","default":true}],"rules":[{"segment":{"keys":["s"]}}]}],"segments":[{"key":"s","constraints":[
 		{"type":"NUMBER_COMPARISON_TYPE","property":"p","operator":"isnotoneof","value":[1,2]},{"type":"ENTITY_ID_COMPARISON_TYPE","property":"e","operator":"notcontains","value":"x"},
 		{"type":"DATETIME_COMPARISON_TYPE","property":"d","operator":"gte","value":"2024-01-01"},{"type":"BOOLEAN_COMPARISON_TYPE","property":"b","operator":"present"}]}]}`))

@@ -54,6 +54,9 @@ func (c *converter) problem(format string, args ...any) {
 }
 
 func (c *converter) flagProblems(list []string) {
+	if len(c.flag.Problems) == 0 && len(list) > 0 {
+		c.flag.InexactFrom = len(c.flag.Rules.Rules)
+	}
 	for _, p := range list {
 		if !slices.Contains(c.flag.Problems, p) {
 			c.flag.Problems = append(c.flag.Problems, p)

@@ -6,7 +6,10 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
+	"github.com/flagstaff-go/flagstaff/internal/convert/flagd"
 	"github.com/flagstaff-go/flagstaff/internal/convert/flipt"
+	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
+	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
 	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
@@ -26,7 +29,10 @@ type Product struct {
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert, launchdarkly.Export},
 	{"unleash", "Unleash", unleash.Convert, unleash.Export},
+	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert, nil},
 	{"flipt", "Flipt", flipt.Convert, flipt.Export},
+	{"flagd", "flagd", flagd.Convert, nil},
+	{"growthbook", "GrowthBook", growthbook.Convert, nil},
 	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
 }
 
