@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 )
@@ -194,6 +195,16 @@ func managedMethods() []method {
 				made := decode[[][]int64](c.t, c.value)
 				return c.UndoImport(c.ctx, c.p, c.web, made[0], made[1])
 			},
+		},
+		{
+			name: "UndoApply", scope: "feature_flag:write", also: "cohort:write", kind: ofProject, log: []string{"FeatureFlag deleted by ada in nothing"},
+			once: "conflict conflict",
+			first: func(c *callable) {
+				o := management.ApplyOptions{From: &foreign.Options{From: "launchdarkly"}}
+				made := must(c.ApplyDefinitions(c.t.Context(), c.as(c.ada), c.web, []byte(`{"flagValues":{"brought":true}}`), o))(c.t)
+				c.value = encode(c.t, made.ImportID)
+			},
+			call: func(c *callable) error { return c.UndoApply(c.ctx, c.p, c.web, decode[string](c.t, c.value)) },
 		},
 		{
 			name: "ApplyDefinitions", scope: "feature_flag:write", also: "cohort:write", kind: ofProject, first: flag,

@@ -64,6 +64,8 @@ type Project struct {
 	Flags   []Flag
 	Cohorts []Cohort
 	Notes   []string // what somebody has to know of the whole
+
+	GroupTypes map[int]string // by index, of definitions that are exported
 }
 
 // A Flag is a flag with a rule set.

@@ -43,7 +43,7 @@ func group(kind string, list []flags.Filter) flags.Filter {
 		case constant && holds != (kind == "all"):
 			return Always(holds)
 		case constant:
-		case f.Type == kind && !f.Negation:
+		case f.Type == kind && !f.Negation && f.Extra == nil: // a label is for the whole
 			out.Filters = append(out.Filters, f.Filters...)
 		default:
 			out.Filters = append(out.Filters, *f)

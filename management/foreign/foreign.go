@@ -102,7 +102,7 @@ type Report struct {
 
 // An Error says what is wrong with an option, or with the document if Option is "".
 type Error struct {
-	Option string // "from", "environment", "bucket_version", "map" or "inexact"
+	Option string // "from", "to", "environment", "bucket_version", "map" or "inexact"
 	Text   string // for people
 }
 
@@ -110,6 +110,49 @@ func (e *Error) Error() string { return strings.TrimSpace(e.Option + " " + e.Tex
 
 func wrong(option, format string, args ...any) *Error {
 	return &Error{option, fmt.Sprintf(format, args...)}
+}
+
+// Exports returns the names of the products to which flags can be exported.
+func Exports() (names []string) {
+	for _, p := range products.All {
+		if p.Export != nil {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Export writes the flags of definitions as another product has them, so that each user keeps the
+// value, and says why it refuses others. Of the options it takes the Environment, the Version and
+// the Map. The error says what is wrong with the definitions or the options.
+func Export(definitions []byte, to string, o Options) (document []byte, refused []Kept, err error) {
+	product, ok := products.Named(to)
+	if !ok || product.Export == nil {
+		return nil, nil, wrong("to", "must be one of %s, not %q.", strings.Join(Exports(), ", "), to)
+	}
+	properties, err := o.properties()
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := convert.Read(definitions)
+	if err != nil {
+		return nil, nil, wrong("", "These are not definitions: %s.", err)
+	}
+	document, list, err := product.Export(p, &convert.Options{Environment: o.Environment, Version: o.Version, Properties: properties})
+	return document, listed(list), err
+}
+
+// properties returns the names of properties by those of attributes.
+func (o *Options) properties() (map[string]string, error) {
+	properties := make(map[string]string)
+	for _, pair := range o.Map {
+		attribute, property, ok := strings.Cut(pair, "=")
+		if !ok || attribute == "" || property == "" {
+			return nil, wrong("map", "must be ATTRIBUTE=PROPERTY, not %s.", strconv.Quote(pair))
+		}
+		properties[attribute] = property
+	}
+	return properties, nil
 }
 
 // Convert makes definitions of a document of another product (management.md §13.23). The
@@ -120,13 +163,9 @@ func Convert(document []byte, o Options) (*Converted, error) {
 	if !ok {
 		return nil, wrong("from", "must be one of %s, not %q.", strings.Join(products.Names(), ", "), o.From)
 	}
-	properties := make(map[string]string)
-	for _, pair := range o.Map {
-		attribute, property, ok := strings.Cut(pair, "=")
-		if !ok || attribute == "" || property == "" {
-			return nil, wrong("map", "must be ATTRIBUTE=PROPERTY, not %s.", strconv.Quote(pair))
-		}
-		properties[attribute] = property
+	properties, err := o.properties()
+	if err != nil {
+		return nil, err
 	}
 	raw, err := asJSON(document)
 	if err != nil {

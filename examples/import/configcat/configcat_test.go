@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/convert/configcat"
 )
 
-var product = oracle.Product{Convert: configcat.Convert, Generate: generate, Open: open}
+var product = oracle.Product{Convert: configcat.Convert, Export: configcat.Export, Generate: generate, Open: open}
 
 // open reads a config as overrides of a client that asks nobody.
 func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
@@ -68,6 +68,12 @@ func userOf(s *oracle.Subject) *sdk.UserData {
 }
 
 func TestOracle(t *testing.T) { product.Run(t) }
+
+func TestExportByHand(t *testing.T) { product.RunByHand(t, false, "plain", "share") }
+
+func TestExport(t *testing.T) { product.RunExport(t) }
+
+func TestExportBites(t *testing.T) { product.BitesExport(t, moved) }
 
 func TestBites(t *testing.T) { product.Bites(t, moved) }
 

@@ -13,7 +13,7 @@ import (
 
 func product(version string) *oracle.Product {
 	return &oracle.Product{
-		Convert: flipt.Convert, Options: convert.Options{Version: version}, Generate: generate,
+		Convert: flipt.Convert, Export: flipt.Export, Options: convert.Options{Version: version}, Generate: generate,
 		Open: func(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
 			return newServer(t, document, version).evaluate
 		},
@@ -24,6 +24,19 @@ func TestOracle(t *testing.T) {
 	for _, version := range []string{before29, since29, client} {
 		t.Run(version, product(version).Run)
 	}
+}
+
+func TestExportByHand(t *testing.T) { product(since29).RunByHand(t, false, "plain", "share") }
+
+func TestExport(t *testing.T) {
+	for _, version := range []string{before29, since29, client} {
+		t.Run(version, product(version).RunExport)
+	}
+}
+
+func TestExportBites(t *testing.T) {
+	t.Run("distribution", func(t *testing.T) { product(before29).BitesExport(t, moveDistribution) })
+	t.Run("threshold", func(t *testing.T) { product(since29).BitesExport(t, moveThreshold) })
 }
 
 func TestBites(t *testing.T) {

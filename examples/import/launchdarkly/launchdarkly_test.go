@@ -26,38 +26,48 @@ var product = oracle.Product{
 	GroupTypes: groupTypes,
 	Generate:   generate,
 	Open:       open,
+	Export:     launchdarkly.Export,
+}
+
+func TestExportByHand(t *testing.T) { product.RunByHand(t, true, "plain", "share") }
+
+func TestExport(t *testing.T) { product.RunExport(t) }
+
+// TestExportMovedBoundary moves a weight by a tenth of a percent: what is exported has no weights
+// of 0, which those without an attribute would tell from others.
+func TestExportMovedBoundary(t *testing.T) {
+	product.BitesExport(t, func(_ *rand.Rand, document []byte) []byte { return moved(document, 100) })
 }
 
 func TestRandomPairs(t *testing.T) { product.Run(t) }
 
 // TestMovedBoundary moves a weight by the thousandth of a percent.
 func TestMovedBoundary(t *testing.T) {
-	product.Bites(t, func(r *rand.Rand, document []byte) []byte {
-		var d map[string]map[string]map[string]any
-		if err := json.Unmarshal(document, &d); err != nil {
-			t.Fatal(err)
+	product.Bites(t, func(_ *rand.Rand, document []byte) []byte { return moved(document, 1) })
+}
+
+// moved moves the first weight of a flag.
+func moved(document []byte, by float64) []byte {
+	var d map[string]map[string]map[string]any
+	if err := json.Unmarshal(document, &d); err != nil {
+		panic(err)
+	}
+	for _, key := range sorted(d["flags"]) {
+		serve, _ := d["flags"][key]["fallthrough"].(map[string]any)
+		rollout, _ := serve["rollout"].(map[string]any)
+		if rollout == nil {
+			continue
 		}
-		moved := false
-		for _, key := range sorted(d["flags"]) {
-			serve, _ := d["flags"][key]["fallthrough"].(map[string]any)
-			rollout, _ := serve["rollout"].(map[string]any)
-			if rollout == nil || moved {
-				continue
-			}
-			list := rollout["variations"].([]any)
-			if len(list) < 2 {
-				continue
-			}
-			first := list[0].(map[string]any)
-			first["weight"] = first["weight"].(float64) + 1
-			moved = true
+		list := rollout["variations"].([]any)
+		if len(list) < 2 {
+			continue
 		}
-		if !moved {
-			return nil
-		}
+		first := list[0].(map[string]any)
+		first["weight"] = first["weight"].(float64) + by
 		out, _ := json.Marshal(d)
 		return out
-	})
+	}
+	return nil
 }
 
 func sorted[T any](m map[string]T) (keys []string) {

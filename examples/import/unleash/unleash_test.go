@@ -26,22 +26,33 @@ import (
 )
 
 var product = oracle.Product{
-	Convert:  unleash.Convert,
-	Options:  convert.Options{Version: "6"},
-	Generate: generator{version: 6}.generate,
-	Open:     open,
+	Convert: unleash.Convert,
+	Export:  unleash.Export,
+
+	MayRefuse: "such as on the strategies that give variants",
+	Options:   convert.Options{Version: "6"},
+	Generate:  generator{version: 6}.generate,
+	Open:      open,
 }
 
 func TestRandomPairs(t *testing.T) { product.Run(t) }
 
 // TestRandomPairsVersion5 has the version of the SDK that draws variants of strategies otherwise.
-func TestRandomPairsVersion5(t *testing.T) {
+func TestRandomPairsVersion5(t *testing.T) { product5().Run(t) }
+
+func product5() *oracle.Product {
 	older := product
 	older.Options.Version = "5"
 	older.Generate = generator{version: 5}.generate
 	older.Open = open5
-	older.Run(t)
+	return &older
 }
+
+func TestExportByHand(t *testing.T) { product.RunByHand(t, false, "plain", "share") }
+
+func TestExport(t *testing.T) { product.RunExport(t) }
+
+func TestExportVersion5(t *testing.T) { product5().RunExport(t) }
 
 // A server answers with a document.
 type server []byte
@@ -203,28 +214,30 @@ func contextOf(s *oracle.Subject) context5.Context {
 	return c
 }
 
-// TestMovedBoundary moves a rollout by one percent.
-func TestMovedBoundary(t *testing.T) {
-	product.Bites(t, func(_ *rand.Rand, document []byte) []byte {
-		var d map[string]any
-		if err := json.Unmarshal(document, &d); err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range d["features"].([]any) {
-			strategies, _ := f.(object)["strategies"].([]any)
-			for _, s := range strategies {
-				parameters := s.(object)["parameters"].(object)
-				text, _ := parameters["rollout"].(string)
-				if n, err := strconv.Atoi(text); err == nil && n > 0 && n < 99 {
-					parameters["rollout"] = strconv.Itoa(n + 1)
-					moved, err := json.Marshal(d)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return moved
+// Both move a rollout by one percent.
+func TestMovedBoundary(t *testing.T) { product.Bites(t, moved) }
+
+func TestExportMovedBoundary(t *testing.T) { product.BitesExport(t, moved) }
+
+func moved(_ *rand.Rand, document []byte) []byte {
+	var d map[string]any
+	if err := json.Unmarshal(document, &d); err != nil {
+		panic(err)
+	}
+	for _, f := range d["features"].([]any) {
+		strategies, _ := f.(object)["strategies"].([]any)
+		for _, s := range strategies {
+			parameters := s.(object)["parameters"].(object)
+			text, _ := parameters["rollout"].(string)
+			if n, err := strconv.Atoi(text); err == nil && n > 0 && n < 99 {
+				parameters["rollout"] = strconv.Itoa(n + 1)
+				moved, err := json.Marshal(d)
+				if err != nil {
+					panic(err)
 				}
+				return moved
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -296,10 +296,7 @@ func (f *flag) boolean(o objects.Object, enabled bool) {
 				f.Notes = append(f.Notes, what+" has a threshold, so that its segments decide nothing, there as here.")
 			}
 			r.Type = "split"
-			r.Split = &flags.RuleSplit{
-				Hash: "crc32", Modulus: 100, Suffix: f.Key, Ends: []uint64{thresholdEnd(threshold.Number("percentage"))},
-				Values: []json.RawMessage{boolean(threshold.Bool("value"))}, Rest: "continue", NoSubject: "hash",
-			}
+			r.Split = thresholdSplit(f.Key, threshold.Number("percentage"), boolean(threshold.Bool("value")))
 		case rollout.Has("segment"):
 			segment := rollout.Object("segment", "The segment of "+what, "key", "keys", "operator", "value")
 			keys := segment.Texts("keys")
@@ -403,10 +400,21 @@ func (f *flag) distribute(r *flags.Rule, what string, list []json.RawMessage) {
 		r.Type, r.Value = "targeted_release", values[0]
 	default:
 		r.Type = "split"
-		r.Split = &flags.RuleSplit{
-			Hash: "crc32", Modulus: buckets, Prefix: f.Key, Ends: ends, Values: values, Rest: "return_default", NoSubject: "hash",
-		}
+		r.Split = shareSplit(f.Key, ends, values)
 	}
+}
+
+// thresholdSplit returns the split of a threshold.
+func thresholdSplit(key string, percentage float64, value json.RawMessage) *flags.RuleSplit {
+	return &flags.RuleSplit{
+		Hash: "crc32", Modulus: 100, Suffix: key, Ends: []uint64{thresholdEnd(percentage)}, Values: []json.RawMessage{value},
+		Rest: "continue", NoSubject: "hash",
+	}
+}
+
+// shareSplit returns the split of distributions.
+func shareSplit(key string, ends []uint64, values []json.RawMessage) *flags.RuleSplit {
+	return &flags.RuleSplit{Hash: "crc32", Modulus: buckets, Prefix: key, Ends: ends, Values: values, Rest: "return_default", NoSubject: "hash"}
 }
 
 // value returns the value of a variant.

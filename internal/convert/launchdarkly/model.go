@@ -11,24 +11,24 @@ import (
 type payload struct {
 	Flags      map[string]flag            `json:"flags"`
 	Segments   map[string]segment         `json:"segments"`
-	FlagValues map[string]json.RawMessage `json:"flagValues"`
+	FlagValues map[string]json.RawMessage `json:"flagValues,omitempty"`
 
-	Data *payload `json:"data"` // of an event of a stream
+	Data *payload `json:"data,omitempty"` // of an event of a stream
 }
 
 type flag struct {
 	Key            string            `json:"key"`
 	On             bool              `json:"on"`
-	Deleted        bool              `json:"deleted"`
-	Prerequisites  []prerequisite    `json:"prerequisites"`
-	Targets        []target          `json:"targets"`
-	ContextTargets []target          `json:"contextTargets"`
+	Deleted        bool              `json:"deleted,omitempty"`
+	Prerequisites  []prerequisite    `json:"prerequisites,omitempty"`
+	Targets        []target          `json:"targets,omitempty"`
+	ContextTargets []target          `json:"contextTargets,omitempty"`
 	Rules          []rule            `json:"rules"`
 	Fallthrough    serve             `json:"fallthrough"`
 	OffVariation   *int              `json:"offVariation"`
 	Variations     []json.RawMessage `json:"variations"`
 	Salt           string            `json:"salt"`
-	Migration      json.RawMessage   `json:"migration"`
+	Migration      json.RawMessage   `json:"migration,omitempty"`
 }
 
 type prerequisite struct {
@@ -37,60 +37,62 @@ type prerequisite struct {
 }
 
 type target struct {
-	ContextKind string   `json:"contextKind"`
+	ContextKind string   `json:"contextKind,omitempty"`
 	Values      []string `json:"values"`
 	Variation   int      `json:"variation"`
 }
 
 // A serve says what those get who match.
 type serve struct {
-	Variation *int     `json:"variation"`
-	Rollout   *rollout `json:"rollout"`
+	Variation *int     `json:"variation,omitempty"`
+	Rollout   *rollout `json:"rollout,omitempty"`
 }
 
 type rollout struct {
-	Kind        string `json:"kind"`
-	ContextKind string `json:"contextKind"`
-	Variations  []struct {
-		Variation int `json:"variation"`
-		Weight    int `json:"weight"`
-	} `json:"variations"`
-	BucketBy string `json:"bucketBy"`
-	Seed     *int   `json:"seed"`
+	Kind        string     `json:"kind,omitempty"`
+	ContextKind string     `json:"contextKind,omitempty"`
+	Variations  []weighted `json:"variations"`
+	BucketBy    string     `json:"bucketBy,omitempty"`
+	Seed        *int       `json:"seed,omitempty"`
+}
+
+type weighted struct {
+	Variation int `json:"variation"`
+	Weight    int `json:"weight"`
 }
 
 type rule struct {
 	serve
-	ID      string   `json:"id"`
+	ID      string   `json:"id,omitempty"`
 	Clauses []clause `json:"clauses"`
 }
 
 type clause struct {
-	ContextKind string            `json:"contextKind"`
+	ContextKind string            `json:"contextKind,omitempty"`
 	Attribute   string            `json:"attribute"`
 	Op          string            `json:"op"`
 	Values      []json.RawMessage `json:"values"`
-	Negate      bool              `json:"negate"`
+	Negate      bool              `json:"negate,omitempty"`
 }
 
 type segment struct {
 	Key              string        `json:"key"`
-	Included         []string      `json:"included"`
-	Excluded         []string      `json:"excluded"`
-	IncludedContexts []target      `json:"includedContexts"`
-	ExcludedContexts []target      `json:"excludedContexts"`
+	Included         []string      `json:"included,omitempty"`
+	Excluded         []string      `json:"excluded,omitempty"`
+	IncludedContexts []target      `json:"includedContexts,omitempty"`
+	ExcludedContexts []target      `json:"excludedContexts,omitempty"`
 	Salt             string        `json:"salt"`
 	Rules            []segmentRule `json:"rules"`
-	Unbounded        bool          `json:"unbounded"`
-	Deleted          bool          `json:"deleted"`
+	Unbounded        bool          `json:"unbounded,omitempty"`
+	Deleted          bool          `json:"deleted,omitempty"`
 }
 
 type segmentRule struct {
-	ID                 string   `json:"id"`
+	ID                 string   `json:"id,omitempty"`
 	Clauses            []clause `json:"clauses"`
-	Weight             *int     `json:"weight"`
-	BucketBy           string   `json:"bucketBy"`
-	RolloutContextKind string   `json:"rolloutContextKind"`
+	Weight             *int     `json:"weight,omitempty"`
+	BucketBy           string   `json:"bucketBy,omitempty"`
+	RolloutContextKind string   `json:"rolloutContextKind,omitempty"`
 }
 
 // read reads a document.

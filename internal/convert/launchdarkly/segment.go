@@ -135,7 +135,7 @@ func nodeOf(f flags.Filter) (flags.CohortNode, bool) {
 	return n, true
 }
 
-// inlined returns what a segment asks for, as filters.
+// inlined returns what a segment asks for, as filters with its key as their label.
 func (c *converter) inlined(key string, s *segment) flags.Filter {
 	in := []flags.Filter{c.keys(user, s.Included)}
 	out := []flags.Filter{c.keys(user, s.Excluded)}
@@ -153,7 +153,7 @@ func (c *converter) inlined(key string, s *segment) flags.Filter {
 		}
 		rules = append(rules, convert.All(all...))
 	}
-	return convert.Any(append(in, convert.All(convert.Not(convert.Any(out...)), convert.Any(rules...)))...)
+	return convert.Labelled(key, convert.Any(append(in, convert.All(convert.Not(convert.Any(out...)), convert.Any(rules...)))...))
 }
 
 // contexts returns targets by kind. They do not count for an evaluation with the context of the

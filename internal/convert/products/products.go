@@ -19,17 +19,21 @@ type Product struct {
 	Name    string // as options have it
 	Title   string // as people know it
 	Convert func(document []byte, o *convert.Options) (*convert.Project, error)
+
+	// Export writes the flags without Problems of a project that [convert.Read] has made, and
+	// returns those that are refused. Nil: the product is one to import from alone.
+	Export func(p *convert.Project, o *convert.Options) (document []byte, refused []convert.Kept, err error)
 }
 
 // All are the products, in the order in which they are listed.
 var All = []Product{
-	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert},
-	{"unleash", "Unleash", unleash.Convert},
-	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert},
-	{"flipt", "Flipt", flipt.Convert},
-	{"flagd", "flagd", flagd.Convert},
-	{"growthbook", "GrowthBook", growthbook.Convert},
-	{"configcat", "ConfigCat", configcat.Convert},
+	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert, launchdarkly.Export},
+	{"unleash", "Unleash", unleash.Convert, unleash.Export},
+	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert, nil},
+	{"flipt", "Flipt", flipt.Convert, flipt.Export},
+	{"flagd", "flagd", flagd.Convert, nil},
+	{"growthbook", "GrowthBook", growthbook.Convert, nil},
+	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
 }
 
 // Named returns the product with a name.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
@@ -31,7 +32,7 @@ func (c *converter) dependency(d *dependency, about *report) flags.Filter {
 		return flagFilter(p.Name, true)
 	}
 	if !w.allVariants {
-		return w.filter(d.Variants)
+		return convert.Labelled(p.Name+": "+strings.Join(d.Variants, ", "), w.filter(d.Variants))
 	}
 	var list []flags.Filter
 	for i, name := range w.names {
@@ -51,7 +52,7 @@ func (c *converter) disabled(p *feature, w *ways, about *report) flags.Filter {
 			"and here, too; not so in version 5. Say which one served the users.", p.Name)
 	}
 	if w.fails && c.version != 5 {
-		return w.off()
+		return convert.Labelled(p.Name+": off", w.off())
 	}
 	return flagFilter(p.Name, false)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,12 @@ type Product struct {
 	Convert func(document []byte, o *convert.Options) (*convert.Project, error)
 	Options convert.Options
 
+	// Export writes what Convert has read.
+	Export func(p *convert.Project, o *convert.Options) (document []byte, refused []convert.Kept, err error)
+
+	// MayRefuse is a part of the reason for which Export may refuse a flag that Convert keeps.
+	MayRefuse string
+
 	// GroupTypes are the names of group types, by index.
 	GroupTypes []string
 
@@ -48,6 +55,7 @@ const (
 	subjectsOfDocument = 200
 	pairsInFull        = 1_000_000
 	pairsInBrief       = 20_000
+	exportedInFull     = 200_000
 )
 
 // Run compares random pairs of flag and subject. No flag may be inexact, as each document must
@@ -123,6 +131,163 @@ func (p *Product) Bites(t *testing.T, moved func(r *rand.Rand, document []byte) 
 		}
 	}
 	t.Fatal("a boundary that was moved was not found within a minute")
+}
+
+// RunExport compares documents with what they are exported as after they were imported, as the
+// product's own library evaluates both. Each flag must be exported.
+func (p *Product) RunExport(t *testing.T) {
+	pairs := pairsInBrief
+	if fulltest.Enabled() {
+		pairs = exportedInFull
+	}
+	seed := seedOf(t)
+	for done, n := 0, uint64(0); done < pairs; n++ {
+		r := rand.New(rand.NewPCG(seed, n))
+		document, subjects := p.Generate(r, subjectsOfDocument)
+		exported, project := p.export(t, document)
+		before, after := p.answers(t, document, project, subjects), p.answers(t, exported, project, subjects)
+		for i, want := range before {
+			if got := after[i]; !same(got, want) {
+				f := &project.Flags[i/len(subjects)]
+				about, _ := json.Marshal(&subjects[i%len(subjects)])
+				const differs = "seed %d, document %d: flag %s is %s, want %s\nfor %s\nof %s\nfrom %s\nto %s"
+				t.Fatalf(differs, seed, n, f.Key, got, want, about, filtersOf(f), document, exported)
+			}
+			done++
+		}
+	}
+}
+
+// BitesExport reports how long it takes to find a boundary that was moved in what is exported.
+func (p *Product) BitesExport(t *testing.T, moved func(r *rand.Rand, document []byte) []byte) {
+	start := time.Now()
+	seed := seedOf(t)
+	for n := uint64(0); time.Since(start) < time.Minute; n++ {
+		r := rand.New(rand.NewPCG(seed, n))
+		document, subjects := p.Generate(r, subjectsOfDocument)
+		exported, project := p.export(t, document)
+		if exported = moved(r, exported); exported == nil {
+			continue
+		}
+		before, after := p.answers(t, document, project, subjects), p.answers(t, exported, project, subjects)
+		if !slices.EqualFunc(before, after, same) {
+			t.Logf("found in document %d after %v", n, time.Since(start).Round(time.Millisecond))
+			return
+		}
+	}
+	t.Fatal("a boundary that was moved was not found within a minute")
+}
+
+// answers returns what the product's own library makes of a document: the values of each flag, for
+// each subject.
+func (p *Product) answers(t *testing.T, document []byte, project *convert.Project, subjects []Subject) (all []json.RawMessage) {
+	value := p.Open(t, document)
+	for i := range project.Flags {
+		for j := range subjects {
+			one, err := value(project.Flags[i].Key, &subjects[j])
+			if err != nil {
+				t.Fatalf("flag %s: %v\n%s", project.Flags[i].Key, err, document)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// byHand are definitions that nobody has imported, with the filters that each product has.
+const byHand = `{"flags":[
+	{"id":1,"key":"everybody","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[]},"value":true}]}},
+	{"id":2,"key":"conditions","active":true,"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}},
+	{"id":3,"key":"share","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":true,"rollout_percentage":50,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"}]}},
+	{"id":4,"key":"all-and-none","active":true,"filters":{"version":2,"return_type":"string","default_value":"rest","rules":[
+		{"id":"11111111-1111-4111-8111-111111111111","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":"none","rollout_percentage":0,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"},
+		{"id":"21111111-1111-4111-8111-111111111111","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":"all","rollout_percentage":100,"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"}]}},
+	{"id":5,"key":"ids","active":true,"filters":{"version":2,"return_type":"string","default_value":"no","rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[{"type":"person","key":"distinct_id","operator":"exact","value":["ada","u1","Ada","bob","a"],"case_sensitive":true,"must_be_set":true,STRICT}]},"value":"yes"}]}},
+	{"id":6,"key":"cohort","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[{"type":"cohort","key":"id","operator":"in","value":7}]},"value":true}]}},
+	{"id":7,"key":"plain","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[{"type":"person","key":"plan","operator":"exact","value":"pro"}]},"value":true}]}}],
+	"cohorts":[{"id":7,"name":"Some","filters":{"properties":{"type":"AND","values":[{"type":"person","key":"distinct_id","operator":"icontains","value":"1","case_sensitive":true,"must_be_set":true,STRICT}]}}}]}`
+
+// RunByHand exports definitions that nobody has imported. All but those of which keys are given
+// are exported, and have there the value that they have here. Types are strict for products that
+// have no others.
+func (p *Product) RunByHand(t *testing.T, strict bool, refused ...string) {
+	more := strconv.Quote("strict_type") + ":" + strconv.FormatBool(strict) + "," + strconv.Quote("any_element") + ":" + strconv.FormatBool(strict)
+	definitions := []byte(strings.ReplaceAll(byHand, "STRICT", more))
+	project, err := convert.Read(definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported, left, err := p.Export(project, &p.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range left {
+		got = append(got, k.Flag)
+	}
+	if !slices.Equal(got, refused) {
+		t.Errorf("refused %q, want %q", left, refused)
+	}
+	d, err := flags.Decode(bytes.NewReader(definitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := p.Open(t, exported)
+	values := make(map[string]bool)
+	for n := range uint64(20) {
+		_, subjects := p.Generate(rand.New(rand.NewPCG(1, n)), subjectsOfDocument)
+		for i := range d.Flags {
+			key := d.Flags[i].Key
+			if slices.Contains(got, key) {
+				continue
+			}
+			for j := range subjects {
+				want := valueOf(ours, key, &subjects[j])
+				if d.Flags[i].Filters.RuleSet == nil {
+					want = json.RawMessage("true") // which results with condition sets do not have as JSON
+				}
+				if value, err := theirs(key, &subjects[j]); err != nil || !same(value, want) {
+					about, _ := json.Marshal(&subjects[j])
+					t.Fatalf("flag %s is %s, want %s: %v\nfor %s\nfrom %s", key, value, want, err, about, exported)
+				}
+				values[key+string(want)] = true
+			}
+		}
+	}
+	for _, both := range []string{"idsyes", "idsno", "cohorttrue", "cohortfalse"} {
+		if both = strings.NewReplacer("yes", `"yes"`, "no", `"no"`).Replace(both); !values[both] {
+			t.Errorf("nobody has %s", both)
+		}
+	}
+}
+
+// export imports a document as definitions, and exports these.
+func (p *Product) export(t *testing.T, document []byte) ([]byte, *convert.Project) {
+	t.Helper()
+	_, project := p.compile(t, document)
+	definitions, err := project.Document(p.GroupTypes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := convert.Read(definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported, refused, err := p.Export(back, &p.Options)
+	for _, k := range refused {
+		if p.MayRefuse == "" || len(k.Reasons) > 1 || !strings.Contains(k.Reasons[0], p.MayRefuse) {
+			t.Fatalf("%v: refused %q\n%s\n%s", err, refused, document, definitions)
+		}
+		project.Flags = slices.DeleteFunc(project.Flags, func(f convert.Flag) bool { return f.Key == k.Flag })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exported, project
 }
 
 func (p *Product) compile(t *testing.T, document []byte) (*flags.Snapshot, *convert.Project) {
