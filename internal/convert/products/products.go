@@ -1,4 +1,3 @@
-// Package products lists the products whose flags can be imported.
 package products
 
 import (

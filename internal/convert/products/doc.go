@@ -1,0 +1,2 @@
+// Package products lists the products whose flags can be imported.
+package products
