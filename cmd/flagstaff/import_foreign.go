@@ -48,13 +48,19 @@ func (f *foreignCall) flags() []cli.Flag {
 
 // isSet returns the first option that is for other products alone.
 func (f *foreignCall) isSet() string {
-	for name, set := range map[string]bool{
-		"environment": f.environment != "", "bucket-version": f.version != "", "archived": f.archived, "map": len(f.properties) > 0,
-		"inexact": len(f.inexact) > 0, "o": f.output != "",
-	} {
-		if set {
-			return name
-		}
+	switch {
+	case f.environment != "":
+		return "environment"
+	case f.version != "":
+		return "bucket-version"
+	case f.archived:
+		return "archived"
+	case len(f.properties) > 0:
+		return "map"
+	case len(f.inexact) > 0:
+		return "inexact"
+	case f.output != "":
+		return "o"
 	}
 	return ""
 }
@@ -151,20 +157,12 @@ func keptLines(r *foreign.Report) (lines []string) {
 		lines = append(lines, "note: flag "+k.Flag+": "+strings.Join(k.Reasons, " "))
 	}
 	for _, k := range r.Inexact {
-		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
+		lines = append(lines, "not exact: flag "+k.Flag+": "+strings.TrimSpace(strings.Join(k.Reasons, " ")+" "+r.Concerns(&k)))
 	}
 	for _, k := range r.LeftOut {
-		lines = append(lines, "left out flag "+k.Flag+": "+strings.Join(k.Reasons, " ")+concerns(r, &k))
+		lines = append(lines, "left out flag "+k.Flag+": "+strings.TrimSpace(strings.Join(k.Reasons, " ")+" "+r.Concerns(&k)))
 	}
 	return lines
-}
-
-// concerns says how many persons what is not kept of a flag may concern, if they were counted.
-func concerns(r *foreign.Report, k *foreign.Kept) string {
-	if k.Persons == nil {
-		return ""
-	}
-	return fmt.Sprintf(" It may concern %d of the %s seen last.", *k.Persons, tool.Count(r.PersonsSeen, "person"))
 }
 
 func (p *program) printForeign(r *management.ApplyReport, dryRun bool) error {

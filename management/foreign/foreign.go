@@ -100,6 +100,15 @@ type Report struct {
 	PersonsSeen int `json:"persons_seen,omitempty"`
 }
 
+// Concerns says how many persons what is not kept of a flag may concern, "" if they were not
+// counted.
+func (r *Report) Concerns(k *Kept) string {
+	if k.Persons == nil {
+		return ""
+	}
+	return fmt.Sprintf("It may concern %d of the %d persons seen last.", *k.Persons, r.PersonsSeen)
+}
+
 // An Error says what is wrong with an option, or with the document if Option is "".
 type Error struct {
 	Option string // "from", "to", "environment", "bucket_version", "map" or "inexact"

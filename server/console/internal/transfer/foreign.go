@@ -183,7 +183,7 @@ func appliedReport(q *shell.Request, r *management.ApplyReport, preview *managem
 	}
 	v.addLeftOut(r, from)
 	v.add(importSection{Title: "To know"}, r.Notes, plainItem)
-	v.addReasons(importSection{Title: "Notes on flags"}, reasonsOf(r.FlagNotes))
+	v.addReasons(importSection{Title: "Notes on flags"}, reasonsOf(r.Report, r.FlagNotes))
 	if err := v.addChanged(q, r, gets, would("Changed", "Would be changed")); err != nil {
 		return v, err
 	}
@@ -249,7 +249,7 @@ func otherFlags(p *management.FlagPreview) []management.ChangedFlag {
 
 // addLeftOut adds the flags that are not exact, with checkboxes if an origin says what was chosen.
 func (v *importReport) addLeftOut(r *management.ApplyReport, from *origin) {
-	left, taken := reasonsOf(r.LeftOut), reasonsOf(r.Inexact)
+	left, taken := reasonsOf(r.Report, r.LeftOut), reasonsOf(r.Report, r.Inexact)
 	if from == nil {
 		v.addReasons(importSection{Title: "Left out"}, left)
 		v.addReasons(importSection{Title: "Not exact", Hint: "The description of each says so."}, taken)
@@ -277,9 +277,13 @@ func (v *importReport) addLeftOut(r *management.ApplyReport, from *origin) {
 	}, taken)
 }
 
-func reasonsOf(list []foreign.Kept) (out []importReason) {
+func reasonsOf(r *foreign.Report, list []foreign.Kept) (out []importReason) {
 	for _, k := range list {
-		out = append(out, importReason{What: k.Flag, Reasons: slices.Clone(k.Reasons)})
+		reasons := slices.Clone(k.Reasons)
+		if persons := r.Concerns(&k); persons != "" {
+			reasons = append(reasons, persons)
+		}
+		out = append(out, importReason{What: k.Flag, Reasons: reasons})
 	}
 	return out
 }
