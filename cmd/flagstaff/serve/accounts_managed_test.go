@@ -36,6 +36,7 @@ func managedOperations() []operation {
 			{call: "POST /feature_flags", scope: "feature_flag:write", body: `{"key":"{new}","filters":{"groups":[{}]}}`, want: 201},
 			{call: "GET /export", scope: "feature_flag:read", also: "cohort:read", want: 200},
 			{call: "POST /apply", scope: "feature_flag:write", also: "cohort:write", body: `{"flags":[{"id":1,"key":"{new}","active":true,"filters":{"groups":[{}]}}]}`, want: 200},
+			{call: "POST /apply/{import}/undo", scope: "feature_flag:write", also: "cohort:write", want: 400}, // there is no such import
 			{call: "POST /import", scope: "feature_flag:write", also: "cohort:write", body: `{"flags":[{"key":"{new}","filters":{"groups":[{}]}}]}`, want: 200},
 			{call: "GET /feature_flags/activity", scope: "activity_log:read", want: 200},
 			{call: "GET /feature_flags/matching_ids", scope: "feature_flag:read", want: 200},

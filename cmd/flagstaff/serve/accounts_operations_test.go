@@ -236,6 +236,7 @@ func (r *references) replace(o *operation, text string) string {
 	return strings.NewReplacer(
 		"{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project,
 		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(), "{version}", "1", "{session}", r.session, "{flag}", r.flag,
+		"{import}", unknownUUID,
 	).Replace(text)
 }
 
