@@ -23,7 +23,7 @@ func (s *Service) applyForeign(
 	}
 	c, err := foreign.Convert(document, *o.From)
 	if wrong, ok := errors.AsType[*foreign.Error](err); ok {
-		return nil, nil, invalid(wrong.Option, "invalid_input", "%s", wrong.Text)
+		return nil, nil, invalid(wrong.Option, "invalid_input", "%s", wrong)
 	}
 	for err == nil {
 		i, failed := s.importDocument(ctx, p, c.Document, ImportOptions{DryRun: o.DryRun, Progress: o.Progress}, &o, enter)
