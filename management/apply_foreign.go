@@ -23,7 +23,10 @@ func (s *Service) applyForeign(
 	}
 	c, err := foreign.Convert(document, *o.From)
 	if wrong, ok := errors.AsType[*foreign.Error](err); ok {
-		return nil, nil, invalid(wrong.Option, "invalid_input", "%s", wrong)
+		if wrong.Option == "from" {
+			return nil, nil, invalid("from", "invalid_input", "%s", wrong) // a choice is named by its parameter, too
+		}
+		return nil, nil, invalid(wrong.Option, "invalid_input", "%s", wrong.Text)
 	}
 	for err == nil {
 		i, failed := s.importDocument(ctx, p, c.Document, ImportOptions{DryRun: o.DryRun, Progress: o.Progress}, &o, enter)

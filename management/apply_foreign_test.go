@@ -108,7 +108,7 @@ func TestApplyForeignRefuses(t *testing.T) {
 	}{
 		{good, `must be one of launchdarkly`, foreign.Options{From: "darkly"}},
 		{good, `must be ATTRIBUTE=PROPERTY, not "a"`, foreign.Options{From: "launchdarkly", Map: []string{"a"}}},
-		{good, `names flags that the file does not have: x.`, foreign.Options{From: "launchdarkly", Inexact: []string{"x"}}},
+		{good, `The file has no flag x.`, foreign.Options{From: "launchdarkly", Inexact: []string{"x"}}},
 		{`{`, `neither JSON, nor YAML, nor TOML`, foreign.Options{From: "launchdarkly"}},
 		{`{"items": []}`, `REST API`, foreign.Options{From: "launchdarkly"}},
 		{`{"flags": {"a": {"on": 1}}}`, `flags.on is a number`, foreign.Options{From: "launchdarkly"}},

@@ -102,7 +102,7 @@ func TestConvertForeign(t *testing.T) {
 		{[]string{"-environment", "production", archive}, "", outcome{}, 50},
 		{[]string{source.URL}, "", outcome{1, "", "flagstaff import: fetch the flags: " + strings.TrimPrefix(source.URL, "http://") + " answered 401 Unauthorized; the key is taken from FLAGSTAFF_FROM_KEY\n"}, 0},
 		{[]string{archive}, "", outcome{1, "", "flagstaff import: the archive has the environments one, two: name one with -environment\n"}, 0},
-		{[]string{"-inexact", "none", file}, "", outcome{1, "", "flagstaff import: inexact names flags that the file does not have: none.\n"}, 0},
+		{[]string{"-inexact", "none", file}, "", outcome{1, "", "flagstaff import: inexact The file has no flag none.\n"}, 0},
 	} {
 		got := call{args: append([]string{"import", "-from", "launchdarkly", "-o", out}, test.args...), env: []string{"FLAGSTAFF_FROM_KEY=" + test.key}}.run(t)
 		if test.want.Stdout == "" && test.want.Code == 0 {

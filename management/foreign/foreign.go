@@ -195,7 +195,7 @@ func Convert(document []byte, o Options) (*Converted, error) {
 	}
 	chosen := c.project.Choose(o.Archived, o.Inexact)
 	if len(chosen.Unknown) > 0 {
-		return nil, wrong("inexact", "names flags that the file does not have: %s.", strings.Join(chosen.Unknown, ", "))
+		return nil, wrong("inexact", "The file has no flag %s.", strings.Join(chosen.Unknown, ", "))
 	}
 	c.Report = Report{From: o.From, LeftOut: listed(chosen.LeftOut), Inexact: listed(chosen.Inexact), FlagNotes: listed(chosen.Notes)}
 	c.Notes = c.project.Notes

@@ -122,7 +122,7 @@ segments: [{key: all, name: All, match_type: ALL_MATCH_TYPE}]`
 		name, field, text string
 		form              url.Values
 	}{
-		{"a product", "from", "Must be one of launchdarkly, ", foreignForm("from", "darkly", "text", darkly)},
+		{"a product", "from", "From must be one of launchdarkly, ", foreignForm("from", "darkly", "text", darkly)},
 		{"names of attributes", "map", "Must be ATTRIBUTE=PROPERTY, not \"a\".", foreignForm("map", "b=c\na", "text", darkly)},
 		{"an environment", "environment", "Must be one of the namespaces", foreignForm("from", "flipt", "environment", "x", "text", flipt)},
 		{"a version", "bucket_version", "Must be that of a server", foreignForm("from", "flipt", "bucket_version", "x", "text", flipt)},
