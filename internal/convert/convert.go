@@ -3,6 +3,8 @@ package convert
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -88,6 +90,18 @@ type Flag struct {
 
 	// Notes say what is exact and yet another thing than there.
 	Notes []string
+}
+
+// Problem adds a problem, unless the flag has it.
+func (f *Flag) Problem(format string, args ...any) { add(&f.Problems, format, args) }
+
+// Note adds a note, unless the flag has it.
+func (f *Flag) Note(format string, args ...any) { add(&f.Notes, format, args) }
+
+func add(list *[]string, format string, args []any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(*list, s) {
+		*list = append(*list, s)
+	}
 }
 
 // A Cohort is a segment of the other product.

@@ -119,13 +119,6 @@ type reader struct {
 
 func (r *reader) problem(format string, args ...any) { r.flag.Problem(format, args...) }
 
-// Problem adds a problem, unless the flag has it.
-func (f *Flag) Problem(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !slices.Contains(f.Problems, s) {
-		f.Problems = append(f.Problems, s)
-	}
-}
-
 func (r *reader) read(f *flags.Flag) {
 	set := f.Filters.RuleSet
 	switch {

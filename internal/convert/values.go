@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,15 +43,19 @@ func TypeOf(values []json.RawMessage) (kind, fault string) {
 // HasType reports whether a value has a type.
 func HasType(value json.RawMessage, kind string) bool { return kindOf(value) == kind }
 
-// typeOf returns the type of a value, "" for what is not one of a flag (rules.md §2.2).
+// kindOf returns the type of a value, "" for what is not one of a flag (rules.md §2.2).
 func kindOf(value json.RawMessage) string {
+	start := strings.TrimLeft(string(value), " \t\r\n")
+	if start == "" {
+		return ""
+	}
 	kind := "number"
-	switch strings.TrimLeft(string(value), " \t\r\n")[:1] {
-	case "t", "f":
+	switch start[0] {
+	case 't', 'f':
 		kind = "boolean"
-	case `"`:
+	case '"':
 		kind = "string"
-	case "{":
+	case '{':
 		kind = "object"
 	}
 	document, err := json.Marshal(map[string]any{"version": 2, "return_type": kind, "default_value": value, "rules": []any{}})
@@ -60,6 +66,38 @@ func kindOf(value json.RawMessage) string {
 		return ""
 	}
 	return kind
+}
+
+// Values are the values that a flag can have, in compact form, by the names of its variants.
+type Values map[string]json.RawMessage
+
+// Usable returns the type of a flag with some variants, as [TypeOf] does, and the values of that
+// type. The other variants are refused, in the order of their names.
+func Usable(variants map[string]json.RawMessage) (kind string, usable Values, refused []string) {
+	names := slices.Sorted(maps.Keys(variants))
+	var list []json.RawMessage
+	for _, name := range names {
+		list = append(list, variants[name])
+	}
+	kind, _ = TypeOf(list)
+	usable = make(Values)
+	for i, name := range names {
+		var compact bytes.Buffer
+		if !HasType(list[i], kind) || json.Compact(&compact, list[i]) != nil {
+			refused = append(refused, name)
+			continue
+		}
+		usable[name] = compact.Bytes()
+	}
+	return kind, usable, refused
+}
+
+// Any returns one of the values, for a share that nobody is in.
+func (v Values) Any() json.RawMessage {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		return v[name]
+	}
+	return json.RawMessage("false")
 }
 
 // Fallback makes a rule give what the caller falls back on, to all whom it targets: nobody is

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/converttest"
 )
 
 // TestEnds asks the formula of ConfigCat on both sides of each end: a bucket of a hundred is in
@@ -72,15 +73,7 @@ func compiled(t *testing.T, document string) *flags.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.Definitions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := flags.Compile(d, flags.CompileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return converttest.Compile(t, p)
 }
 
 func TestErrors(t *testing.T) {
@@ -170,30 +163,11 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		first, err := p.Document(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		again, err := Convert(document, &convert.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if second, err := again.Document(nil); err != nil || string(first) != string(second) {
-			t.Fatalf("%v: two conversions are not the same", err)
-		}
-		d, err := p.Definitions(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := flags.Compile(d, flags.CompileOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, flag := range p.Flags {
-			r := &flags.Request{DistinctID: "ada", PersonProperties: map[string]any{"p": 1.0, "Email": "ada@example.org", "v": "1.2.3"}}
-			if result, err := s.Flag(flag.Key, r); err == nil && result.Failed && len(flag.Problems) == 0 {
-				t.Fatalf("flag %q fails: %s", flag.Key, result.Reason.Description)
-			}
-		}
+		converttest.Same(t, p, again)
+		converttest.Exact(t, p, &flags.Request{DistinctID: "ada", PersonProperties: map[string]any{"p": 1.0, "Email": "ada@example.org", "v": "1.2.3"}})
 	})
 }

@@ -110,7 +110,7 @@ func (b *flagBuild) subject(c *jsonlogic.Converter, list []any) (by []drawing, r
 				}},
 				key(logic.And(k.When, isNull)),
 				drawing{when: logic.And(k.When, logic.Not(isText), logic.Not(isNull))})
-			b.note("Users whose %s is a list get the default variant here. flagd takes such a list for a share of its own.", name(k.Property))
+			b.out.Note("Users whose %s is a list get the default variant here. flagd takes such a list for a share of its own.", name(k.Property))
 		case isText:
 			by = append(by, drawing{when: k.When, value: jsonlogic.Value{Constant: constantSubject(text)}})
 		case k.Constant == nil:
@@ -183,7 +183,7 @@ func (b *flagBuild) joined(c *jsonlogic.Converter, arguments any) ([]drawing, er
 	}
 	split.Decimal = true
 	if several && (prefix == "" || suffix == "") {
-		b.note("Users whose %s is a text with spaces around it may get another variant: here they are drawn with the spaces.", name(subject.Property))
+		b.out.Note("Users whose %s is a text with spaces around it may get another variant: here they are drawn with the spaces.", name(subject.Property))
 	}
 	zero := subject.Compare("===", 0.0) // is not drawn with
 	is := logic.Or(subject.Is("text"), subject.Is("null"), subject.Is("number"))

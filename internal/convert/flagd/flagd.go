@@ -109,19 +109,7 @@ type flagBuild struct {
 	old     bool
 	def     definition
 	out     convert.Flag
-	usable  map[string]json.RawMessage // the values that a flag can have
-}
-
-func (b *flagBuild) problem(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !slices.Contains(b.out.Problems, s) {
-		b.out.Problems = append(b.out.Problems, s)
-	}
-}
-
-func (b *flagBuild) note(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !slices.Contains(b.out.Notes, s) {
-		b.out.Notes = append(b.out.Notes, s)
-	}
+	usable  convert.Values
 }
 
 // read reads a flag. An error is what flagd does not read either, and then none of the file.
@@ -135,7 +123,7 @@ func (b *flagBuild) read(raw json.RawMessage) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if !slices.Contains([]string{"key", "state", "variants", "defaultVariant", "targeting", "metadata", "source"}, name) {
-			b.problem("The member %q is not known: it has no effect.", name)
+			b.out.Problem("The member %q is not known: it has no effect.", name)
 		}
 	}
 	if name := b.def.DefaultVariant; name != "" {
@@ -164,26 +152,12 @@ func (b *flagBuild) build(refs *references) {
 
 // values finds the type of the flag, and the values that it can have.
 func (b *flagBuild) values() {
-	all := b.def.Variants
-	names := slices.Sorted(maps.Keys(all))
-	var list []json.RawMessage
-	for _, name := range names {
-		list = append(list, all[name])
-	}
-	b.out.Rules.ReturnType, _ = convert.TypeOf(list)
-	b.usable = make(map[string]json.RawMessage)
-	for _, name := range names {
-		var compact bytes.Buffer
-		if !convert.HasType(all[name], b.out.Rules.ReturnType) || json.Compact(&compact, all[name]) != nil {
-			b.problem("The variant %q is a list, null, an empty text, a number beyond 2^53, or of another type than others, which no flag may have here: who has it gets the default of the code.", name)
-			continue
-		}
-		b.usable[name] = compact.Bytes()
+	var refused []string
+	b.out.Rules.ReturnType, b.usable, refused = convert.Usable(b.def.Variants)
+	for _, name := range refused {
+		b.out.Problem("The variant %q is a list, null, an empty text, a number beyond 2^53, or of another type than others, which no flag may have here: who has it gets the default of the code.", name)
 	}
 }
-
-// value returns the value of a variant, nil for what no flag can be, or that is not there.
-func (b *flagBuild) value(name string) json.RawMessage { return b.usable[name] }
 
 // references are the conditions that targeting refers to by their names: flagd puts their text in
 // place of the reference.

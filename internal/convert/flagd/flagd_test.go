@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/converttest"
 	"github.com/flagstaff-go/flagstaff/internal/convert/flagd"
 )
 
@@ -19,25 +20,7 @@ func convertFlag(t testing.TB, version, flag string) (*convert.Flag, *flags.Snap
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &p.Flags[0], compile(t, p)
-}
-
-func compile(t testing.TB, p *convert.Project) *flags.Snapshot {
-	t.Helper()
-	d, err := p.Definitions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := flags.Compile(d, flags.CompileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range s.Problems() {
-		if problem.Severity == flags.SeverityError {
-			t.Fatal(problem)
-		}
-	}
-	return s
+	return &p.Flags[0], converttest.Compile(t, p)
 }
 
 // newVariant is the place of the share that a hash is in, as flagd draws now; -1 beyond all.
@@ -265,7 +248,7 @@ func FuzzConvert(f *testing.F) {
 			o.Version = "old"
 		}
 		if p, err := flagd.Convert(document, o); err == nil {
-			compile(t, p)
+			converttest.Compile(t, p)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func (b *flagBuild) rules(refs *references) {
 	w := &walk{flagBuild: b}
 	w.converter = &jsonlogic.Converter{Var: b.variable, Flagd: true, OldFlagd: b.old, Call: w.call}
 	if err := w.targeting(refs); err != nil {
-		b.problem("The targeting cannot be kept: %v. Everybody gets the default variant.", err)
+		b.out.Problem("The targeting cannot be kept: %v. Everybody gets the default variant.", err)
 		w.outcomes = nil
 	}
 	w.add(logic.True(), outcome{kind: byDefault})
@@ -164,7 +164,7 @@ func (w *walk) result(v any) outcome {
 	if err != nil {
 		return outcome{kind: failed}
 	}
-	value := w.value(strings.ReplaceAll(string(document), `"`, ""))
+	value := w.usable[strings.ReplaceAll(string(document), `"`, "")]
 	if value == nil {
 		return outcome{kind: failed}
 	}
@@ -188,7 +188,7 @@ func (w *walk) named(who flags.Filter, v jsonlogic.Value) error {
 			}
 		}
 		o := outcome{kind: failed}
-		if value := w.value(name); value != nil {
+		if value := w.usable[name]; value != nil {
 			o = outcome{kind: variant, value: value}
 		}
 		w.add(logic.And(who, logic.Or(is...)), o)
@@ -290,7 +290,7 @@ func (b *flagBuild) variable(path []string) ([]jsonlogic.Case, error) {
 		return jsonlogic.Property("distinct_id", nil), nil
 	}
 	if len(path) > 1 {
-		b.note("Where %s is a list, flagd takes its first element for %s. Here that is not set.", strings.Join(path[:len(path)-1], "."), strings.Join(path, "."))
+		b.out.Note("Where %s is a list, flagd takes its first element for %s. Here that is not set.", strings.Join(path[:len(path)-1], "."), strings.Join(path, "."))
 	}
 	return jsonlogic.Property(b.options.Property(path[0]), path[1:]), nil
 }
@@ -299,7 +299,7 @@ func (b *flagBuild) variable(path []string) ([]jsonlogic.Case, error) {
 // get the default of the code.
 func (b *flagBuild) emit(outcomes []outcome) {
 	set := &b.out.Rules
-	standard := b.value(b.def.DefaultVariant)
+	standard := b.usable[b.def.DefaultVariant]
 	isLast := func(o outcome) bool { return o.kind == byDefault || o.kind == failed && standard == nil }
 	if i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.kind != drawn && logic.IsTrue(&o.who) }); i >= 0 {
 		outcomes = outcomes[:i+1]
@@ -336,7 +336,7 @@ func (b *flagBuild) emit(outcomes []outcome) {
 // fails reports whether some of those who are drawn get the default of the code: their variant
 // does not exist.
 func (b *flagBuild) fails(d *drawing) bool {
-	return slices.ContainsFunc(d.variants(), func(v any) bool { return v != nil && b.value(variantName(v)) == nil })
+	return slices.ContainsFunc(d.variants(), func(v any) bool { return v != nil && b.usable[variantName(v)] == nil })
 }
 
 // variantName returns the name of the variant that a constant stands for.
@@ -352,7 +352,7 @@ func variantName(v any) string {
 func (b *flagBuild) target(r flags.Rule, who flags.Filter) {
 	var err error
 	if r.Targeting, err = logic.Targeting(who); err != nil {
-		b.problem("A rule cannot be kept: %v. It matches nobody.", err)
+		b.out.Problem("A rule cannot be kept: %v. It matches nobody.", err)
 		r.Targeting, _ = logic.Targeting(logic.False())
 	}
 	b.out.Rules.Rules = append(b.out.Rules.Rules, r)
@@ -361,7 +361,7 @@ func (b *flagBuild) target(r flags.Rule, who flags.Filter) {
 // draw adds the rules of a draw.
 func (b *flagBuild) draw(r flags.Rule, o *outcome, code bool) {
 	d := o.drawn
-	standard := b.value(b.def.DefaultVariant)
+	standard := b.usable[b.def.DefaultVariant]
 	s := *d.split
 	s.Rest = "last"
 	var none []any // variants that come to the default of the code
@@ -372,14 +372,14 @@ func (b *flagBuild) draw(r flags.Rule, o *outcome, code bool) {
 		}
 		v := standard
 		if share.variant != nil {
-			v = b.value(variantName(share.variant))
+			v = b.usable[variantName(share.variant)]
 		}
 		start = share.end
 		if v == nil {
 			if !slices.Contains(none, share.variant) {
 				none = append(none, share.variant)
 			}
-			v = b.anyValue()
+			v = b.usable.Any()
 		}
 		s.Ends, s.Values = append(s.Ends, start), append(s.Values, v)
 	}
@@ -397,12 +397,4 @@ func (b *flagBuild) draw(r flags.Rule, o *outcome, code bool) {
 	}
 	r.Type, r.Split = "split", &s
 	b.target(r, o.who)
-}
-
-// anyValue returns a value of the type of the flag that nobody gets.
-func (b *flagBuild) anyValue() json.RawMessage {
-	for _, name := range slices.Sorted(maps.Keys(b.usable)) {
-		return b.usable[name]
-	}
-	return json.RawMessage("false")
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/converttest"
 	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
 )
 
@@ -29,18 +29,6 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := p.Definitions(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := flags.Compile(d, flags.CompileOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, problem := range s.Problems() {
-			if problem.Severity == flags.SeverityError {
-				t.Fatal(problem)
-			}
-		}
+		converttest.Compile(t, p)
 	})
 }

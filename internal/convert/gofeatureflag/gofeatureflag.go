@@ -96,22 +96,10 @@ type flagBuild struct {
 	now     time.Time
 	def     definition
 	out     convert.Flag
-	usable  map[string]json.RawMessage // the values that a flag can have
+	usable  convert.Values
 
 	// buckets says that some rule draws, now or by a step of the schedule.
 	buckets bool
-}
-
-func (b *flagBuild) problem(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !slices.Contains(b.out.Problems, s) {
-		b.out.Problems = append(b.out.Problems, s)
-	}
-}
-
-func (b *flagBuild) note(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !slices.Contains(b.out.Notes, s) {
-		b.out.Notes = append(b.out.Notes, s)
-	}
 }
 
 // read reads a flag. An error is what the product does not read either.
@@ -164,7 +152,7 @@ func (b *flagBuild) unknown(at string, v any, s shape) {
 			inner, known := s[name]
 			switch {
 			case !known:
-				b.problem("The member %q is not known: it has no effect.", strings.TrimPrefix(at+"."+name, "."))
+				b.out.Problem("The member %q is not known: it has no effect.", strings.TrimPrefix(at+"."+name, "."))
 			case inner != nil:
 				b.unknown(at+"."+name, v[name], inner)
 			}
@@ -194,7 +182,7 @@ func (b *flagBuild) build() {
 // off makes the flag one that gives everybody the caller's default.
 func (b *flagBuild) off(format string, args ...any) {
 	b.out.Active = false
-	b.note(format, args...)
+	b.out.Note(format, args...)
 }
 
 // about takes over what is for people.
@@ -208,7 +196,7 @@ func (b *flagBuild) about() {
 		}
 	}
 	if b.def.TrackEvents != nil && !*b.def.TrackEvents {
-		b.note("Evaluations of this flag are not exported there (trackEvents is false). Here they are events as those of other flags.")
+		b.out.Note("Evaluations of this flag are not exported there (trackEvents is false). Here they are events as those of other flags.")
 	}
 }
 
@@ -227,9 +215,9 @@ func (b *flagBuild) schedule() {
 	for _, s := range b.def.Scheduled {
 		switch {
 		case s.Date == nil:
-			b.note("A step of scheduledRollout without a date never comes.")
+			b.out.Note("A step of scheduledRollout without a date never comes.")
 		case s.Date.After(b.now):
-			b.problem("It changes by itself on %s, by scheduledRollout: it stays what it was on import.", s.Date.Format(time.RFC3339))
+			b.out.Problem("It changes by itself on %s, by scheduledRollout: it stays what it was on import.", s.Date.Format(time.RFC3339))
 		default:
 			due = append(due, s)
 		}
@@ -314,7 +302,7 @@ func (b *flagBuild) merge(r, update *rule) {
 			p = r.Progressive
 		}
 		if !p.Initial.merge(u.Initial) || !p.End.merge(u.End) {
-			b.problem("A step of scheduledRollout changes a progressiveRollout that has no initial or no end, at which GO Feature Flag fails: the step is left out.")
+			b.out.Problem("A step of scheduledRollout changes a progressiveRollout that has no initial or no end, at which GO Feature Flag fails: the step is left out.")
 		}
 		r.Progressive = p
 	}
@@ -368,9 +356,9 @@ func (b *flagBuild) experiment() {
 		b.off("Its experiment has ended on %s: everybody gets the default of the code.", e.End.Format(time.RFC3339))
 	case begins:
 		b.out.Active = false
-		b.problem("It changes by itself on %s, when its experiment begins: until somebody makes it active everybody gets the default of the code.", e.Start.Format(time.RFC3339))
+		b.out.Problem("It changes by itself on %s, when its experiment begins: until somebody makes it active everybody gets the default of the code.", e.Start.Format(time.RFC3339))
 	case e.End != nil:
-		b.problem("It changes by itself on %s, when its experiment ends and everybody gets the default of the code: it stays what it was on import.", e.End.Format(time.RFC3339))
+		b.out.Problem("It changes by itself on %s, when its experiment ends and everybody gets the default of the code: it stays what it was on import.", e.End.Format(time.RFC3339))
 	}
 }
 
@@ -380,22 +368,9 @@ func (b *flagBuild) values() {
 	if b.def.Variations != nil {
 		all = *b.def.Variations
 	}
-	names := slices.Sorted(maps.Keys(all))
-	var list []json.RawMessage
-	for _, name := range names {
-		list = append(list, all[name])
-	}
-	b.out.Rules.ReturnType, _ = convert.TypeOf(list)
-	b.usable = make(map[string]json.RawMessage)
-	for _, name := range names {
-		var compact bytes.Buffer
-		if !convert.HasType(all[name], b.out.Rules.ReturnType) || json.Compact(&compact, all[name]) != nil {
-			b.problem("The variation %q is a list, null, an empty text, a number beyond 2^53, or of another type than others, which no flag may have here: who has it gets the default of the code.", name)
-			continue
-		}
-		b.usable[name] = compact.Bytes()
+	var refused []string
+	b.out.Rules.ReturnType, b.usable, refused = convert.Usable(all)
+	for _, name := range refused {
+		b.out.Problem("The variation %q is a list, null, an empty text, a number beyond 2^53, or of another type than others, which no flag may have here: who has it gets the default of the code.", name)
 	}
 }
-
-// value returns the value of a variation, nil for what no flag can be, or that is not there.
-func (b *flagBuild) value(name string) json.RawMessage { return b.usable[name] }

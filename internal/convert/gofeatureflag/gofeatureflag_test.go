@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/converttest"
 	"github.com/flagstaff-go/flagstaff/internal/convert/gofeatureflag"
 )
 
@@ -21,20 +22,7 @@ func convertFlag(t *testing.T, flag string) (*convert.Flag, *flags.Snapshot) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.Definitions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := flags.Compile(d, flags.CompileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range s.Problems() {
-		if problem.Severity == flags.SeverityError {
-			t.Fatal(problem)
-		}
-	}
-	return &p.Flags[0], s
+	return &p.Flags[0], converttest.Compile(t, p)
 }
 
 // variation is the one that the product gives for a hash: it is between the sums, in the order of

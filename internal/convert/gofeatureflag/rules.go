@@ -1,7 +1,6 @@
 package gofeatureflag
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -31,7 +30,7 @@ func (b *flagBuild) rules() {
 	for i := range b.def.Targeting {
 		r := &b.def.Targeting[i]
 		if r.Disable != nil && *r.Disable {
-			b.note("Rule %s is disabled, and left out.", r.title(i))
+			b.out.Note("Rule %s is disabled, and left out.", r.title(i))
 			continue
 		}
 		id := nameOf(r)
@@ -46,7 +45,7 @@ func (b *flagBuild) rules() {
 	}
 	drawn := slices.ContainsFunc(b.out.Rules.Rules, func(r flags.Rule) bool { return r.Type != "targeted_release" })
 	if !drawn && !r.draws() && r.Variation != nil {
-		if v := b.value(*r.Variation); v != nil {
+		if v := b.usable[*r.Variation]; v != nil {
 			b.out.Rules.Default = v
 			return
 		}
@@ -66,7 +65,7 @@ func (b *flagBuild) query(r *rule, i int) flags.Filter {
 	}
 	f, err := b.condition(trim(*r.Query), r.title(i))
 	if err != nil {
-		b.problem("The query of rule %s cannot be kept: %v. The rule matches nobody.", r.title(i), err)
+		b.out.Problem("The query of rule %s cannot be kept: %v. The rule matches nobody.", r.title(i), err)
 		return logic.False()
 	}
 	return f
@@ -84,12 +83,12 @@ func (b *flagBuild) condition(query, title string) (flags.Filter, error) {
 		return logic.False(), fmt.Errorf("%w, where GO Feature Flag would guess", err)
 	}
 	if strings.Trim(behind, " ") != "" {
-		b.note("What stands behind the query of rule %s, %q, is ignored there, and here.", title, clip(behind))
+		b.out.Note("What stands behind the query of rule %s, %q, is ignored there, and here.", title, clip(behind))
 	}
 	build := &queryBuild{options: b.options}
 	f, err := build.filter(n)
 	for _, note := range build.notes {
-		b.note("%s", note)
+		b.out.Note("%s", note)
 	}
 	return f, err
 }
@@ -159,8 +158,8 @@ func (b *flagBuild) rule(r *rule, who flags.Filter, out flags.Rule, title string
 		b.progressive(r.Progressive, who, out, title)
 	case r.Percentage != nil && len(*r.Percentage) > 0:
 		b.percentage(*r.Percentage, who, out, title)
-	case r.Variation != nil && b.value(*r.Variation) != nil:
-		out.Type, out.Value = "targeted_release", b.value(*r.Variation)
+	case r.Variation != nil && b.usable[*r.Variation] != nil:
+		out.Type, out.Value = "targeted_release", b.usable[*r.Variation]
 		b.target(out, who)
 	default:
 		b.end(out, who)
@@ -171,7 +170,7 @@ func (b *flagBuild) rule(r *rule, who flags.Filter, out flags.Rule, title string
 func (b *flagBuild) target(r flags.Rule, who flags.Filter) {
 	var err error
 	if r.Targeting, err = logic.Targeting(who); err != nil {
-		b.problem("A rule cannot be kept: %v. It matches nobody.", err)
+		b.out.Problem("A rule cannot be kept: %v. It matches nobody.", err)
 		r.Targeting, _ = logic.Targeting(logic.False())
 	}
 	b.out.Rules.Rules = append(b.out.Rules.Rules, r)
@@ -181,14 +180,6 @@ func (b *flagBuild) target(r flags.Rule, who flags.Filter) {
 func (b *flagBuild) end(r flags.Rule, who flags.Filter) {
 	convert.Fallback(&r, b.out.Rules.ReturnType)
 	b.target(r, who)
-}
-
-// anyValue returns a value of the type of the flag that nobody gets.
-func (b *flagBuild) anyValue() json.RawMessage {
-	for _, name := range slices.Sorted(maps.Keys(b.usable)) {
-		return b.usable[name]
-	}
-	return json.RawMessage("false")
 }
 
 // split returns one over the key, without ends.
@@ -216,12 +207,12 @@ func (b *flagBuild) draw(modulus uint32, shares []share, who flags.Filter, out f
 			continue
 		}
 		start = end
-		v := b.value(share.variation)
+		v := b.usable[share.variation]
 		lacking = lacking || v == nil
 		nothing.Ends = append(nothing.Ends, uint64(end))
 		nothing.Values = append(nothing.Values, logic.JSON(v == nil))
 		if v == nil {
-			v = b.anyValue()
+			v = b.usable.Any()
 		}
 		s.Ends, s.Values = append(s.Ends, uint64(end)), append(s.Values, v)
 	}
@@ -247,12 +238,12 @@ func (b *flagBuild) percentage(percentages map[string]float64, who flags.Filter,
 	moduli, ok := moduliOf(names, percentages)
 	shares, fit := sharesOf(names, percentages)
 	if !ok || !fit {
-		b.problem("Percentages of %s are negative, or too large: the rule gives the default of the code.", title)
+		b.out.Problem("Percentages of %s are negative, or too large: the rule gives the default of the code.", title)
 		b.end(out, who)
 		return
 	}
 	if len(moduli) > 1 {
-		b.problem("The percentages of %s add up to now %d, now %d thousandths, as GO Feature Flag adds them in an order that changes, so that users get now one variation, now another: here the sum is %[2]d.", title, moduli[0], moduli[1])
+		b.out.Problem("The percentages of %s add up to now %d, now %d thousandths, as GO Feature Flag adds them in an order that changes, so that users get now one variation, now another: here the sum is %[2]d.", title, moduli[0], moduli[1])
 	}
 	b.draw(moduli[0], shares, who, out)
 }
@@ -333,17 +324,17 @@ func moduliOf(names []string, percentages map[string]float64) (moduli []uint32, 
 func (b *flagBuild) progressive(p *progressive, who flags.Filter, out flags.Rule, title string) {
 	if p.Initial == nil || p.Initial.Date == nil || p.Initial.Variation == nil || p.End == nil || p.End.Date == nil || p.End.Variation == nil ||
 		!p.End.Date.After(*p.Initial.Date) {
-		b.note("The progressiveRollout of %s lacks a variation or a date, or ends before it begins: who comes to it gets the default of the code.", title)
+		b.out.Note("The progressiveRollout of %s lacks a variation or a date, or ends before it begins: who comes to it gets the default of the code.", title)
 		b.end(out, who)
 		return
 	}
 	if b.now.Before(*p.End.Date) {
-		b.problem("It changes by itself until %s, by the progressiveRollout of %s: it stays what it was on import.", p.End.Date.Format(time.RFC3339), title)
+		b.out.Problem("It changes by itself until %s, by the progressiveRollout of %s: it stays what it was on import.", p.End.Date.Format(time.RFC3339), title)
 	}
 	const modulus = 100 * multiplier
 	end, ok := toUint32(p.thousandths(b.now))
 	if !ok {
-		b.problem("Percentages of %s are negative, or too large: the rule gives the default of the code.", title)
+		b.out.Problem("Percentages of %s are negative, or too large: the rule gives the default of the code.", title)
 		b.end(out, who)
 		return
 	}

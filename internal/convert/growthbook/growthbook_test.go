@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/converttest"
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 )
 
@@ -270,24 +270,7 @@ func TestFeatures(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(p, again) {
 		t.Errorf("a second time it is another project: %v", err)
 	}
-	compile(t, p)
-}
-
-func compile(t *testing.T, p *convert.Project) {
-	t.Helper()
-	d, err := p.Definitions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := flags.Compile(d, flags.CompileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range s.Problems() {
-		if problem.Severity == flags.SeverityError {
-			t.Error(problem)
-		}
-	}
+	converttest.Compile(t, p)
 }
 
 // FuzzConvert has documents that are anything: what comes out can be compiled, and is the same
@@ -307,7 +290,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		compile(t, p)
+		converttest.Compile(t, p)
 		if again, err := growthbook.Convert(document, nil); err != nil || !reflect.DeepEqual(p, again) {
 			t.Errorf("a second time it is another project: %v", err)
 		}

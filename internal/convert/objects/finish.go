@@ -2,7 +2,6 @@ package objects
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
@@ -29,6 +28,6 @@ func Finish(f *convert.Flag) {
 	if fault, ok := errors.AsType[*flags.RuleFault](err); ok {
 		at = " at " + fault.Path
 	}
-	f.Problems = append(f.Problems, fmt.Sprintf("The flag cannot be kept%s: %v. It is off, without rules.", at, err))
+	f.Problem("The flag cannot be kept%s: %v. It is off, without rules.", at, err)
 	f.Active, set.Default, set.Rules = false, nil, []flags.Rule{}
 }

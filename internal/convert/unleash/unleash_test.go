@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/converttest"
 	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
 
@@ -22,24 +23,6 @@ func converted(t testing.TB, document string, o convert.Options) *convert.Projec
 		t.Fatalf("%v\n%s", err, document)
 	}
 	return p
-}
-
-func compiled(t testing.TB, p *convert.Project) *flags.Snapshot {
-	t.Helper()
-	d, err := p.Definitions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := flags.Compile(d, flags.CompileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range s.Problems() {
-		if problem.Severity == flags.SeverityError {
-			t.Error(problem)
-		}
-	}
-	return s
 }
 
 // value returns the value of a flag as JSON.
@@ -217,7 +200,7 @@ func TestInexact(t *testing.T) {
 		if !slices.ContainsFunc(f.Problems, func(s string) bool { return strings.HasPrefix(s, test.problem) }) {
 			t.Errorf("%s: problems %q, want %s", test.feature, f.Problems, test.problem)
 		}
-		if got := value(t, compiled(t, p), "f", "u1", map[string]any{"plan": "pro"}); got != test.want {
+		if got := value(t, converttest.Compile(t, p), "f", "u1", map[string]any{"plan": "pro"}); got != test.want {
 			t.Errorf("%s: %s, want %s", test.feature, got, test.want)
 		}
 		// Of a flag that is off nothing is inexact.
@@ -252,7 +235,7 @@ func TestOff(t *testing.T) {
 		{"name": "c", "enabled": false, "variants": [{"name": "x", "weight": 1, "payload": {"type": "string", "value": "y"}}]},
 		{"name": "d", "enabled": true, "dependencies": [{"feature": "c"}]},
 		{"name": "e", "enabled": true, "dependencies": [{"feature": "c", "enabled": false}]}]}`, convert.Options{})
-	s := compiled(t, p)
+	s := converttest.Compile(t, p)
 	for i, want := range []struct {
 		active bool
 		rules  int
@@ -363,7 +346,7 @@ func FuzzConvert(f *testing.F) {
 		if again, err := unleash.Convert(document, &convert.Options{Version: version}); err != nil || !reflect.DeepEqual(again, p) {
 			t.Error("it does not always come to the same")
 		}
-		s := compiled(t, p)
+		s := converttest.Compile(t, p)
 		for i := range p.Flags {
 			r, err := s.Flag(p.Flags[i].Key, &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"a": 6.0}})
 			if err != nil || r.Failed {
