@@ -1,10 +1,8 @@
 package configcat_test
 
 import (
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -17,15 +15,7 @@ func TestRealistic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := product
-	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-		subjects := make([]oracle.Subject, n)
-		for i := range subjects {
-			subjects[i] = customer(r)
-		}
-		return document, subjects
-	}
-	p.Run(t)
+	product.RunDocument(t, document, customer)
 }
 
 // customer returns one that the conditions of the config ask for.
@@ -39,14 +29,10 @@ func customer(r *rand.Rand) oracle.Subject {
 		"version": {"2.0.0", "2.1.0-rc.1", "2.1.0"}, "region": {"eu-west", "eu-east"}, "rating": {4.5, 4.6, "4,5"}, "joined": {1735689600.0, 1735689601.0}, "network": {"wifi", "lte"},
 	}
 	ids := []string{"customer-4711", "customer-0815", "customer-1", ""}
-	s := oracle.Subject{ID: "customer-" + strconv.Itoa(r.IntN(1e6)), Properties: make(object)}
+	s := oracle.Subject{ID: "customer-" + strconv.Itoa(r.IntN(1e6))}
 	if r.IntN(8) == 0 {
 		s.ID = ids[r.IntN(len(ids))]
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if list := values[name]; r.IntN(3) > 0 {
-			s.Properties[name] = list[r.IntN(len(list))]
-		}
-	}
+	s.Properties = oracle.Some(r, values, 3)
 	return s
 }

@@ -2,10 +2,8 @@ package flagd
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/open-feature/flagd/core/pkg/evaluator"
@@ -38,20 +36,12 @@ func TestFile(t *testing.T) {
 	for _, line := range logs.All() { // what does not follow the schema is a warning
 		t.Error(line.Message)
 	}
-	p := flagdtest.Product("new", open)
-	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-		subjects := make([]oracle.Subject, n)
-		for i := range subjects {
-			subjects[i] = viewer(r)
-		}
-		return document, subjects
-	}
-	p.Run(t)
+	flagdtest.Product("new", open).RunDocument(t, document, viewer)
 }
 
 // viewer is somebody whom the targeting of the file is about.
 func viewer(r *rand.Rand) oracle.Subject {
-	s := oracle.Subject{ID: fmt.Sprintf("u-%d", r.IntN(1000)), Properties: make(map[string]any)}
+	s := oracle.Subject{ID: fmt.Sprintf("u-%d", r.IntN(1000))}
 	type object = map[string]any
 	values := map[string][]any{
 		"email":      {"ada@studio.example", "bob@uni.edu", "eve@ox.ac.uk", "frank@example.com", "G@STUDIO.EXAMPLE", "", 5.0},
@@ -70,10 +60,6 @@ func viewer(r *rand.Rand) oracle.Subject {
 		"pushToken": {"abc", "", nil, []any{""}}, "session": {fmt.Sprint("s-", r.IntN(100)), "", nil, 7.0}, "beta": {true, "true", 1.0},
 		"region": {"eu", "us", "ap"}, "risk": {0.5, 0.51, 0.8, 0.81, "0.9"}, "tickets": {3.0, 4.0, "4"},
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if list := values[name]; r.IntN(5) > 0 {
-			s.Properties[name] = list[r.IntN(len(list))]
-		}
-	}
+	s.Properties = oracle.Some(r, values, 5)
 	return s
 }

@@ -2,10 +2,8 @@ package flipt_test
 
 import (
 	"encoding/json"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -28,15 +26,7 @@ func TestRealistic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := product(since29)
-	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-		subjects := make([]oracle.Subject, n)
-		for i := range subjects {
-			subjects[i] = customer(r)
-		}
-		return document, subjects
-	}
-	p.Run(t)
+	product(since29).RunDocument(t, document, customer)
 }
 
 // customer returns one that the segments of the file ask for.
@@ -49,14 +39,10 @@ func customer(r *rand.Rand) oracle.Subject {
 		"company": {"Kranich GmbH"}, "partner-level": {"1", "2.0", "4"},
 	}
 	ids := []string{"anna", "ben", "customer-4711", "support-1", "nobody"}
-	s := oracle.Subject{ID: "customer-" + strconv.Itoa(r.IntN(1e6)), Properties: make(object)}
+	s := oracle.Subject{ID: "customer-" + strconv.Itoa(r.IntN(1e6))}
 	if r.IntN(8) == 0 {
 		s.ID = ids[r.IntN(len(ids))]
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if list := values[name]; r.IntN(3) > 0 {
-			s.Properties[name] = list[r.IntN(len(list))]
-		}
-	}
+	s.Properties = oracle.Some(r, values, 3)
 	return s
 }

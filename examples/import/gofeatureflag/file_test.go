@@ -3,10 +3,8 @@ package gofeatureflag
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/thomaspoignant/go-feature-flag/modules/core/dto"
@@ -38,20 +36,12 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := product()
-	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-		subjects := make([]oracle.Subject, n)
-		for i := range subjects {
-			subjects[i] = customer(r)
-		}
-		return document, subjects
-	}
-	p.Run(t)
+	product().RunDocument(t, document, customer)
 }
 
 // customer is somebody whom the filters of the file are about.
 func customer(g *rand.Rand) oracle.Subject {
-	s := oracle.Subject{ID: fmt.Sprintf("u-%d", g.IntN(1000)), Properties: make(map[string]any)}
+	s := oracle.Subject{ID: fmt.Sprintf("u-%d", g.IntN(1000))}
 	values := map[string][]any{
 		"email":      {"ada@shop.example", "Bob@SHOP.EXAMPLE", "carl+test@mail.example", "dora@uni.edu", "eve@ox.ac.uk", "frank@mail.com", ""},
 		"beta":       {true, false, "true"},
@@ -77,11 +67,6 @@ func customer(g *rand.Rand) oracle.Subject {
 		"region": {"eu-west", "EU-west", "us"}, "userInfo": {map[string]any{"createdYear": 2024.0}, map[string]any{"createdYear": 2023.9, "tester": true}, map[string]any{}},
 		"browser": {"Firefox", "Chrome", nil, 1.0}, "verifiedStudent": {true, false},
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		list := values[name]
-		if g.IntN(5) > 0 {
-			s.Properties[name] = list[g.IntN(len(list))]
-		}
-	}
+	s.Properties = oracle.Some(g, values, 5)
 	return s
 }

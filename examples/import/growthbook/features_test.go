@@ -21,14 +21,7 @@ func TestFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	people := oracle.Product{Convert: growthbook.Convert, Open: open, Generate: func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
-		subjects := make([]oracle.Subject, n)
-		for i := range subjects {
-			subjects[i] = visitor(r)
-		}
-		return document, subjects
-	}}
-	people.Run(t)
+	oracle.Product{Convert: growthbook.Convert, Open: open}.RunDocument(t, document, visitor)
 }
 
 func visitor(r *rand.Rand) oracle.Subject {

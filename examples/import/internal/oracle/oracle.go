@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -100,6 +101,29 @@ func (p *Product) Run(t *testing.T) {
 		}
 	}
 	t.Logf("%d different values", len(values))
+}
+
+// RunDocument is Run for one document, and for subjects that somebody draws.
+func (p Product) RunDocument(t *testing.T, document []byte, subject func(*rand.Rand) Subject) {
+	p.Generate = func(r *rand.Rand, n int) ([]byte, []Subject) {
+		subjects := make([]Subject, n)
+		for i := range subjects {
+			subjects[i] = subject(r)
+		}
+		return document, subjects
+	}
+	p.Run(t)
+}
+
+// Some draws a value of each property, and leaves out one property of so many.
+func Some[T any](r *rand.Rand, values map[string][]T, outOf int) map[string]any {
+	drawn := make(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if list := values[name]; r.IntN(outOf) > 0 {
+			drawn[name] = list[r.IntN(len(list))]
+		}
+	}
+	return drawn
 }
 
 // Bites reports how long it takes to find a boundary that was moved. moved changes the document
@@ -207,9 +231,9 @@ const byHand = `{"flags":[
 	{"id":7,"key":"plain","active":true,"filters":{"version":2,"return_type":"boolean","default_value":false,"rules":[{"id":"11111111-1111-4111-8111-111111111111","rule_type":"targeted_release","targeting":{"properties":[{"type":"person","key":"plan","operator":"exact","value":"pro"}]},"value":true}]}}],
 	"cohorts":[{"id":7,"name":"Some","filters":{"properties":{"type":"AND","values":[{"type":"person","key":"distinct_id","operator":"icontains","value":"1","case_sensitive":true,"must_be_set":true,STRICT}]}}}]}`
 
-// RunByHand exports definitions that nobody has imported. All but those of which keys are given
-// are exported, and have there the value that they have here. Types are strict for products that
-// have no others.
+// RunByHand exports definitions that were written by hand. Each flag is exported with the values
+// that it has here, except the flags that are named as refused. strict is for products that
+// compare values of one type only.
 func (p *Product) RunByHand(t *testing.T, strict bool, refused ...string) {
 	more := strconv.Quote("strict_type") + ":" + strconv.FormatBool(strict) + "," + strconv.Quote("any_element") + ":" + strconv.FormatBool(strict)
 	definitions := []byte(strings.ReplaceAll(byHand, "STRICT", more))
