@@ -254,7 +254,7 @@ func (c *compiler) ruleFilter(f *compiledFlag, fl *Filter, at *path) (id uint32)
 	return id
 }
 
-// groupOwner returns the ordinal of a group type, or that of the flag for nil.
+// groupOwner returns the ordinal of a group type. Nil means the group type of the flag.
 func (c *compiler) groupOwner(f *compiledFlag, index *int, at *path) int {
 	owner := int(f.aggregation)
 	if index != nil {

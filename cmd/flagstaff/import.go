@@ -83,7 +83,7 @@ Examples:
 	flagstaff import -from launchdarkly -dry-run flags.json
 	flagstaff import -store flagstaff.db flags.json`,
 		Flags: c.flags(append(c.foreign.flags(),
-			&cli.StringFlag{Name: "from", Usage: "take the flags and cohorts of the server at `URL`, or those of another product from FILE", Destination: &c.from},
+			&cli.StringFlag{Name: "from", Usage: "take flags and cohorts from the server at `URL`, or name another product that wrote FILE", Destination: &c.from},
 			&cli.StringFlag{Name: "from-project", Usage: "the `ID` of the project there (default the current project of the key's user)", Destination: &c.fromProject},
 			&cli.StringFlag{Name: "undo", Usage: "take back the import from another product with the `ID` that it has printed: all of it, or nothing if somebody has changed something of it since", Destination: &c.undo},
 			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing; print what an import would do", Destination: &c.dryRun},

@@ -29,7 +29,7 @@ type Config struct {
 
 	Key string // "": none
 
-	// Attributes are the names of properties by those of attributes there, where these differ.
+	// Attributes maps the product's attributes to our properties, where their names differ.
 	Attributes map[string]string
 
 	// Types are the types of the flags' values by keys: "boolean", "string", "number" or "object".
@@ -149,7 +149,7 @@ func (c *Client) Complete(r *flags.Request) *flags.Request {
 }
 
 // Values returns the values of all flags that the product answers for a subject. A request that
-// fails is tried again. The error is an [*Error], or [ErrUnaskable], or that of ctx.
+// fails is tried again. The error is an [*Error], [ErrUnaskable], or the error of ctx.
 func (c *Client) Values(ctx context.Context, r *flags.Request) (map[string]json.RawMessage, error) {
 	for list := range c.contexts(r) {
 		for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -39,7 +39,7 @@ type asked struct {
 	Body   any
 }
 
-// the headers that products look at, without that of the connection
+// looked are the headers that products read, without those of the connection
 var looked = []string{"Authorization", "X-Api-Key", "X-Flipt-Namespace", "X-Configcat-Sdkid", "X-Configcat-Sdkkey", "Content-Type", "User-Agent"}
 
 func seen(t *testing.T, r *http.Request) (a asked) {

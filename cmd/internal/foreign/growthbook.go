@@ -9,8 +9,8 @@ import (
 )
 
 // The proxy of GrowthBook, and what its edge workers are made of, evaluates all features for
-// attributes. Each has its value as the default value, or as that of a rule which tells of an
-// experiment.
+// attributes. The value of a feature is its default value, unless a rule forces another one, as
+// those of experiments do.
 
 func growthBookRequest(c *Client, r *flags.Request) (*call, error) {
 	list := c.attributes(r)

@@ -49,8 +49,8 @@ func (p *Program) compareCommand() *cli.Command {
 		UsageText: ProgramName + " compare -from PRODUCT -at URL [FLAGS] FILE [SUBJECTS]",
 		Description: `Compare asks the running system of another product for the values of all flags, for one
 subject after the other, evaluates the definitions document FILE for the same subjects, and
-counts the differences by flag, with an example of each. Subjects are those of diff: the
-lines of the file SUBJECTS, or random persons without it. One of the files may be "-", for
+counts the differences by flag, with an example of each. The subjects are the same as for diff:
+the lines of the file SUBJECTS or, without it, random persons. One of the files may be "-", for
 standard input. The products are
 ` + products + `.
 

@@ -40,7 +40,7 @@ var logicOperators = []string{
 	"truthy", "first_truthy", "object", "empty_object", "single_object", "list", "number", "text", "null", "version",
 }
 
-// A logicValue is what is compared. An array or an object is no number.
+// A logicValue is what is compared. An array or an object is not a number.
 type logicValue struct {
 	kind jsonscan.Kind // Null also for what is not set
 	text string

@@ -139,7 +139,7 @@ func (g generator) condition() any {
 	return g.Logic(1)
 }
 
-// call makes an expression with an operator that flagd has besides those of JSONLogic.
+// call makes an expression with an operator that flagd adds to JSONLogic.
 func (g generator) call(depth int) any {
 	operand := g.Variable()
 	if depth > 0 && g.IntN(8) == 0 {
