@@ -51,11 +51,10 @@ func (p *program) importCommand() *cli.Command {
 		Description: `Import makes the flags and cohorts of FILE in a project: a definitions document, such as
 export and the definitions endpoint write it, or lists of flags and cohorts as the
 management API has them, one after the other. "-" is standard input. What the project has
-already stays as it is, so that a second import changes nothing (apply changes it); what
-cannot be taken over
-is left out, and the report says why. Before anything is stored, each new flag is
-evaluated for a thousand random persons, here and as the file has it; one difference, and
-nothing is stored.
+already stays as it is, so that a second import changes nothing (apply changes it). What
+cannot be imported is left out, and the report says why. Before anything is stored, each
+new flag is evaluated for a thousand random persons, here and as the file has it; one
+difference, and nothing is stored.
 
 With -from it asks another server, also one of the public system, for all its flags,
 cohorts, and members of static cohorts. The personal API key for that server is in
@@ -65,7 +64,7 @@ person:read for the members.
 With -from and the name of another product FILE is what that product writes: JSON, YAML or
 TOML, a folder of such files, an archive of LaunchDarkly's Relay Proxy, or an address, with
 the key in FLAGSTAFF_FROM_KEY. Each user's value stays what it is there, because the same
-hashes are drawn with the same seeds and ends. A flag of which this cannot be said is left
+hashes are drawn with the same seeds and ends. A flag that cannot keep its values is left
 out, and the report says why, unless -inexact takes it. What the project has from an
 earlier import is changed to what FILE says now. The products are
 ` + strings.Join(foreign.Products(), ", ") + `.

@@ -199,7 +199,7 @@ func (c *converter) options(r *flags.Rule, f *convert.Flag, s *setting, what str
 	if attribute := s.Text("a"); attribute != "" && attribute != identifier {
 		r.Split.Subject, r.Split.NoSubject = c.o.Property(attribute), "continue"
 		if r.Split.Empty = !slices.Contains(predefined, attribute); r.Split.Empty {
-			note := fmt.Sprintf("Percentage options are drawn with %q: a number with a fraction and a list are passed by, which ConfigCat draws with, too.", attribute)
+			note := fmt.Sprintf("Percentage options are drawn with %q. Here a list, or a number with a fraction, gets none of them; ConfigCat draws with these, too.", attribute)
 			if !slices.Contains(f.Notes, note) {
 				f.Notes = append(f.Notes, note)
 			}
