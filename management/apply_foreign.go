@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/management/check"
 	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/runtime"
@@ -21,11 +22,11 @@ func (s *Service) applyForeign(
 	if o.Prune {
 		return nil, nil, invalid("prune", "invalid_input", "A document of another product prunes nothing: it may not have all flags of the project.")
 	}
+	if err := check.Selected("from", o.From.From, foreign.Products()...); err != nil {
+		return nil, nil, judgeError(err)
+	}
 	c, err := foreign.Convert(document, *o.From)
 	if wrong, ok := errors.AsType[*foreign.Error](err); ok {
-		if wrong.Option == "from" {
-			return nil, nil, invalid("from", "invalid_input", "%s", wrong) // a choice is named by its parameter, too
-		}
 		return nil, nil, invalid(wrong.Option, "invalid_input", "%s", wrong.Text)
 	}
 	for err == nil {
