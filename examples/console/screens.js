@@ -104,12 +104,12 @@ export const member = [
 		await t.open('/flags/2/edit')
 		await t.button('Edit as JSON').click()
 		await t.main.locator('#json').waitFor()
-		await t.page.locator('#effect .lead').waitFor()
+		await t.page.locator('#effect:not([aria-busy]) .lead').waitFor()
 	}],
 	['flag-edited', async (t) => {
 		await t.open('/flags/1/edit')
 		await t.main.locator('[name="c1.share"]').fill('80')
-		await t.page.locator('#effect .lead').waitFor()
+		await t.page.locator('#effect:not([aria-busy]) .lead').waitFor()
 	}],
 	['flag-review', async (t) => {
 		await t.open('/flags/1/edit')
@@ -134,7 +134,8 @@ export const member = [
 		await t.open('/flags/welcome-headline/edit')
 		await t.main.locator('[name="r1.share"]').fill('40')
 		await t.button('Move rule 2 up').click()
-		await t.page.locator('#effect .lead').waitFor()
+		await t.main.locator('[name="r0.share"][value="40"]').waitFor()
+		await t.page.locator('#effect:not([aria-busy]) .lead').waitFor()
 	}],
 	['flag-switch', async (t) => {
 		await t.open('/flags/2')

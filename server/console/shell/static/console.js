@@ -212,13 +212,14 @@
     const panel = $("#effect");
     if (!form || !panel) return;
     clearTimeout(asking);
+    question?.abort();
+    const { signal } = question = new AbortController();
+    panel.ariaBusy = "true";
     asking = setTimeout(async () => {
-      question?.abort();
-      question = new AbortController();
       const body = new URLSearchParams(new FormData(form));
       body.set("do", "preview");
       try {
-        const answer = await fetch(form.action, { method: "POST", body, signal: question.signal });
+        const answer = await fetch(form.action, { method: "POST", body, signal });
         if (answer.status !== 200) {
           $("[data-effect]", panel).textContent = `${refusal(answer.status).title}.`;
           panel.hidden = false;
@@ -235,6 +236,8 @@
         panel.hidden = false;
       } catch (error) {
         if (error.name !== "AbortError") $("[data-effect]", panel).textContent = away.title + ".";
+      } finally {
+        if (!signal.aborted) panel.ariaBusy = null;
       }
     }, 500);
   }
