@@ -15,7 +15,8 @@ func TestRealistic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	product.RunDocument(t, document, customer)
+	product.RunDocument(t, document, customer,
+		"euData", "giftCards", "readOnly", "saveCards", "strongCustomerFallback", "darkMode", "maintenanceBanner", "packaging", "recentSearches")
 }
 
 // customer returns one that the conditions of the config ask for.

@@ -36,7 +36,7 @@ func TestFile(t *testing.T) {
 	for _, line := range logs.All() { // what does not follow the schema is a warning
 		t.Error(line.Message)
 	}
-	flagdtest.Product("new", open).RunDocument(t, document, viewer)
+	flagdtest.Product("new", open).RunDocument(t, document, viewer, "continue-watching", "legacy-login", "old-player", "maintenance", "watch-party")
 }
 
 // viewer is somebody whom the targeting of the file is about.

@@ -26,7 +26,8 @@ func TestRealistic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	product(since29).RunDocument(t, document, customer)
+	product(since29).RunDocument(t, document, customer,
+		"eu-data", "wish-list-sharing", "review-order", "dark-mode", "chat-bot", "gift-cards", "3ds-fallback", "read-only", "packaging", "maintenance-banner", "recent-searches", "save-cards")
 }
 
 // customer returns one that the segments of the file ask for.

@@ -36,7 +36,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	product().RunDocument(t, document, customer)
+	product().RunDocument(t, document, customer, "gradual-image-cdn", "review-photos", "dark-mode", "legacy-invoices", "pricing-experiment")
 }
 
 // customer is somebody whom the filters of the file are about.

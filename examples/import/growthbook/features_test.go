@@ -21,7 +21,7 @@ func TestFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oracle.Product{Convert: growthbook.Convert, Open: open}.RunDocument(t, document, visitor)
+	oracle.Product{Convert: growthbook.Convert, Open: open}.RunDocument(t, document, visitor, "read-replicas", "maintenance-mode", "nav-language-switch")
 }
 
 func visitor(r *rand.Rand) oracle.Subject {

@@ -1,18 +1,12 @@
 package unleash
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/examples/import/internal/oracle"
-	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/convert"
-	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
 )
 
 // TestShop has the flags of a team, as the SDK reads them.
@@ -21,89 +15,15 @@ func TestShop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := unleash.Convert(document, new(convert.Options))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := p.Definitions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := flags.Compile(d, flags.CompileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var inexact []string
-	theirs := open(t, document)
-	values := make(map[string]map[string]bool)
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 500 {
-		s := customer(r)
-		request := &flags.Request{DistinctID: s.ID, PersonProperties: s.Properties}
-		for i := range p.Flags {
-			f := &p.Flags[i]
-			if len(f.Problems) > 0 {
-				if !slices.Contains(inexact, f.Key) {
-					inexact = append(inexact, f.Key)
-				}
-				continue
-			}
-			want, err := theirs(f.Key, &s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			result, err := ours.Flag(f.Key, request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := result.JSON()
-			if got == nil {
-				got = json.RawMessage("null")
-			}
-			if compact(got) != compact(want) {
-				about, _ := json.Marshal(s)
-				t.Errorf("%s is %s, want %s, for %s", f.Key, got, want, about)
-			}
-			if values[f.Key] == nil {
-				values[f.Key] = make(map[string]bool)
-			}
-			values[f.Key][compact(want)] = true
-		}
-	}
-	if want := []string{"marketing-homepage-poll", "platform-canary-hosts"}; !slices.Equal(inexact, want) {
-		t.Errorf("inexact: %q, want %q", inexact, want)
-	}
-	// Those that have one value for all, on purpose.
-	same := []string{
-		"account-delete-grace", "checkout-legacy-tax", "checkout-split-payment", "platform-maintenance", "search-cache-ttl", "search-old-index", "search-suggestions",
-		"checkout-gift-wrap",
-	}
-	for key, list := range values {
-		if len(list) == 1 && !slices.Contains(same, key) {
-			t.Errorf("%s has one value for all", key)
-		}
-	}
-	if len(p.Flags) < 50 {
-		t.Errorf("%d flags", len(p.Flags))
-	}
-}
-
-func compact(v []byte) string {
-	var any any
-	if err := json.Unmarshal(v, &any); err != nil {
-		return string(v)
-	}
-	b, _ := json.Marshal(any)
-	return string(bytes.TrimSpace(b))
+	shop := product
+	shop.Inexact = []string{"marketing-homepage-poll", "platform-canary-hosts"}
+	shop.RunDocument(t, document, customer, "account-delete-grace", "checkout-legacy-tax", "checkout-split-payment", "platform-maintenance",
+		"search-cache-ttl", "search-old-index", "search-suggestions")
 }
 
 func customer(r *rand.Rand) oracle.Subject {
-	s := oracle.Subject{ID: fmt.Sprintf("u-%d", 1000+r.IntN(900)), Properties: map[string]any{
-		"companyId":   fmt.Sprintf("c-%d", r.IntN(60)),
-		"environment": one(r, "production", "staging"),
-		"appName":     one(r, "web", "ios", "warehouse"),
-	}}
-	for name, list := range map[string][]any{
+	s := oracle.Subject{ID: fmt.Sprintf("u-%d", 1000+r.IntN(900))}
+	s.Properties = oracle.Some(r, map[string][]any{
 		"country":      {"NO", "SE", "FI", "DE", "RO", "US", "GB"},
 		"orderTotal":   {99.0, 4999.5, 5000.0, 5001.0, "1200", "a lot"},
 		"locale":       {"en-GB", "de-DE", "nb-NO"},
@@ -126,10 +46,9 @@ func customer(r *rand.Rand) oracle.Subject {
 		"remoteAddress": {
 			"10.20.3.4", "192.0.2.17", "192.0.2.18", "2001:db8:42::9", "198.51.100.77", "203.0.113.130", "203.0.113.1", "not an address", fmt.Sprintf("10.20.0.%d", r.IntN(256)),
 		},
-	} {
-		if r.IntN(8) > 0 {
-			s.Properties[name] = list[r.IntN(len(list))]
-		}
-	}
+	}, 8)
+	s.Properties["companyId"] = fmt.Sprintf("c-%d", r.IntN(60))
+	s.Properties["environment"] = one(r, "production", "staging")
+	s.Properties["appName"] = one(r, "web", "ios", "warehouse")
 	return s
 }
