@@ -65,7 +65,7 @@ func splitShares(s *flags.RuleSplit) string {
 	for i, v := range s.Values {
 		add(RuleValue(v), shares[i])
 	}
-	if len(s.Values) == 0 { // of a form, which has no field for it
+	if len(s.Values) == 0 { // of a form that has another type than the split
 		return "what another product has drawn"
 	}
 	rest := map[string]string{"last": RuleValue(s.Values[len(s.Values)-1]), "continue": "go on", "return_default": "get the default"}[s.Rest]

@@ -265,7 +265,7 @@ func (r *ruleForm) fill(out *flags.Rule, of *rulesForm) {
 		out.Targeting[j].DependencyChain = nil // which condition sets have
 	}
 	if r.Kind == ruleForeign {
-		out.Split = new(flags.RuleSplit)
+		out.Split = r.split(of.Type)
 		return
 	}
 	out.Value, _ = of.typed(r.Value)
@@ -282,6 +282,18 @@ func (r *ruleForm) fill(out *flags.Rule, of *rulesForm) {
 	if r.Held != "" {
 		out.Holdout = &flags.RuleHoldout{ExclusionPercentage: targeting.Percentage(r.Held)}
 	}
+}
+
+// split returns the split of another product, which has no field. One that a rule of this type
+// cannot have is empty: the Service says what is wrong with it.
+func (r *ruleForm) split(returnType string) *flags.RuleSplit {
+	rule := forms.Object{"rule_type": forms.Must(json.Marshal(ruleForeign)), "targeting": json.RawMessage(`{"properties":[]}`), "split": forms.ReadObject(r.Raw)["split"]}
+	document := forms.Must(json.Marshal(map[string]any{"version": 2, "return_type": returnType, "default_value": nil, "rules": []forms.Object{rule}}))
+	var alone flags.Filters
+	if json.Unmarshal(document, &alone) == nil && alone.RuleSet != nil && len(alone.RuleSet.Rules) == 1 && alone.RuleSet.Rules[0].Split != nil {
+		return alone.RuleSet.Rules[0].Split
+	}
+	return new(flags.RuleSplit)
 }
 
 // documents returns the rules that the form stands for, with what has no field.
