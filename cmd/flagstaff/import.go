@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -153,7 +154,9 @@ func (p *program) importInto(ctx context.Context, c *importCall, args []string) 
 	} else if document, err = p.importFile(args[0]); err != nil {
 		return err
 	}
-	if report.ImportReport, err = target.take(ctx, document, management.ImportOptions{DryRun: c.dryRun}); err != nil {
+	tell, stop := p.importing()
+	report.ImportReport, err = target.take(ctx, document, management.ImportOptions{DryRun: c.dryRun, Progress: tell})
+	if stop(); err != nil {
 		return err
 	}
 	report.Notes = append(report.fetched, report.Notes...)
@@ -204,6 +207,19 @@ func (p *program) importFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has more than %d MiB", name, flags.MaxDocument>>20)
 	}
 	return document, err
+}
+
+// importing tells people how far an import is or, while nobody says that, for how long it runs.
+func (p *program) importing() (tell func(what string, done, total int), stop func()) {
+	begun := time.Now()
+	var far atomic.Value
+	stop = p.Progress(func() string {
+		if said := far.Load(); said != nil {
+			return said.(string)
+		}
+		return fmt.Sprintf("waiting for the import for %d s", int(time.Since(begun).Seconds()))
+	})
+	return func(what string, done, total int) { far.Store(fmt.Sprintf("%s: %d of %d", what, done, total)) }, stop
 }
 
 // A target is what an import goes into.

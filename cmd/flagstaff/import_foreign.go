@@ -87,7 +87,9 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 	if err != nil {
 		return err
 	}
-	report, err := target.apply(ctx, document, management.ApplyOptions{DryRun: c.dryRun, From: c.foreign.options(c.from)})
+	tell, stop := p.importing()
+	report, err := target.apply(ctx, document, management.ApplyOptions{DryRun: c.dryRun, From: c.foreign.options(c.from), Progress: tell})
+	stop()
 	if err = errors.Join(err, target.close()); err != nil {
 		return err
 	}
