@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	growthbooksdk "github.com/growthbook/growthbook-golang"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 	"github.com/flagstaff-go/flagstaff/internal/convert/launchdarkly"
 	"github.com/flagstaff-go/flagstaff/internal/convert/unleash"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 )
 
 // A contender is a product, with the four flags of benchFlags in its own format.
@@ -87,33 +89,78 @@ func people() []person {
 func BenchmarkImported(b *testing.B) {
 	all := people()
 	for i := range contenders {
-		c := &contenders[i]
-		theirs, ours := c.open(b, c.document), openFlagstaff(b, c.definitions(b))
-		native := openFlagstaff(b, nativeDefinitions(b))
-		for i := range all {
-			one, other := theirs(&all[i]), ours(&all[i])
-			for _, key := range benchFlags {
-				if got, want := other(key), one(key); got != want {
-					b.Fatalf("%s: %s is %v for person %d, want %v", c.name, key, got, i, want)
-				}
-			}
-		}
-		for _, way := range []struct {
-			name string
-			open func(*person) func(string) any
-		}{{"its SDK", theirs}, {"imported", ours}, {"native", native}} {
-			b.Run(c.name+"/"+strings.ReplaceAll(way.name, " ", "_"), func(b *testing.B) {
+		for _, w := range contenders[i].ways(b) {
+			b.Run(contenders[i].name+"/"+strings.ReplaceAll(w.name, " ", "_"), func(b *testing.B) {
 				b.ReportAllocs()
 				for n := 0; b.Loop(); n++ {
-					flag := way.open(&all[n%len(all)])
-					for _, key := range benchFlags {
-						flag(key)
-					}
+					w.evaluate(&all[n%len(all)])
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(benchFlags)), "ns/flag")
 			})
 		}
 	}
+}
+
+// TestFast holds imported flags to 1.2 times the time of flags that were made here, and to less
+// than that of the product's own SDK. Rounds take turns, and the fastest of each counts.
+func TestFast(t *testing.T) {
+	if !fulltest.Enabled() {
+		t.Skip("a figure needs a machine that does little else")
+	}
+	const rounds, times = 200, 20
+	all := people()
+	for i := range contenders {
+		ways := contenders[i].ways(t)
+		fastest := make([]time.Duration, len(ways))
+		for range rounds {
+			for j, w := range ways {
+				begun := time.Now()
+				for range times {
+					for k := range all {
+						w.evaluate(&all[k])
+					}
+				}
+				if took := time.Since(begun); fastest[j] == 0 || took < fastest[j] {
+					fastest[j] = took
+				}
+			}
+		}
+		sdk, imported, native := fastest[0], fastest[1], fastest[2]
+		toNative, toSDK := float64(imported)/float64(native), float64(imported)/float64(sdk)
+		t.Logf("%s: imported flags take %.2f of the time of native ones, and %.2f of that of its SDK", contenders[i].name, toNative, toSDK)
+		if toNative > 1.2 || toSDK >= 1 {
+			t.Errorf("%s: want at most 1.2, and less than 1", contenders[i].name)
+		}
+	}
+}
+
+// A way is one to evaluate the four flags.
+type way struct {
+	name string
+	open func(*person) func(string) any
+}
+
+func (w *way) evaluate(p *person) {
+	flag := w.open(p)
+	for _, key := range benchFlags {
+		flag(key)
+	}
+}
+
+// ways returns the product's own SDK, the imported flags, which have the same values, and flags
+// that were made here.
+func (c *contender) ways(tb testing.TB) []way {
+	theirs, ours := c.open(tb, c.document), openFlagstaff(tb, c.definitions(tb))
+	all := people()
+	for i := range all {
+		one, other := theirs(&all[i]), ours(&all[i])
+		for _, key := range benchFlags {
+			if got, want := other(key), one(key); got != want {
+				tb.Fatalf("%s: %s is %v for person %d, want %v", c.name, key, got, i, want)
+			}
+		}
+	}
+	return []way{{"its SDK", theirs}, {"imported", ours}, {"native", openFlagstaff(tb, nativeDefinitions(tb))}}
 }
 
 func (c *contender) definitions(tb testing.TB) *flags.Definitions {
