@@ -3,7 +3,12 @@ package catalog_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +16,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/foreign"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -97,6 +103,50 @@ func BenchmarkImport(b *testing.B) {
 		b.StartTimer()
 		if _, err := s.service.Import(b.Context(), s.project.ID, document, management.ImportOptions{}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkImportForeign imports 10,000 flags of LaunchDarkly into an empty project, until they are
+// served: those of a team, again and again.
+func BenchmarkImportForeign(b *testing.B) {
+	file, err := os.ReadFile("../../internal/convert/launchdarkly/testdata/flags.json")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var d struct {
+		Flags    map[string]json.RawMessage `json:"flags"`
+		Segments json.RawMessage            `json:"segments"`
+	}
+	if err := json.Unmarshal(file, &d); err != nil {
+		b.Fatal(err)
+	}
+	keys := slices.Collect(maps.Keys(d.Flags))
+	for n := 1; len(d.Flags) < manyFlags; n++ {
+		var pairs []string
+		for _, key := range keys {
+			pairs = append(pairs, strconv.Quote(key), strconv.Quote(fmt.Sprint(key, "-", n)))
+		}
+		named := strings.NewReplacer(pairs...)
+		for _, key := range keys {
+			d.Flags[fmt.Sprint(key, "-", n)] = json.RawMessage(named.Replace(string(d.Flags[key])))
+		}
+	}
+	document, err := json.Marshal(d)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		b.StopTimer()
+		s := newServed(b)
+		b.StartTimer()
+		o := management.ApplyOptions{From: &foreign.Options{From: "launchdarkly"}}
+		r, err := s.service.ApplyDefinitions(b.Context(), s.owner, "1", document, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(r.LeftOut) > 0 || len(r.Changes) < manyFlags {
+			b.Fatalf("%d changes, and %d flags are left out", len(r.Changes), len(r.LeftOut))
 		}
 	}
 }
