@@ -31,13 +31,27 @@ func TestMain(m *testing.M) {
 }
 
 func product() *oracle.Product {
-	return &oracle.Product{Convert: gofeatureflag.Convert, Generate: document, Open: open}
+	return &oracle.Product{Convert: gofeatureflag.Convert, Export: gofeatureflag.Export, Generate: document, Open: open}
 }
 
 func TestValues(t *testing.T) { product().Run(t) }
 
 // TestBites moves a boundary by a thousandth of a percent, which is the smallest step there is.
 func TestBites(t *testing.T) { product().Bites(t, moved) }
+
+func TestExport(t *testing.T) { product().RunExport(t) }
+
+func TestExportByHand(t *testing.T) {
+	p := product()
+	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
+		document, subjects := document(r, n)
+		subjects[0].ID = "ada"
+		return document, subjects
+	}
+	p.RunByHand(t, true, "plain", "share")
+}
+
+func TestExportBites(t *testing.T) { product().BitesExport(t, moved) }
 
 // TestGrammar has queries with signs too many or too few. GO Feature Flag repairs some and ignores
 // what stands behind others; those that are imported without a problem give the same values.
@@ -118,10 +132,13 @@ func moved(_ *rand.Rand, document []byte) []byte {
 		for _, share := range p {
 			sum += share.(float64)
 		}
-		a, ok := p["b"].(float64)
-		b, others := p["a"].(float64)
-		if ok && others && sum < 1 && a > 0 && b > 0.001 {
-			p["b"], p["a"] = a+0.001, b-0.001
+		names := slices.Sorted(maps.Keys(p))
+		if len(names) < 2 || sum >= 1 {
+			continue
+		}
+		slices.Reverse(names) // as it draws
+		if a, b := p[names[0]].(float64), p[names[1]].(float64); a > 0 && b > 0.001 {
+			p[names[0]], p[names[1]] = a+0.001, b-0.001
 			other, _ := json.Marshal(file)
 			return other
 		}

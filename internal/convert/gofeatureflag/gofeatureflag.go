@@ -47,47 +47,47 @@ func because(err error) string {
 // A definition is a flag, or a step of a schedule, as the file has it. Members are nil where the
 // file does not have them.
 type definition struct {
-	Variations      *map[string]json.RawMessage `json:"variations"`
-	Targeting       []rule                      `json:"targeting"`
-	BucketingKey    *string                     `json:"bucketingKey"`
-	DefaultRule     *rule                       `json:"defaultRule"`
-	Experimentation *experimentation            `json:"experimentation"`
-	Scheduled       []step                      `json:"scheduledRollout"`
-	TrackEvents     *bool                       `json:"trackEvents"`
-	Disable         *bool                       `json:"disable"`
-	Version         *string                     `json:"version"`
-	Metadata        map[string]any              `json:"metadata"`
-	Converter       *string                     `json:"converter"`
+	Variations      *map[string]json.RawMessage `json:"variations,omitempty"`
+	Targeting       []rule                      `json:"targeting,omitempty"`
+	BucketingKey    *string                     `json:"bucketingKey,omitempty"`
+	DefaultRule     *rule                       `json:"defaultRule,omitempty"`
+	Experimentation *experimentation            `json:"experimentation,omitempty"`
+	Scheduled       []step                      `json:"scheduledRollout,omitempty"`
+	TrackEvents     *bool                       `json:"trackEvents,omitempty"`
+	Disable         *bool                       `json:"disable,omitempty"`
+	Version         *string                     `json:"version,omitempty"`
+	Metadata        map[string]any              `json:"metadata,omitempty"`
+	Converter       *string                     `json:"converter,omitempty"`
 }
 
 type rule struct {
-	Name        *string             `json:"name"`
-	Query       *string             `json:"query"`
-	Variation   *string             `json:"variation"`
-	Percentage  *map[string]float64 `json:"percentage"`
-	Progressive *progressive        `json:"progressiveRollout"`
-	Disable     *bool               `json:"disable"`
+	Name        *string             `json:"name,omitempty"`
+	Query       *string             `json:"query,omitempty"`
+	Variation   *string             `json:"variation,omitempty"`
+	Percentage  *map[string]float64 `json:"percentage,omitempty"`
+	Progressive *progressive        `json:"progressiveRollout,omitempty"`
+	Disable     *bool               `json:"disable,omitempty"`
 }
 
 type progressive struct {
-	Initial *progress `json:"initial"`
-	End     *progress `json:"end"`
+	Initial *progress `json:"initial,omitempty"`
+	End     *progress `json:"end,omitempty"`
 }
 
 type progress struct {
-	Variation  *string    `json:"variation"`
-	Percentage *float64   `json:"percentage"`
-	Date       *time.Time `json:"date"`
+	Variation  *string    `json:"variation,omitempty"`
+	Percentage *float64   `json:"percentage,omitempty"`
+	Date       *time.Time `json:"date,omitempty"`
 }
 
 type experimentation struct {
-	Start *time.Time `json:"start"`
-	End   *time.Time `json:"end"`
+	Start *time.Time `json:"start,omitempty"`
+	End   *time.Time `json:"end,omitempty"`
 }
 
 type step struct {
 	definition
-	Date *time.Time `json:"date"`
+	Date *time.Time `json:"date,omitempty"`
 }
 
 // A flagBuild converts one flag.

@@ -18,6 +18,8 @@ import (
 // dialect is the name of the dialect of filters (rules.md §9.4).
 const dialect = "go-feature-flag"
 
+const distinctID = "distinct_id"
+
 // A queryBuild turns the condition of a query into filters.
 type queryBuild struct {
 	options *convert.Options
@@ -186,7 +188,7 @@ func (b *queryBuild) isNull(path []string) flags.Filter {
 func (b *queryBuild) property(path []string, op string, value any) flags.Filter {
 	f := b.attribute(path, op, value)
 	if isKey(path) {
-		f.Key = "distinct_id"
+		f.Key = distinctID
 	}
 	return f
 }
@@ -298,10 +300,11 @@ func (b *queryBuild) double(path []string, op, s string) flags.Filter {
 	case "in":
 		return logic.False()
 	}
-	return b.native(path, map[string]string{
-		"lt": operator.LT, "le": operator.LTE, "gt": operator.GT, "ge": operator.GTE,
-	}[op], x)
+	return b.native(path, ordered[op], x)
 }
+
+// ordered are our operators for numbers with a fraction, by those of queries.
+var ordered = map[string]string{"lt": operator.LT, "le": operator.LTE, "gt": operator.GT, "ge": operator.GTE}
 
 // list looks for an attribute in a list.
 func (b *queryBuild) list(path []string, l literal) flags.Filter {
@@ -343,25 +346,25 @@ func (n *node) alwaysFails() bool {
 	if n.kind == "pr" {
 		return false
 	}
-	ordered := []string{"eq", "ne", "lt", "le", "gt", "ge"}
+	all := []string{"eq", "ne", "lt", "le", "gt", "ge"}
 	var can []string
 	switch n.value.kind {
 	case boolean, null:
-		can = ordered[:2]
+		can = all[:2]
 	case version:
-		can = ordered
+		can = all
 	case text, texts:
-		can = append(ordered, "co", "sw", "ew", "in")
+		can = append(all, "co", "sw", "ew", "in")
 	case whole, wholes:
 		if slices.ContainsFunc(n.value.texts, func(s string) bool { _, err := strconv.ParseInt(s, 10, 64); return err != nil }) {
 			return true
 		}
-		can = append(ordered, "in")
+		can = append(all, "in")
 	case double, doubles:
 		if n.value.kind == doubles && slices.ContainsFunc(n.value.texts, func(s string) bool { _, err := strconv.ParseFloat(s, 64); return err != nil }) {
 			return true
 		}
-		can = append(ordered, "in")
+		can = append(all, "in")
 	}
 	return !slices.Contains(can, n.kind)
 }

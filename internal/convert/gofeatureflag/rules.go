@@ -68,6 +68,10 @@ func (b *flagBuild) query(r *rule, i int) flags.Filter {
 		b.out.Problem("The query of rule %s cannot be kept: %v. The rule matches nobody.", r.title(i), err)
 		return logic.False()
 	}
+	// What only this query comes to has it as its label, for an export.
+	if _, ok := (writer{b.options}).query(f); !ok {
+		return convert.Labelled(trim(*r.Query), f)
+	}
 	return f
 }
 
@@ -112,7 +116,7 @@ func (b *flagBuild) jsonLogic(query string) (flags.Filter, error) {
 func (b *flagBuild) variable(path []string) ([]jsonlogic.Case, error) {
 	switch {
 	case isKey(path) && len(path) == 1:
-		return jsonlogic.Property("distinct_id", nil), nil
+		return jsonlogic.Property(distinctID, nil), nil
 	case isKey(path), path[0] == "anonymous" && len(path) > 1:
 		return jsonlogic.Constant(nil), nil
 	case path[0] == "anonymous":

@@ -101,7 +101,7 @@ const (
 // that there are too many.
 func Targeting(f flags.Filter) ([]flags.Filter, error) {
 	if measure(&f, new(int)) > maxDepth {
-		f = flat(f, false)
+		f = Flat(f)
 	}
 	if measure(&f, new(int)) > maxDepth {
 		var ok bool
@@ -124,8 +124,11 @@ func Targeting(f flags.Filter) ([]flags.Filter, error) {
 	return list, nil
 }
 
-// flat returns a filter, or its negation, without negated groups, and so without groups of one
-// kind directly within each other.
+// Flat returns a filter without negated groups, and so without groups of one kind directly within
+// each other, and without labels.
+func Flat(f flags.Filter) flags.Filter { return flat(f, false) }
+
+// flat returns a filter, or its negation.
 func flat(f flags.Filter, negated bool) flags.Filter {
 	negated = negated != f.Negation
 	if f.Filters == nil {

@@ -70,13 +70,13 @@ func TestRefused(t *testing.T) {
 		"no such flag":     {ruleSet("", release(`{"type":"flag","key":"gone","operator":"flag_evaluates_to","value":true}`)), `It needs the flag "gone", which is not there`, nil},
 		"another hash":     {ruleSet("", split(`"hash":"fnv1a_32","ends":["5"],"values":[true],"rest":"last","no_subject":"first"`)), "Rule 1: it draws", map[string]string{"launchdarkly": "it draws with another hash"}},
 		"an end between":   {ruleSet("", split(`"hash":"sha1_60","prefix":"f.x.","ends":["5"],"values":[true],"rest":"last","no_subject":"first"`)), "draws", map[string]string{"launchdarkly": "at ends that no weights have there"}},
-		"the fallback":     {strings.Replace(ruleSet("", release(`{"type":"any","filters":[]}`)), `"default_value":false`, `"default_value":null`, 1), "the caller falls back on", map[string]string{"unleash": "another value than false"}},
+		"the fallback":     {strings.Replace(ruleSet("", release(`{"type":"any","filters":[]}`)), `"default_value":false`, `"default_value":null`, 1), "the caller falls back on", map[string]string{"unleash": "another value than false", "go-feature-flag": "-"}},
 		"for everybody":    {ruleSet("", release("")), "-", nil},
 		"everybody drawn":  {ruleSet("", rule(`"rule_type":"percentage_rollout","value":true,"rollout_percentage":100,`+draws, "")), "-", nil},
 		"nobody drawn":     {ruleSet("", rule(`"rule_type":"percentage_rollout","value":true,"rollout_percentage":0,`+draws, "")), "-", nil},
 		"one value drawn":  {ruleSet("", split(`"hash":"sha1_60","prefix":"f.x.","ends":["1152921504606846976"],"values":[true],"rest":"last","no_subject":"first"`)), "draws", map[string]string{"launchdarkly": "-"}},
 		"an ID":            {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true}`)), "-", map[string]string{"launchdarkly": `the filter on "distinct_id"`}},
-		"an ID, strictly":  {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true,"strict_type":true,"any_element":true}`)), `the filter on "distinct_id"`, map[string]string{"launchdarkly": "-"}},
+		"an ID, strictly":  {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true,"strict_type":true,"any_element":true}`)), `the filter on "distinct_id"`, map[string]string{"launchdarkly": "-", "go-feature-flag": "-"}},
 		"everybody by now": {`"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}`, "-", nil},
 	} {
 		for i := range products.All {

@@ -28,7 +28,7 @@ type Product struct {
 var All = []Product{
 	{"launchdarkly", "LaunchDarkly", launchdarkly.Convert, launchdarkly.Export},
 	{"unleash", "Unleash", unleash.Convert, unleash.Export},
-	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert, nil},
+	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert, gofeatureflag.Export},
 	{"flipt", "Flipt", flipt.Convert, flipt.Export},
 	{"flagd", "flagd", flagd.Convert, nil},
 	{"growthbook", "GrowthBook", growthbook.Convert, nil},
