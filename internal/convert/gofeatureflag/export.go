@@ -93,7 +93,7 @@ func (e *exporter) export() {
 	default:
 		e.refuse("it draws by the attribute %q, and has a value for those for whom that is the empty text", *d.BucketingKey)
 	}
-	if reason := d.invalid(); reason != "" && e.flag.Active {
+	if reason := d.invalid(); reason != "" && e.flag.Active && len(e.flag.Problems) == 0 {
 		e.refuse("GO Feature Flag would not load it, because %s", reason)
 	}
 }

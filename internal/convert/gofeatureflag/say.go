@@ -138,14 +138,16 @@ type writer struct{ options *convert.Options }
 // query returns a query that becomes a filter.
 func (w writer) query(f flags.Filter) (query string, ok bool) {
 	f = plain(f)
-	for i := range languages {
-		// An attribute within another one must come first.
+	orders := []flags.Filter{f}
+	isNested := func(f flags.Filter) bool { return f.Comparison.Path != "" }
+	if at := slices.IndexFunc(f.Filters, isNested); at > 0 { // an attribute within another one must be the first
 		first := f
-		if first.Filters = slices.Clone(f.Filters); f.Filters != nil {
-			slices.SortStableFunc(first.Filters, func(a, b flags.Filter) int { return min(len(b.Comparison.Path), 1) - min(len(a.Comparison.Path), 1) })
-		}
-		for _, one := range []flags.Filter{f, first} {
-			if query, ok = w.write(&languages[i], &one); ok && w.reads(query, &one) {
+		first.Filters = append([]flags.Filter{f.Filters[at]}, slices.Delete(slices.Clone(f.Filters), at, at+1)...)
+		orders = append(orders, first)
+	}
+	for i := range languages {
+		for j := range orders {
+			if query, ok = w.write(&languages[i], &orders[j]); ok && w.reads(query, &orders[j]) {
 				return query, true
 			}
 		}
@@ -227,13 +229,8 @@ func plain(f flags.Filter) flags.Filter {
 		return f
 	}
 	c := &f.Comparison
-	if f.Key == distinctID && f.Type == "person" && c.Dialect == "" && c.CaseSensitive && c.Path == "" {
-		// Everybody has a distinct ID, which is a text.
-		c.StrictType, c.MustBeSet, c.AnyElement = true, false, false
-		if rest, negated := strings.CutPrefix(f.Operator, "not_"); rest == operator.IContains {
-			f.Operator, f.Negation = "contains", f.Negation != negated
-			f.Comparison = flags.Comparison{Dialect: jsonlogic.Dialect}
-		}
+	if f.Type == "person" && f.Key == distinctID && c.Path == "" && areTexts(f.Value) {
+		f = ofID(f)
 	}
 	if f.Operator == operator.IsNot && c.Dialect == "" && c.StrictType && !c.MustBeSet {
 		f.Operator, f.Negation = operator.Exact, !f.Negation
@@ -248,6 +245,24 @@ func plain(f flags.Filter) flags.Filter {
 		return is
 	}
 	return f
+}
+
+// ofID is plain for a comparison of the distinct ID, which everybody has and which is a text, with
+// texts.
+func ofID(f flags.Filter) flags.Filter {
+	op, negated := strings.CutPrefix(f.Operator, "not_")
+	switch c := &f.Comparison; {
+	case c.Dialect == "" && c.CaseSensitive && (op == operator.Exact || op == operator.IsNot):
+		c.StrictType, c.MustBeSet, c.AnyElement = true, false, false
+	case c.Dialect == "" && c.CaseSensitive && op == operator.IContains, c.Dialect == jsonlogic.Dialect && op == "contains":
+		f.Operator, f.Negation = "contains", f.Negation != negated
+		f.Comparison = flags.Comparison{Dialect: jsonlogic.Dialect}
+	}
+	return f
+}
+
+func areTexts(value json.RawMessage) bool {
+	return !slices.ContainsFunc(valuesOf(value), func(v json.RawMessage) bool { return len(v) == 0 || v[0] != '"' })
 }
 
 // notSet returns the filter that holds if the property of another one is not set.
