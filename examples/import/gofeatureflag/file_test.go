@@ -10,6 +10,7 @@ import (
 	"github.com/thomaspoignant/go-feature-flag/modules/core/dto"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/flagstaff-go/flagstaff/examples/import/internal/generate"
 	"github.com/flagstaff-go/flagstaff/examples/import/internal/oracle"
 )
 
@@ -37,6 +38,31 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	product().RunDocument(t, document, customer, "gradual-image-cdn", "review-photos", "dark-mode", "legacy-invoices", "pricing-experiment")
+	of(document, customer).RunExport(t)
+}
+
+// TestQueries evaluates flags with all kinds of rules, and what they are exported as.
+func TestQueries(t *testing.T) {
+	document, err := os.ReadFile("../../../internal/convert/gofeatureflag/testdata/queries.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := of(document, func(r *rand.Rand) oracle.Subject { return generate.Generator{Rand: r}.Subject(r.IntN(1000)) })
+	p.Run(t)
+	p.RunExport(t)
+}
+
+// of returns the product with one document, and subjects that somebody draws.
+func of(document []byte, subject func(*rand.Rand) oracle.Subject) *oracle.Product {
+	p := product()
+	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
+		subjects := make([]oracle.Subject, n)
+		for i := range subjects {
+			subjects[i] = subject(r)
+		}
+		return document, subjects
+	}
+	return p
 }
 
 // customer is somebody whom the filters of the file are about.

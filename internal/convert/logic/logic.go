@@ -126,10 +126,10 @@ func Targeting(f flags.Filter) ([]flags.Filter, error) {
 
 // Flat returns a filter without negated groups, and so without groups of one kind directly within
 // each other, and without labels.
-func Flat(f flags.Filter) flags.Filter { return flat(f, false) }
+func Flat(f flags.Filter) flags.Filter { return levelled(f, false) }
 
-// flat returns a filter, or its negation.
-func flat(f flags.Filter, negated bool) flags.Filter {
+// levelled returns a filter, or its negation, as Flat does.
+func levelled(f flags.Filter, negated bool) flags.Filter {
 	negated = negated != f.Negation
 	if f.Filters == nil {
 		f.Negation = negated
@@ -137,7 +137,7 @@ func flat(f flags.Filter, negated bool) flags.Filter {
 	}
 	list := make([]flags.Filter, len(f.Filters))
 	for i := range list {
-		list[i] = flat(f.Filters[i], negated)
+		list[i] = levelled(f.Filters[i], negated)
 	}
 	if (f.Type == allOf) != negated {
 		return And(list...)
