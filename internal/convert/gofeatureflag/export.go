@@ -240,7 +240,8 @@ func (e *exporter) percentages(s *flags.RuleSplit) *map[string]float64 {
 			}
 			p[names[i]], before = (to-before)/multiplier, to
 		}
-		back := &flagBuild{options: e.options, def: e.def, usable: e.usable, out: convert.Flag{Key: e.out.Key, Rules: flags.RuleSet{ReturnType: e.out.Rules.ReturnType}}}
+		back := e.flagBuild
+		back.out = convert.Flag{Key: e.out.Key, Rules: flags.RuleSet{ReturnType: e.out.Rules.ReturnType}}
 		back.percentage(p, logic.True(), flags.Rule{}, "")
 		if r := back.out.Rules.Rules; len(back.out.Problems) == 0 && len(r) == 1 && r[0].Split != nil && convert.SameSplit(r[0].Split, s) {
 			return &p

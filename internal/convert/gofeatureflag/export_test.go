@@ -48,6 +48,7 @@ func TestQueriesOf(t *testing.T) {
 		{filter("plan", "exact", `["pro","a"]`, strict), `plan in ["pro", "a"]`, ""},
 		{filter("plan", "is_not", `"pro"`, strict), `not (plan in ["pro"])`, ""},
 		{filter("plan", "exact", `"pro"`, strict+`,"negation":true,"must_be_set":true`), `plan pr and not (plan in ["pro"])`, ""},
+		{filter("plan", "exact", `"pro"`, strict+`,"must_be_set":true`), `plan in ["pro"]`, ""},
 		{filter("plan", "exact", `"say \"a\""`, strict), `{"===":[{"var":"plan"},"say \"a\""]}`, ""},
 		{filter("plan", "exact", `["pro",18]`, strict), `{"or":[{"===":[{"var":"plan"},"pro"]},{"===":[{"var":"plan"},18]}]}`, ""},
 		{filter("plan", "exact", `true`, strict), `plan eq true`, ""},

@@ -15,37 +15,32 @@ import (
 
 // A language is one that queries are written in.
 type language struct {
-	isLogic bool   // it is JSONLogic
-	always  string // what holds for everybody
-	not     func(query string) string
-	within  func(query string) string // as a part of another one
-	join    func(kind string, parts []string) string
+	isLogic   bool   // it is JSONLogic
+	always    string // what holds for everybody
+	not, part marks  // around what does not hold, and around a part of a query
+	all, any  marks  // around conditions
 
 	// compare returns what a filter may come to that is about an attribute with a name.
 	compare func(name string, f *flags.Filter) []string
 }
 
+// marks stand before, between and behind conditions.
+type marks struct{ before, between, behind string }
+
+func (m marks) join(conditions ...string) string {
+	return m.before + strings.Join(conditions, m.between) + m.behind
+}
+
 var languages = []language{
 	{
-		always:  "key pr",
-		not:     func(query string) string { return "not (" + query + ")" },
-		within:  func(query string) string { return "(" + query + ")" },
-		join:    func(kind string, parts []string) string { return strings.Join(parts, conjunctions[kind]) },
+		always: "key pr", not: marks{"not (", "", ")"}, part: marks{"(", "", ")"}, all: marks{"", " and ", ""}, any: marks{"", " or ", ""},
 		compare: comparisons,
 	},
 	{
-		isLogic: true,
-		always:  `{"==":[1,1]}`,
-		not:     func(query string) string { return `{"!":[` + query + `]}` },
-		within:  func(query string) string { return query },
-		join: func(kind string, parts []string) string {
-			return `{"` + strings.TrimSpace(conjunctions[kind]) + `":[` + strings.Join(parts, ",") + `]}`
-		},
+		isLogic: true, always: `{"==":[1,1]}`, not: marks{`{"!":[`, "", "]}"}, all: marks{`{"and":[`, ",", "]}"}, any: marks{`{"or":[`, ",", "]}"},
 		compare: logicalComparisons,
 	},
 }
-
-var conjunctions = map[string]string{"all": " and ", "any": " or "}
 
 // comparisons are those of the grammar of nikunjy/rules.
 func comparisons(name string, f *flags.Filter) []string {
@@ -101,11 +96,14 @@ func logicalComparisons(name string, f *flags.Filter) []string {
 	variable := map[string]string{"var": name}
 	switch {
 	case f.Comparison.Dialect == "" && f.Operator == operator.Exact:
-		var list []string
+		var list []any
 		for _, e := range valuesOf(f.Value) {
-			list = append(list, of("===", variable, e))
+			list = append(list, map[string]any{"===": []any{variable, e}})
 		}
-		return []string{list[0], `{"or":[` + strings.Join(list, ",") + `]}`}
+		if len(list) == 1 {
+			return []string{string(logic.JSON(list[0]))}
+		}
+		return []string{of("or", list...)}
 	case f.Comparison.Dialect != jsonlogic.Dialect:
 		return nil
 	}
@@ -161,7 +159,7 @@ func (w writer) write(l *language, f *flags.Filter) (query string, ok bool) {
 	if holds, constant := convert.IsConstant(f); constant && holds {
 		return l.always, true
 	} else if constant {
-		return l.not(l.always), true
+		return l.not.join(l.always), true
 	}
 	if f.IsGroup() {
 		one := *f
@@ -174,15 +172,17 @@ func (w writer) write(l *language, f *flags.Filter) (query string, ok bool) {
 				if !ok {
 					return "", false
 				}
-				if f.Filters[i].IsGroup() && len(f.Filters) > 1 {
-					part = l.within(part)
+				if one := &f.Filters[i]; one.IsGroup() && !one.Negation && len(f.Filters) > 1 {
+					part = l.part.join(part)
 				}
 				parts = append(parts, part)
 			}
-			query = l.join(f.Type, parts)
+			if query = l.all.join(parts...); f.Type == "any" {
+				query = l.any.join(parts...)
+			}
 		}
 		if f.Negation {
-			query = l.not(query)
+			query = l.not.join(query)
 		}
 		return query, true
 	}
@@ -194,7 +194,7 @@ func (w writer) write(l *language, f *flags.Filter) (query string, ok bool) {
 		name += "." + step
 	}
 	for _, query := range l.compare(name, f) {
-		for _, query := range []string{query, l.not(query)} {
+		for _, query := range []string{query, l.not.join(query)} {
 			if w.reads(query, f) {
 				return query, true
 			}
@@ -236,7 +236,9 @@ func plain(f flags.Filter) flags.Filter {
 		f.Operator, f.Negation = operator.Exact, !f.Negation
 	}
 	if c.MustBeSet {
-		c.MustBeSet = false
+		if c.MustBeSet = false; c.StrictType && f.Operator == operator.Exact && !f.Negation {
+			return f // what is not set is none of the values
+		}
 		return convert.All(convert.Not(notSet(f)), plain(f))
 	}
 	if c.Dialect == dialect && (f.Operator == "pr" || (f.Operator == "eq" || f.Operator == "ne") && convert.SameJSON(f.Value, nil)) {
