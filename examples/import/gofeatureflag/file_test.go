@@ -47,9 +47,9 @@ func TestQueries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := of(document, func(r *rand.Rand) oracle.Subject { return generate.Generator{Rand: r}.Subject(r.IntN(1000)) })
-	p.Run(t)
-	p.RunExport(t)
+	subject := func(r *rand.Rand) oracle.Subject { return generate.Generator{Rand: r}.Subject(r.IntN(1000)) }
+	product().RunDocument(t, document, subject, "off")
+	of(document, subject).RunExport(t)
 }
 
 // of returns the product with one document, and subjects that somebody draws.

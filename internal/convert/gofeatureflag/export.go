@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/operator"
@@ -43,6 +44,7 @@ type exporter struct {
 
 	all   []json.RawMessage // values of its variations
 	names []string          // of these, each before the one behind it by the alphabet backwards
+	some  *string           // one of the names
 }
 
 func (e *exporter) refuse(format string, args ...any) {
@@ -61,15 +63,14 @@ func (e *exporter) export() {
 	if !e.flag.Active {
 		d.Disable = new(true)
 	}
-	e.variations()
-	rules := set.Rules
+	rules, numbers := joined(set.Rules)
+	e.variations(rules)
 	if e.takeKey() {
-		rules = rules[1:]
+		rules, numbers = rules[1:], numbers[1:]
 	}
-	first := len(set.Rules) - len(rules) + 1
 	taken := make(map[string]bool)
 	for i := range rules {
-		e.at = fmt.Sprintf("Rule %d", first+i)
+		e.at = fmt.Sprintf("Rule %d", numbers[i])
 		r := e.ruleOf(&rules[i])
 		if i == len(rules)-1 && len(rules[i].Targeting) == 0 {
 			d.DefaultRule = r
@@ -89,20 +90,54 @@ func (e *exporter) export() {
 	switch {
 	case d.BucketingKey == nil || d.draws() == e.buckets:
 	case e.buckets: // a rule that draws, and is off, is enough
-		d.Targeting = append(d.Targeting, rule{Query: new(languages[0].always), Percentage: &map[string]float64{e.names[0]: 100}, Disable: new(true)})
+		d.Targeting = append(d.Targeting, rule{Query: new(languages[0].always), Percentage: &map[string]float64{*e.some: 100}, Disable: new(true)})
 	default:
 		e.refuse("it draws by the attribute %q, and has a value for those for whom that is the empty text", *d.BucketingKey)
 	}
-	if reason := d.invalid(); reason != "" && e.flag.Active && len(e.flag.Problems) == 0 {
-		e.refuse("GO Feature Flag would not load it, because %s", reason)
+	if len(e.flag.Problems) == 0 && d.invalid() != "" { // what a schedule brings need not be valid
+		date := time.Unix(0, 0).UTC()
+		d.Scheduled = []step{{definition{Targeting: d.Targeting, DefaultRule: d.DefaultRule}, &date}}
+		d.Targeting, d.DefaultRule = nil, &rule{Variation: e.some}
 	}
 }
 
+// joined returns rules, and their numbers. Two that a rule becomes with a share for which there is
+// no variation are one, without a value for that share.
+func joined(rules []flags.Rule) (out []flags.Rule, numbers []int) {
+	for i, r := range rules {
+		if n := len(out) - 1; n >= 0 && r.Split != nil && len(r.Split.Values) > 0 && isNothing(&out[n], &r) {
+			s, nothing := *r.Split, out[n].Targeting[len(out[n].Targeting)-1].Split
+			s.Values = slices.Clone(s.Values)
+			for j, v := range nothing.Values {
+				if string(v) == "true" {
+					s.Values[j] = nil
+				}
+			}
+			r.Split, out, numbers = &s, out[:n], numbers[:n]
+		}
+		out, numbers = append(out, r), append(numbers, i+1)
+	}
+	return out, numbers
+}
+
+// isNothing reports whether a rule gives what the caller falls back on to some of those whom the
+// next one draws for.
+func isNothing(r, next *flags.Rule) bool {
+	n := len(r.Targeting) - 1
+	if n < 0 || r.Value != nil || r.Split != nil || r.Targeting[n].Split == nil || r.Targeting[n].Negation {
+		return false
+	}
+	nothing := *next.Split
+	nothing.Values, nothing.Rest, nothing.NoSubject = r.Targeting[n].Split.Values, returnDefault, "continue"
+	return convert.SameSplit(&nothing, r.Targeting[n].Split) && len(nothing.Values) == len(next.Split.Values) &&
+		slices.EqualFunc(r.Targeting[:n], next.Targeting, func(a, b flags.Filter) bool { return convert.Same(&a, &b) })
+}
+
 // variations names the values. Those that a rule draws have names that are in order.
-func (e *exporter) variations() {
+func (e *exporter) variations(rules []flags.Rule) {
 	set := &e.flag.Rules
-	for i := range set.Rules {
-		if s := set.Rules[i].Split; s != nil {
+	for i := range rules {
+		if s := rules[i].Split; s != nil {
 			at := 0
 			for _, v := range drawn(s) {
 				if n := e.find(v, at); n >= 0 {
@@ -123,7 +158,7 @@ func (e *exporter) variations() {
 			e.all = append(e.all, v)
 		}
 	}
-	if e.all == nil {
+	if !slices.ContainsFunc(e.all, func(v json.RawMessage) bool { return v != nil }) {
 		var r flags.Rule
 		convert.Fallback(&r, set.ReturnType)
 		e.all = append(e.all, r.Value)
@@ -131,14 +166,16 @@ func (e *exporter) variations() {
 	inOrder := set.ReturnType != "object"
 	for i, v := range e.all {
 		e.names = append(e.names, nameOfValue(v))
-		inOrder = inOrder && (i == 0 || e.names[i] < e.names[i-1])
+		inOrder = inOrder && v != nil && (i == 0 || e.names[i] < e.names[i-1])
 	}
 	named, digits := make(map[string]json.RawMessage), len(fmt.Sprint(len(e.all)))
-	for i := range e.names {
+	for i, v := range e.all {
 		if !inOrder {
 			e.names[i] = fmt.Sprintf("variation-%0*d", digits, len(e.names)-i)
 		}
-		named[e.names[i]] = e.all[i]
+		if v != nil {
+			named[e.names[i]], e.some = v, &e.names[i]
+		}
 	}
 	e.def.Variations = &named
 	e.flagBuild.values()
@@ -197,7 +234,7 @@ func (e *exporter) ruleOf(r *flags.Rule) *rule {
 	case r.Split != nil:
 		return &rule{Percentage: e.percentages(r.Split)}
 	case r.Value == nil: // what lacks its dates gives what the caller falls back on
-		nothing := progress{Variation: &e.names[0]}
+		nothing := progress{Variation: e.some}
 		return &rule{Progressive: &progressive{Initial: &nothing, End: &nothing}}
 	}
 	return &rule{Variation: &e.names[e.find(r.Value, 0)]}
@@ -206,8 +243,15 @@ func (e *exporter) ruleOf(r *flags.Rule) *rule {
 // percentages returns those that become a split.
 func (e *exporter) percentages(s *flags.RuleSplit) *map[string]float64 {
 	same := e.split(uint32(min(s.Modulus, math.MaxUint32)))
-	same.Ends, same.Values, same.Rest = s.Ends, s.Values, s.Rest
-	if !convert.SameSplit(same, s) {
+	want := *s
+	want.Values = slices.Clone(s.Values)
+	for i, v := range want.Values {
+		if v == nil { // somebody else has had the value of a rule before
+			want.Values[i] = e.usable.Any()
+		}
+	}
+	same.Ends, same.Values, same.Rest = want.Ends, want.Values, want.Rest
+	if !convert.SameSplit(same, &want) {
 		e.refuse("it draws with another hash or text, or by another attribute than GO Feature Flag")
 		return nil
 	}
@@ -243,7 +287,8 @@ func (e *exporter) percentages(s *flags.RuleSplit) *map[string]float64 {
 		back := e.flagBuild
 		back.out = convert.Flag{Key: e.out.Key, Rules: flags.RuleSet{ReturnType: e.out.Rules.ReturnType}}
 		back.percentage(p, logic.True(), flags.Rule{}, "")
-		if r := back.out.Rules.Rules; len(back.out.Problems) == 0 && len(r) == 1 && r[0].Split != nil && convert.SameSplit(r[0].Split, s) {
+		r := back.out.Rules.Rules
+		if one := r[len(r)-1].Split; len(back.out.Problems) == 0 && one != nil && convert.SameSplit(one, &want) {
 			return &p
 		}
 	}
