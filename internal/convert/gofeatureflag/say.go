@@ -226,6 +226,13 @@ func plain(f flags.Filter) flags.Filter {
 		for i := range f.Filters {
 			f.Filters[i] = plain(f.Filters[i])
 		}
+		holds := func(f flags.Filter) bool { return !f.Negation }
+		if f.Negation && f.Extra == nil && !slices.ContainsFunc(f.Filters, holds) { // an "or", as it is imported
+			f.Type, f.Negation = map[string]string{"all": "any", "any": "all"}[f.Type], false
+			for i := range f.Filters {
+				f.Filters[i].Negation = false
+			}
+		}
 		return f
 	}
 	c := &f.Comparison
