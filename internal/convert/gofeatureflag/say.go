@@ -297,8 +297,8 @@ func singly(f flags.Filter) flags.Filter {
 		}
 		return f
 	}
-	exact := f.Operator == operator.Exact
-	if f.Comparison.Dialect != "" || !f.Comparison.StrictType || !exact && !slices.Contains([]string{operator.LT, operator.LTE, operator.GT, operator.GTE}, f.Operator) {
+	strict := []string{operator.Exact, operator.LT, operator.LTE, operator.GT, operator.GTE}
+	if f.Comparison.Dialect != "" || !f.Comparison.StrictType || !slices.Contains(strict, f.Operator) {
 		return f
 	}
 	var list []flags.Filter
