@@ -125,6 +125,9 @@ func (r *reader) read(f *flags.Flag) {
 	case f.Err() != nil:
 		r.problem("Its definition has a fault: %v.", f.Err())
 		return
+	case set == nil && f.Filters.Version != 0 && f.Filters.Version != 1:
+		r.problem("Its filters are of the version %d, which is not known.", f.Filters.Version)
+		return
 	case len(f.EvaluationContexts) > 0 || f.EvaluationRuntime != "" && f.EvaluationRuntime != "all":
 		r.problem("It is for some programs alone, by its evaluation contexts or its runtime.")
 	}

@@ -31,7 +31,7 @@ var All = []Product{
 	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert, nil},
 	{"flipt", "Flipt", flipt.Convert, flipt.Export},
 	{"flagd", "flagd", flagd.Convert, nil},
-	{"growthbook", "GrowthBook", growthbook.Convert, nil},
+	{"growthbook", "GrowthBook", growthbook.Convert, growthbook.Export},
 	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
 }
 

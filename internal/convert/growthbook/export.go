@@ -1,0 +1,578 @@
+package growthbook
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/operator"
+	"github.com/flagstaff-go/flagstaff/internal/convert"
+)
+
+type object = map[string]any
+
+// Export writes what SDKs of GrowthBook get. Conditions, prerequisites and draws are those that
+// [Convert] makes the same of; flags with others are refused.
+func Export(p *convert.Project, o *convert.Options) (document []byte, refused []convert.Kept, err error) {
+	e := &exporter{options: o, project: p}
+	for { // again without the flags that are refused, and without their saved groups
+		refused = p.Refused()
+		e.saved, e.groups, e.cohorts = make(map[string]json.RawMessage), make(map[string]group), make(map[int64]*exportedCohort)
+		features := make(object)
+		for i := range p.Flags {
+			if f := &p.Flags[i]; len(f.Problems) == 0 {
+				features[f.Key] = e.feature(f)
+			}
+		}
+		if document, err = json.MarshalIndent(object{"features": features, "savedGroups": e.saved}, "", "  "); err != nil {
+			return nil, nil, err
+		}
+		back, err := Convert(document, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range p.Flags {
+			n := slices.IndexFunc(back.Flags, func(f convert.Flag) bool { return f.Key == p.Flags[i].Key })
+			if f := &p.Flags[i]; n >= 0 && len(f.Problems) == 0 && len(back.Flags[n].Problems) > 0 {
+				f.Problem("The flag: it would not come back from GrowthBook as it is: %s", back.Flags[n].Problems[0])
+			}
+		}
+		if len(p.Refused()) == len(refused) {
+			return document, refused, nil
+		}
+	}
+}
+
+// An exporter writes features, and finds by what reads conditions what they come back as.
+type exporter struct {
+	options *convert.Options
+	project *convert.Project
+	saved   map[string]json.RawMessage // groups, by their IDs
+	groups  map[string]group           // as they are read
+	cohorts map[int64]*exportedCohort
+	key     string // of the flag that is being written
+	set     *flags.RuleSet
+}
+
+// An exportedCohort is a saved group, or the reason why it is not.
+type exportedCohort struct {
+	id  string
+	err error
+}
+
+func (e *exporter) feature(f *convert.Flag) object {
+	e.set = &f.Rules
+	rules, standard := e.set.Rules, e.set.Default
+	if !f.Active {
+		rules, standard = nil, nil
+	}
+	if n := len(rules); n > 0 && len(rules[n-1].Targeting) == 0 && rules[n-1].Split == nil {
+		rules, standard = rules[:n-1], rules[n-1].Value
+	}
+	list := []object{}
+	for i := range rules {
+		made, err := e.rules(&rules[i])
+		if err != nil {
+			f.Problem("Rule %d: %v.", i+1, err)
+		}
+		list = append(list, made...)
+	}
+	out := object{"defaultValue": standard, "rules": list}
+	if f.Description != "" {
+		out["description"] = f.Description
+	}
+	if len(f.Tags) > 0 {
+		out["metadata"] = object{"tags": f.Tags}
+	}
+	return out
+}
+
+// rules returns what a rule becomes: one for each alternative of its targeting, as a rule of
+// GrowthBook has a condition, prerequisites and draws that all must hold.
+func (e *exporter) rules(r *flags.Rule) (list []object, err error) {
+	gives, err := e.gives(r)
+	if err != nil {
+		return nil, err
+	}
+	all, err := alternatives(convert.All(r.Targeting...))
+	for n := range all {
+		rule, some, err := e.targeted(all[n])
+		if err != nil {
+			return nil, err
+		}
+		if maps.Copy(rule, gives); n == 0 {
+			rule["id"] = r.ID
+		}
+		if some {
+			list = append(list, rule)
+		}
+	}
+	return list, err
+}
+
+// gives returns the members of a rule that say what it gives.
+func (e *exporter) gives(r *flags.Rule) (object, error) {
+	out := make(object)
+	if r.Description != nil && *r.Description != "" {
+		out["name"] = *r.Description
+	}
+	if r.Split == nil {
+		out["force"] = r.Value
+		return out, nil
+	}
+	d, drawn, ok := e.drawOf(r.Split)
+	seed := drawn["seed"]
+	if !ok || seed == "" || r.Split.NoSubject != "continue" {
+		return nil, errors.New("it draws with another hash or text than GrowthBook, or those without a subject get a value")
+	}
+	ends, values := slices.Clone(r.Split.Ends), slices.Clone(r.Split.Values)
+	if r.Split.Rest == "return_default" {
+		ends, values = append(ends, d.modulus), append(values, e.set.Default)
+	}
+	maps.Copy(out, object{"hashAttribute": drawn["attribute"], "seed": seed, "hashVersion": drawn["hashVersion"]})
+	shares := d.shares(ends, r.Split.Rest)
+	if len(values) == 1 {
+		out["force"], out["coverage"] = values[0], shares[0][1]
+	} else {
+		out["variations"], out["ranges"] = values, shares
+	}
+	return out, nil
+}
+
+// shares returns the span of each of the values of a split.
+func (d draw) shares(ends []uint64, rest string) (list []span) {
+	start := 0.0
+	for i, end := range ends {
+		if end = min(end, d.modulus); i == len(ends)-1 && rest == "last" {
+			end = d.modulus
+		}
+		list = append(list, span{start, d.share(end)})
+		start = d.share(end)
+	}
+	return list
+}
+
+// drawOf returns the draw that a split is of, but for its ends, its rest and those without a
+// subject.
+func (e *exporter) drawOf(s *flags.RuleSplit) (d draw, members object, ok bool) {
+	version, seed := 1, s.Suffix
+	if s.Prefix != "" || s.Modulus == 10000 {
+		version, seed = 2, s.Prefix
+	}
+	property := cmp.Or(s.Subject, distinctID)
+	attribute := e.attribute(property)
+	d, ok = newDraw(seed, version, s.Subject)
+	same := *d.split(s.Rest)
+	same.Ends, same.Values, same.NoSubject = s.Ends, s.Values, s.NoSubject
+	ok = ok && convert.SameSplit(&same, s) && s.Subject != distinctID && propertyOf(e.options, attribute) == property
+	return d, object{"attribute": attribute, "seed": seed, "hashVersion": version}, ok
+}
+
+// drawn returns a filter of GrowthBook, which includes some of those whom it draws.
+func (e *exporter) drawn(f *flags.Filter) (object, error) {
+	d, out, ok := e.drawOf(f.Split)
+	nobody := f.Split.NoSubject == "continue" || f.Split.NoSubject == "return_default" || f.Split.NoSubject == "first" && string(f.Split.Values[0]) == "false"
+	if !ok || !nobody || f.Negation {
+		return nil, errors.New("a filter draws with another hash or text than GrowthBook, or those without a subject meet it")
+	}
+	spans := []span{}
+	for i, s := range d.shares(f.Split.Ends, f.Split.Rest) {
+		if string(f.Split.Values[i]) == "true" {
+			spans = append(spans, s)
+		}
+	}
+	out["ranges"] = spans
+	return out, nil
+}
+
+// attribute returns the name of a property in GrowthBook.
+func (e *exporter) attribute(property string) string {
+	if name := e.options.Attribute(property); name != distinctID || propertyOf(e.options, "id") != distinctID {
+		return name
+	}
+	return "id"
+}
+
+// alternatives returns lists of filters, of which one must hold as a whole. Groups stay one where
+// they are about persons, or about one flag.
+func alternatives(f flags.Filter) (out [][]flags.Filter, err error) {
+	if kinds := about(&f); !f.IsGroup() || len(kinds) < 2 && !slices.Contains(kinds, "split") {
+		return [][]flags.Filter{{f}}, nil
+	}
+	one := (f.Type == "any") != f.Negation
+	if !one {
+		out = [][]flags.Filter{nil}
+	}
+	for _, part := range f.Filters {
+		if f.Negation {
+			part = convert.Not(part)
+		}
+		more, err := alternatives(part)
+		if err != nil || len(out)*len(more) > maxRules {
+			return nil, cmp.Or(err, errors.New("its targeting has too many alternatives for rules of GrowthBook, which ask for flags and draw beside their condition"))
+		}
+		if one {
+			out = append(out, more...)
+			continue
+		}
+		var both [][]flags.Filter
+		for _, before := range out {
+			for _, next := range more {
+				both = append(both, slices.Concat(before, next))
+			}
+		}
+		out = both
+	}
+	return out, nil
+}
+
+// about returns what the leaves of a filter are about: a flag, a draw, or "" for persons.
+func about(f *flags.Filter) (kinds []string) {
+	switch {
+	case f.IsGroup():
+		for i := range f.Filters {
+			kinds = append(kinds, about(&f.Filters[i])...)
+		}
+		slices.Sort(kinds)
+		return slices.Compact(kinds)
+	case f.Type == "flag":
+		return []string{aboutFlag + f.Key}
+	case f.Type == "split":
+		return []string{f.Type}
+	}
+	return []string{""}
+}
+
+const aboutFlag = "flag "
+
+// targeted returns the members of a rule for which filters all must hold. It is not some if they
+// never do.
+func (e *exporter) targeted(parts []flags.Filter) (rule object, some bool, err error) {
+	rule = make(object)
+	var conditions []flags.Filter
+	var draws, parents []object
+	needs := make(map[string][]flags.Filter)
+	for i := range parts {
+		kinds := append(about(&parts[i]), "") // nothing is about everybody
+		if key, ok := strings.CutPrefix(kinds[0], aboutFlag); ok {
+			needs[key] = append(needs[key], parts[i])
+		} else if parts[i].Split == nil {
+			conditions = append(conditions, parts[i])
+		} else {
+			draw, err := e.drawn(&parts[i])
+			if err != nil {
+				return nil, false, err
+			}
+			draws = append(draws, draw)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(needs)) {
+		condition, some, err := e.parent(key, needs[key])
+		if err != nil || !some {
+			return rule, false, err
+		}
+		if condition != nil {
+			parents = append(parents, object{"id": key, "condition": condition})
+		}
+	}
+	all := convert.All(conditions...)
+	condition, err := e.condition(&all)
+	if len(condition) > 0 {
+		rule["condition"] = condition
+	}
+	if len(parents) > 0 {
+		rule["parentConditions"] = parents
+	}
+	if len(draws) > 0 {
+		rule["filters"] = draws
+	}
+	holds, constant := convert.IsConstant(&all)
+	return rule, !constant || holds, err
+}
+
+// parent returns a condition on the value of another flag: nil if each value meets it. It is not
+// some if none does.
+func (e *exporter) parent(key string, filters []flags.Filter) (condition object, some bool, err error) {
+	i := slices.IndexFunc(e.project.Flags, func(f convert.Flag) bool { return f.Key == key })
+	if i < 0 {
+		return nil, false, fmt.Errorf("it needs the flag %q, which is not there", key)
+	}
+	flag := e.project.Flags[i]
+	set := flag.Rules
+	values := set.Values()
+	if !flag.Active {
+		values = nil
+	}
+	if !flag.Active || set.Default == nil || slices.ContainsFunc(set.Rules, func(r flags.Rule) bool { return r.Split == nil && r.Value == nil }) {
+		values = append(values, json.RawMessage("null"))
+	}
+	var with, without []json.RawMessage
+	var want []bool
+	for _, v := range values {
+		if flag.Rules = (flags.RuleSet{ReturnType: set.ReturnType, Aggregation: set.Aggregation, Rules: []flags.Rule{}}); !isNull(v) {
+			flag.Rules.Default = v
+		}
+		s, err := probe(filters, flag)
+		if err != nil {
+			return nil, false, err
+		}
+		holds := s.Bool(probeKey, &flags.Request{DistinctID: "probe"}, false)
+		if want = append(want, holds); holds {
+			with = append(with, v)
+		} else {
+			without = append(without, v)
+		}
+	}
+	if len(with) == 0 || len(without) == 0 {
+		return nil, len(with) > 0, nil
+	}
+	for _, condition := range []object{valueIn(with), {"$not": valueIn(without)}} {
+		b := &builder{converter: &converter{document: new(document), options: e.options, held: make(map[string][]bool)}, flag: new(convert.Flag)}
+		if slices.Equal(b.holds(new(rule), encode(condition), values), want) {
+			return condition, true, nil
+		}
+	}
+	return nil, false, fmt.Errorf("no condition of GrowthBook tells the values of the flag %q apart", key)
+}
+
+// valueIn returns a condition that a prerequisite has one of some values.
+func valueIn(values []json.RawMessage) object {
+	var scalars []json.RawMessage
+	var parts []object
+	for _, v := range values {
+		if v[0] == '{' {
+			parts = append(parts, object{"value": v})
+		} else {
+			scalars = append(scalars, v)
+		}
+	}
+	switch len(scalars) {
+	case 0:
+	case 1:
+		parts = append(parts, object{"value": scalars[0]})
+	default:
+		parts = append(parts, object{"value": object{"$in": scalars}})
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return object{"$or": parts}
+}
+
+// condition returns a condition that is met if a filter holds.
+func (e *exporter) condition(f *flags.Filter) (object, error) {
+	switch {
+	case f.Type == "person":
+		return e.compared(*f)
+	case f.Negation:
+		positive := *f
+		positive.Negation = false
+		c, err := e.condition(&positive)
+		return object{"$not": c}, err
+	case f.Type == "cohort":
+		return e.cohort(f)
+	case !f.IsGroup():
+		return nil, fmt.Errorf("the filter on %q (%s) is not about a person, as conditions of GrowthBook are", f.Key, f.Type)
+	}
+	if holds, constant := convert.IsConstant(f); constant && !holds {
+		return nobody(), nil
+	}
+	var list []object
+	all := make(object)
+	names := 0
+	for i := range f.Filters {
+		c, err := e.condition(&f.Filters[i])
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, c)
+		list, names = append(list, c), names+len(c)
+	}
+	switch {
+	case f.Type == "any":
+		return object{"$or": list}, nil
+	case names == len(all):
+		return all, nil
+	}
+	return object{"$and": list}, nil
+}
+
+func (e *exporter) cohort(f *flags.Filter) (object, error) {
+	cohort, ok := e.project.Cohort(f)
+	if !ok {
+		return nil, errors.New("it is about a cohort that is not there")
+	}
+	made := e.cohorts[cohort.ID]
+	if made == nil {
+		made = &exportedCohort{err: fmt.Errorf("the cohort %q refers to itself", cohort.Name)}
+		e.cohorts[cohort.ID] = made
+		if len(cohort.Problems) > 0 {
+			made.err = errors.New(strings.TrimSuffix(cohort.Problems[0], "."))
+			return nil, made.err
+		}
+		tree := cohort.Filter()
+		c, err := e.condition(&tree)
+		if err != nil {
+			made.err = fmt.Errorf("in the cohort %q, %w", cohort.Name, err)
+			return nil, made.err
+		}
+		*made = exportedCohort{id: e.group(cmp.Or(cohort.Name, "cohort"), object{"type": "condition", "condition": c})}
+	}
+	c := object{"$savedGroup": object{"id": made.id}}
+	if f.Operator == operator.NotIn {
+		c = object{"$not": c}
+	}
+	return c, made.err
+}
+
+// group adds a saved group, and returns its ID.
+func (e *exporter) group(name string, g any) (id string) {
+	raw := encode(g)
+	for n := 1; ; n++ {
+		if id = name; n > 1 {
+			id += "-" + strconv.Itoa(n)
+		}
+		if before, taken := e.saved[id]; !taken || convert.SameJSON(before, raw) {
+			e.saved[id], e.groups[id] = raw, newGroup(raw)
+			return id
+		}
+	}
+}
+
+// compared returns a condition that is met if a filter on a property holds.
+func (e *exporter) compared(f flags.Filter) (object, error) {
+	f.Operator = cmp.Or(f.Operator, operator.Exact)
+	own, negated, set := f.Comparison.Dialect == "", f.Negation, f.Comparison.MustBeSet
+	f.Negation, f.Comparison.MustBeSet = false, false
+	for positive, contrary := range opposites {
+		if own && contrary == f.Operator {
+			f.Operator, negated = positive, !negated
+		}
+	}
+	var text string
+	var texts []string
+	isList := json.Unmarshal(f.Value, &texts) == nil
+	if f.Key == distinctID && f.Comparison.Path == "" { // which is always there, and a text
+		set = false
+		if own && (isList || json.Unmarshal(f.Value, &text) == nil) {
+			f.Comparison.StrictType, f.Comparison.AnyElement = true, isList && f.Operator == operator.Exact
+		}
+	}
+	c, err := e.positive(f)
+	if err == nil && negated {
+		c = object{"$not": c}
+	}
+	if err == nil && set && (negated || !own) {
+		c = object{"$and": []object{{e.path(&f): object{"$exists": true}}, c}}
+	}
+	return c, err
+}
+
+// path returns the name of the attribute that a filter is about, with the path within it.
+func (e *exporter) path(f *flags.Filter) string {
+	return e.attribute(f.Key) + pathText.Replace(f.Comparison.Path)
+}
+
+var pathText = strings.NewReplacer("/", ".", "~1", "/", "~0", "~")
+
+// positive returns a condition that comes back as a filter.
+func (e *exporter) positive(f flags.Filter) (object, error) {
+	path := e.path(&f)
+	var value any
+	_ = json.Unmarshal(f.Value, &value) // nil is null
+	list, isList := value.([]any)
+	nested := slices.ContainsFunc(list, func(v any) bool { return encode(v)[0] == '[' })
+	own := f.Comparison.Dialect == ""
+	switch element := f; {
+	case own && isList && !nested && (f.Operator == operator.Exact && !f.Comparison.AnyElement || f.Operator == operator.IContainsMulti):
+		var parts []flags.Filter
+		if f.Operator == operator.IContainsMulti {
+			element.Operator = operator.IContains
+		}
+		for _, v := range list {
+			element.Value = encode(v)
+			parts = append(parts, element)
+		}
+		one := convert.Any(parts...)
+		return e.condition(&one)
+	case own && f.Comparison.AnyElement && f.Operator != operator.Exact:
+		element.Comparison.AnyElement = false
+		c, err := e.positive(element)
+		return object{"$or": []object{c, {path: object{"$elemMatch": c[path]}}}}, err
+	}
+	f.Value = encode(value)
+	c := object{path: e.operators(&f, value, isList)}
+	if fields, ok := value.(object); ok && f.Operator == "fields" {
+		c = make(object)
+		for name, v := range fields {
+			c[path+"."+name] = e.withGroups(v)
+		}
+	}
+	r := &conditions{options: e.options, groups: e.groups, told: new(told), size: new(int)}
+	if back := r.read(encode(c)); len(r.told.problems) > 0 || !convert.Same(&back.holds, &f) {
+		return nil, fmt.Errorf("the filter on %q (%s) compares in another way than conditions of GrowthBook, which need case_sensitive and strict_type, "+
+			"any_element for lists, or the dialect growthbook", f.Key, f.Operator)
+	}
+	return c, nil
+}
+
+// operators returns what an attribute is compared with.
+func (e *exporter) operators(f *flags.Filter, value any, isList bool) any {
+	text, _ := value.(string)
+	text = regexp.QuoteMeta(text)
+	switch op := f.Operator; {
+	case op == "equals":
+		return value
+	case f.Comparison.Dialect != "":
+		return object{op: e.withGroups(value)}
+	case op == operator.Exact && f.Comparison.AnyElement && !isList:
+		return object{"$in": []any{value}}
+	case op == operator.Exact && isList:
+		return object{"$in": value}
+	case op == operator.Exact:
+		return value
+	case op == operator.StartsWith:
+		return object{"$regex": "^" + text}
+	case op == operator.EndsWith:
+		return object{"$regex": text + "$"}
+	case op == operator.IContains:
+		return object{"$regex": text}
+	}
+	return object{"$" + f.Operator: value}
+}
+
+// withGroups returns a value of the dialect, which has saved groups written out, with the IDs of
+// groups.
+func (e *exporter) withGroups(value any) any {
+	switch v := value.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = e.withGroups(v[i])
+		}
+		return out
+	case object:
+		out := make(object, len(v))
+		for name, within := range v {
+			_, isList := within.([]any)
+			_, isObject := within.(object)
+			switch {
+			case isList && (name == "$inGroup" || name == "$notInGroup"):
+				out[name] = e.group("list", within)
+			case isObject && name == "$savedGroup":
+				out[name] = object{"id": e.group("part", object{"type": "condition", "condition": e.withGroups(within)})}
+			default:
+				out[name] = e.withGroups(within)
+			}
+		}
+		return out
+	}
+	return value
+}
