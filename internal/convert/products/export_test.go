@@ -27,6 +27,7 @@ func definitions(flag string) []byte {
 			{"id":"33333333-3333-4333-8333-333333333333","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":true,"rollout_percentage":50,
 			"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"}]}}],
 		"cohorts":[{"id":3,"name":"Static","is_static":true},
+		{"id":6,"name":"Broken","filters":{"properties":{"type":"XOR","values":[{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true}]}}},
 		{"id":4,"name":"Seniors","filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[{"type":"person","key":"age","operator":"gt","value":60}]}]}}}]}`)
 }
 
@@ -66,6 +67,7 @@ func TestRefused(t *testing.T) {
 		"any letters":      {ruleSet("", release(`{"type":"person","key":"plan","operator":"exact","value":"pro"}`)), `Rule 1: the filter on "plan"`, nil},
 		"a static cohort":  {ruleSet("", release(`{"type":"cohort","key":"id","value":3}`)), `The cohort "Static" has members that no other product can compute`, nil},
 		"a cohort":         {ruleSet("", release(`{"type":"cohort","key":"id","value":4}`)), "Rule 1: ", map[string]string{"configcat": "Seniors"}},
+		"a broken cohort":  {ruleSet("", release(`{"type":"cohort","key":"id","value":6}`)), `The cohort "Broken", or one that it refers to, has a fault`, nil},
 		"no such cohort":   {ruleSet("", release(`{"type":"cohort","key":"id","value":5}`)), "a cohort that is not there", nil},
 		"a refused flag":   {ruleSet("", rule(`"rule_type":"targeted_release","value":false`, `{"type":"flag","key":"half","operator":"flag_evaluates_to","value":true,"negation":true}`)), "half", nil},
 		"no such flag":     {ruleSet("", release(`{"type":"flag","key":"gone","operator":"flag_evaluates_to","value":true}`)), `It needs the flag "gone", which is not there`, nil},
