@@ -1,6 +1,7 @@
 package growthbook
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -38,10 +39,9 @@ func Export(p *convert.Project, o *convert.Options) (document []byte, refused []
 		if err != nil {
 			return nil, nil, err
 		}
-		for i := range p.Flags {
-			n := slices.IndexFunc(back.Flags, func(f convert.Flag) bool { return f.Key == p.Flags[i].Key })
-			if f := &p.Flags[i]; n >= 0 && len(f.Problems) == 0 && len(back.Flags[n].Problems) > 0 {
-				f.Problem("The flag: it would not come back from GrowthBook as it is: %s", back.Flags[n].Problems[0])
+		for i := range back.Flags {
+			if f, _ := e.flag(back.Flags[i].Key); len(back.Flags[i].Problems) > 0 {
+				f.Problem("The flag: it would not come back from GrowthBook as it is: %s", back.Flags[i].Problems[0])
 			}
 		}
 		if len(p.Refused()) == len(refused) {
@@ -57,8 +57,15 @@ type exporter struct {
 	saved   map[string]json.RawMessage // groups, by their IDs
 	groups  map[string]group           // as they are read
 	cohorts map[int64]*exportedCohort
-	key     string // of the flag that is being written
-	set     *flags.RuleSet
+	set     *flags.RuleSet // of the flag that is being written
+}
+
+func (e *exporter) flag(key string) (f *convert.Flag, ok bool) {
+	i := slices.IndexFunc(e.project.Flags, func(f convert.Flag) bool { return f.Key == key })
+	if i < 0 {
+		return nil, false
+	}
+	return &e.project.Flags[i], true
 }
 
 // An exportedCohort is a saved group, or the reason why it is not.
@@ -300,30 +307,33 @@ func (e *exporter) targeted(parts []flags.Filter) (rule object, some bool, err e
 // parent returns a condition on the value of another flag: nil if each value meets it. It is not
 // some if none does.
 func (e *exporter) parent(key string, filters []flags.Filter) (condition object, some bool, err error) {
-	i := slices.IndexFunc(e.project.Flags, func(f convert.Flag) bool { return f.Key == key })
-	if i < 0 {
+	of, ok := e.flag(key)
+	if !ok {
 		return nil, false, fmt.Errorf("it needs the flag %q, which is not there", key)
 	}
-	flag := e.project.Flags[i]
-	set := flag.Rules
-	values := set.Values()
-	if !flag.Active {
-		values = nil
+	var values []json.RawMessage
+	if of.Active {
+		values = of.Rules.Values()
 	}
-	if !flag.Active || set.Default == nil || slices.ContainsFunc(set.Rules, func(r flags.Rule) bool { return r.Split == nil && r.Value == nil }) {
+	if !of.Active || of.Rules.Default == nil || slices.ContainsFunc(of.Rules.Rules, func(r flags.Rule) bool { return r.Split == nil && r.Value == nil }) {
 		values = append(values, json.RawMessage("null"))
 	}
 	var with, without []json.RawMessage
 	var want []bool
 	for _, v := range values {
-		if flag.Rules = (flags.RuleSet{ReturnType: set.ReturnType, Aggregation: set.Aggregation, Rules: []flags.Rule{}}); !isNull(v) {
-			flag.Rules.Default = v
+		always := *of
+		if always.Rules.Rules, always.Rules.Default = []flags.Rule{}, v; isNull(v) {
+			always.Rules.Default = nil
 		}
-		s, err := probe(filters, flag)
+		s, err := probe(filters, always)
 		if err != nil {
 			return nil, false, err
 		}
-		holds := s.Bool(probeKey, &flags.Request{DistinctID: "probe"}, false)
+		result, err := s.Flag(probeKey, &flags.Request{DistinctID: "probe"})
+		if err != nil || result.Failed {
+			return nil, false, fmt.Errorf("it cannot be told what the flag %q must be", key)
+		}
+		holds := string(result.JSON()) == "true"
 		if want = append(want, holds); holds {
 			with = append(with, v)
 		} else {
@@ -344,24 +354,15 @@ func (e *exporter) parent(key string, filters []flags.Filter) (condition object,
 
 // valueIn returns a condition that a prerequisite has one of some values.
 func valueIn(values []json.RawMessage) object {
-	var scalars []json.RawMessage
-	var parts []object
-	for _, v := range values {
-		if v[0] == '{' {
-			parts = append(parts, object{"value": v})
-		} else {
-			scalars = append(scalars, v)
-		}
+	parts := make([]object, len(values))
+	for i, v := range values {
+		parts[i] = object{"value": v}
 	}
-	switch len(scalars) {
-	case 0:
-	case 1:
-		parts = append(parts, object{"value": scalars[0]})
-	default:
-		parts = append(parts, object{"value": object{"$in": scalars}})
-	}
-	if len(parts) == 1 {
+	switch {
+	case len(parts) == 1:
 		return parts[0]
+	case !slices.ContainsFunc(values, func(v json.RawMessage) bool { return v[0] == '{' }):
+		return object{"value": object{"$in": values}}
 	}
 	return object{"$or": parts}
 }
@@ -413,17 +414,16 @@ func (e *exporter) cohort(f *flags.Filter) (object, error) {
 	if made == nil {
 		made = &exportedCohort{err: fmt.Errorf("the cohort %q refers to itself", cohort.Name)}
 		e.cohorts[cohort.ID] = made
-		if len(cohort.Problems) > 0 {
-			made.err = errors.New(strings.TrimSuffix(cohort.Problems[0], "."))
-			return nil, made.err
-		}
 		tree := cohort.Filter()
 		c, err := e.condition(&tree)
-		if err != nil {
+		switch {
+		case len(cohort.Problems) > 0:
+			made.err = errors.New(strings.TrimSuffix(cohort.Problems[0], "."))
+		case err != nil:
 			made.err = fmt.Errorf("in the cohort %q, %w", cohort.Name, err)
-			return nil, made.err
+		default:
+			made.id, made.err = e.group(cmp.Or(cohort.Name, "cohort"), object{"type": "condition", "condition": c}), nil
 		}
-		*made = exportedCohort{id: e.group(cmp.Or(cohort.Name, "cohort"), object{"type": "condition", "condition": c})}
 	}
 	c := object{"$savedGroup": object{"id": made.id}}
 	if f.Operator == operator.NotIn {
@@ -508,7 +508,10 @@ func (e *exporter) positive(f flags.Filter) (object, error) {
 		return object{"$or": []object{c, {path: object{"$elemMatch": c[path]}}}}, err
 	}
 	f.Value = encode(value)
-	c := object{path: e.operators(&f, value, isList)}
+	if own && !bytes.ContainsRune(f.Value, '"') { // there are no letters
+		f.Comparison.CaseSensitive = f.Operator == operator.Exact
+	}
+	c := object{path: e.operators(&f, value)}
 	if fields, ok := value.(object); ok && f.Operator == "fields" {
 		c = make(object)
 		for name, v := range fields {
@@ -524,26 +527,24 @@ func (e *exporter) positive(f flags.Filter) (object, error) {
 }
 
 // operators returns what an attribute is compared with.
-func (e *exporter) operators(f *flags.Filter, value any, isList bool) any {
-	text, _ := value.(string)
-	text = regexp.QuoteMeta(text)
+func (e *exporter) operators(f *flags.Filter, value any) any {
+	text, isText := value.(string)
+	_, isList := value.([]any)
 	switch op := f.Operator; {
-	case op == "equals":
+	case op == "equals" || op == operator.Exact && !f.Comparison.AnyElement:
 		return value
 	case f.Comparison.Dialect != "":
 		return object{op: e.withGroups(value)}
-	case op == operator.Exact && f.Comparison.AnyElement && !isList:
-		return object{"$in": []any{value}}
 	case op == operator.Exact && isList:
 		return object{"$in": value}
 	case op == operator.Exact:
-		return value
-	case op == operator.StartsWith:
-		return object{"$regex": "^" + text}
-	case op == operator.EndsWith:
-		return object{"$regex": text + "$"}
-	case op == operator.IContains:
-		return object{"$regex": text}
+		return object{"$in": []any{value}}
+	case isText:
+		for ends, name := range patterns {
+			if name == op {
+				return object{"$regex": ends[0] + regexp.QuoteMeta(text) + ends[1]}
+			}
+		}
 	}
 	return object{"$" + f.Operator: value}
 }
