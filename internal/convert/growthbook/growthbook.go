@@ -19,7 +19,7 @@ func Convert(data []byte, o *convert.Options) (*convert.Project, error) {
 	if o == nil {
 		o = new(convert.Options)
 	}
-	d, err := read(data, o.Key)
+	d, err := read(data)
 	if err != nil {
 		return nil, err
 	}
@@ -660,7 +660,9 @@ var probeKey = convert.ID("growthbook", "probe")
 
 // probe compiles a flag that is true if filters all hold, beside others that these may be about.
 func probe(filters []flags.Filter, others ...convert.Flag) (*flags.Snapshot, error) {
-	set := flags.RuleSet{ReturnType: "boolean", Aggregation: flags.ByPerson, Rules: []flags.Rule{{ID: probeKey, Type: "targeted_release", Targeting: filters, Value: json.RawMessage("true")}}}
+	set := flags.RuleSet{ReturnType: "boolean", Aggregation: flags.ByPerson, Rules: []flags.Rule{
+		{ID: probeKey, Type: "targeted_release", Targeting: filters, Value: json.RawMessage("true")},
+	}}
 	project := convert.Project{Flags: append(others, convert.Flag{Key: probeKey, Active: true, Rules: set})}
 	d, err := project.Definitions(nil)
 	if err != nil {

@@ -35,6 +35,15 @@ var All = []Product{
 	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
 }
 
+// Decrypt returns a document of the product as Convert takes it. One that is not encrypted stays as
+// it is.
+func (p *Product) Decrypt(document []byte, key string) ([]byte, error) {
+	if p.Name == "growthbook" {
+		return growthbook.Decrypt(document, key)
+	}
+	return document, nil
+}
+
 // Named returns the product with a name.
 func Named(name string) (p *Product, ok bool) {
 	i := slices.IndexFunc(All, func(p Product) bool { return p.Name == name })
