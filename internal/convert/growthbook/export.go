@@ -36,7 +36,7 @@ func Export(p *convert.Project, o *convert.Options) (document []byte, refused []
 			return nil, nil, err
 		}
 		for i := range back.Flags {
-			if f, _ := e.flag(back.Flags[i].Key); len(back.Flags[i].Problems) > 0 {
+			if f, ok := e.flag(back.Flags[i].Key); ok && len(back.Flags[i].Problems) > 0 {
 				f.Problem("The flag: it would not come back from GrowthBook as it is: %s", back.Flags[i].Problems[0])
 			}
 		}
