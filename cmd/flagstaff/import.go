@@ -64,7 +64,8 @@ person:read for the members.
 
 With -from and the name of another product FILE is what that product writes: JSON, YAML or
 TOML, a folder of such files, an archive of LaunchDarkly's Relay Proxy, or an address, with
-the key in FLAGSTAFF_FROM_KEY. Each user's value stays what it is there, because the same
+the key in FLAGSTAFF_FROM_KEY. What GrowthBook has encrypted is decrypted with the key in
+FLAGSTAFF_DECRYPTION_KEY. Each user's value stays what it is there, because the same
 hashes are drawn with the same seeds and ends. A flag that cannot keep its values is left
 out, and the report says why, unless -inexact takes it. What the project has from an
 earlier import is changed to what FILE says now. The products are

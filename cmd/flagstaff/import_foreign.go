@@ -27,6 +27,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/foreign"
 )
 
+// decryptionKey is the variable of the environment with the key of a document that is encrypted.
+const decryptionKey = "FLAGSTAFF_DECRYPTION_KEY"
+
 // A foreignCall is what an import from another product asks for.
 type foreignCall struct {
 	environment, version, output string
@@ -79,6 +82,12 @@ func (p *program) importForeign(ctx context.Context, c *importCall, path string)
 	document, err := p.foreignDocument(ctx, c, path)
 	if err != nil {
 		return err
+	}
+	// A server gets what is decrypted, and never the key.
+	if key := p.Getenv(decryptionKey); key != "" {
+		if document, err = foreign.Decrypt(document, c.from, key); err != nil {
+			return fmt.Errorf("%w The key is taken from %s", err, decryptionKey)
+		}
 	}
 	if c.foreign.output != "" {
 		return p.convert(c, document)

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -117,6 +118,42 @@ func TestConvertForeign(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDecrypted imports what GrowthBook has encrypted. The server gets it decrypted, without the key.
+func TestDecrypted(t *testing.T) {
+	t.Parallel()
+	const key = "MDEyMzQ1Njc4OWFiY2RlZg=="
+	file := write(t, "features.json", `{"features": {}, "encryptedFeatures": "ZmVkY2JhOTg3NjU0MzIxMA==.Q8wMkG7h0rcjm/oSKYgD1lDYPzqcaO0VhQASpFkrxk0="}`)
+	out := filepath.Join(t.TempDir(), "definitions.json")
+	for _, test := range []struct {
+		key  string
+		want outcome
+	}{
+		{key, outcome{0, "wrote the flags to " + out + "\n", ""}},
+		{"", outcome{1, "", "flagstaff import: GrowthBook: encryptedFeatures is encrypted: fetch it by an SDK connection without encryption, " +
+			"or give flagstaff import the decryption key in FLAGSTAFF_DECRYPTION_KEY.\n"}},
+		{"AAA" + key[3:], outcome{1, "", "flagstaff import: GrowthBook: encryptedFeatures: the key does not decrypt it. The key is taken from FLAGSTAFF_DECRYPTION_KEY\n"}},
+		{"MDEy", outcome{1, "", "flagstaff import: GrowthBook: encryptedFeatures: the key is not one of 16, 24 or 32 bytes, as decryption keys of SDK connections are. " +
+			"The key is taken from FLAGSTAFF_DECRYPTION_KEY\n"}},
+	} {
+		call{args: []string{"import", "-from", "growthbook", "-o", out, file}, env: []string{"FLAGSTAFF_DECRYPTION_KEY=" + test.key}}.here(t).want(t, test.want)
+	}
+
+	var sent []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all, _ := httputil.DumpRequest(r, true)
+		sent = append(sent, all...)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	call{args: []string{"import", "-from", "growthbook", file}, env: []string{"FLAGSTAFF_URL=" + server.URL, "FLAGSTAFF_KEY=phx_1", "FLAGSTAFF_PROJECT=1", "FLAGSTAFF_DECRYPTION_KEY=" + key}}.here(t)
+	if text := string(sent); !strings.Contains(text, `"defaultValue"`) || strings.Contains(text, key) || strings.Contains(text, "encryptedFeatures") {
+		t.Errorf("the server gets %s", text)
+	}
+	// Another product encrypts nothing.
+	file = write(t, "flags.json", onlyNew(twoFlags))
+	call{args: []string{"import", "-from", "launchdarkly", "-o", out, file}, env: []string{"FLAGSTAFF_DECRYPTION_KEY=" + key}}.here(t).want(t, outcome{0, "wrote the flags to " + out + "\n", ""})
 }
 
 func relayArchive(t *testing.T, files map[string]string) []byte {

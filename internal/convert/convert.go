@@ -19,9 +19,6 @@ type Options struct {
 	// changed its own: "" asks for it by an error.
 	Version string
 
-	// Key decrypts a document that is encrypted.
-	Key string
-
 	// Archived has archived flags, too.
 	Archived bool
 

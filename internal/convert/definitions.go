@@ -93,6 +93,7 @@ func (p *Project) readCohorts(d *flags.Definitions, list json.RawMessage) {
 		Description string `json:"description"`
 	}
 	_ = json.Unmarshal(list, &shown)
+	resolves := resolving(d)
 	for id, c := range d.Cohorts {
 		out := Cohort{ID: id, Name: "Cohort " + strconv.FormatInt(id, 10), Criteria: c.Properties}
 		for _, s := range shown {
@@ -104,10 +105,33 @@ func (p *Project) readCohorts(d *flags.Definitions, list json.RawMessage) {
 			out.Problems = append(out.Problems, fmt.Sprintf("The cohort %q cannot be read: %v.", out.Name, err))
 		} else if c.Stored || c.Behavioral || c.Properties == nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("The cohort %q has members that no other product can compute.", out.Name))
+		} else if !resolves(id) {
+			out.Problems = append(out.Problems, fmt.Sprintf("The cohort %q, or one that it refers to, has a fault: flags that need it fail.", out.Name))
 		}
 		p.Cohorts = append(p.Cohorts, out)
 	}
 	slices.SortFunc(p.Cohorts, func(a, b Cohort) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// resolving returns a function that reports whether flags that need a cohort do not fail.
+func resolving(d *flags.Definitions) func(id int64) bool {
+	all := &flags.Definitions{Cohorts: d.Cohorts}
+	for id := range d.Cohorts {
+		key := strconv.FormatInt(id, 10)
+		in := flags.Filter{Type: "cohort", Key: "id", Operator: operator.In, Value: json.RawMessage(key)}
+		set := &flags.RuleSet{ReturnType: "boolean", Aggregation: flags.ByPerson, Rules: []flags.Rule{
+			{ID: ID(key), Type: "targeted_release", Targeting: []flags.Filter{in}, Value: json.RawMessage("true")},
+		}}
+		all.Flags = append(all.Flags, flags.Flag{ID: id, Key: key, Active: true, Filters: flags.Filters{Version: 2, RuleSet: set}})
+	}
+	s, err := flags.Compile(all, flags.CompileOptions{})
+	return func(id int64) bool {
+		if err != nil {
+			return false
+		}
+		r, err := s.Flag(strconv.FormatInt(id, 10), &flags.Request{DistinctID: "somebody"})
+		return err == nil && !r.Failed
+	}
 }
 
 // A reader reads flags.
@@ -124,6 +148,9 @@ func (r *reader) read(f *flags.Flag) {
 	switch {
 	case f.Err() != nil:
 		r.problem("Its definition has a fault: %v.", f.Err())
+		return
+	case set == nil && f.Filters.Version != 0 && f.Filters.Version != 1:
+		r.problem("Its filters are of the version %d, which is not known.", f.Filters.Version)
 		return
 	case len(f.EvaluationContexts) > 0 || f.EvaluationRuntime != "" && f.EvaluationRuntime != "all":
 		r.problem("It is for some programs alone, by its evaluation contexts or its runtime.")
@@ -272,8 +299,13 @@ func (p *Project) Cohort(f *flags.Filter) (*Cohort, bool) {
 	return &p.Cohorts[i], true
 }
 
-// Filter returns the criteria of a cohort as a filter.
-func (c *Cohort) Filter() flags.Filter { return filterOf(c.Criteria) }
+// Filter returns the criteria of a cohort as a filter. No criteria have no members.
+func (c *Cohort) Filter() flags.Filter {
+	if n := c.Criteria; n != nil && n.Leaf == nil && len(n.Values) == 0 {
+		return Any()
+	}
+	return filterOf(c.Criteria)
+}
 
 func filterOf(n *flags.CohortNode) flags.Filter {
 	if n == nil {

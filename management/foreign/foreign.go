@@ -164,6 +164,21 @@ func (o *Options) properties() (map[string]string, error) {
 	return properties, nil
 }
 
+// Decrypt returns a document of another product as [Convert] takes it, which that product has
+// encrypted with a key. One that is not encrypted stays as it is. The error says what is wrong with
+// the document or the key.
+func Decrypt(document []byte, from, key string) ([]byte, error) {
+	product, ok := products.Named(from)
+	if !ok {
+		return nil, wrong("from", "must be one of %s, not %q.", strings.Join(products.Names(), ", "), from)
+	}
+	decrypted, err := product.Decrypt(document, key)
+	if err != nil {
+		return nil, wrong("", "%s: %s.", product.Title, err)
+	}
+	return decrypted, nil
+}
+
 // Convert makes definitions of a document of another product (management.md §13.23). The
 // document is JSON, YAML or TOML, as the product writes it. The error says what is wrong with the
 // document or the options.

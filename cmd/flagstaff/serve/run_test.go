@@ -347,7 +347,7 @@ func TestWords(t *testing.T) {
 // silence.
 func TestMisspeltVariables(t *testing.T) {
 	out := newOutput()
-	environ := []string{"FLAGSTAFF_ADRR=127.0.0.1:0", "FLAGSTAFF_PORT=80", "FLAGSTAFF_ADDR=127.0.0.1:0", "FLAGSTAFF_XYZZY=1", "FLAGSTAFF_TEST_FULL=1", "FLAGSTAFF_KEY=phx_1", "FLAGSTAFF_FROM_KEY=phx_2", "HOME=/"}
+	environ := []string{"FLAGSTAFF_ADRR=127.0.0.1:0", "FLAGSTAFF_PORT=80", "FLAGSTAFF_ADDR=127.0.0.1:0", "FLAGSTAFF_XYZZY=1", "FLAGSTAFF_TEST_FULL=1", "FLAGSTAFF_KEY=phx_1", "FLAGSTAFF_FROM_KEY=phx_2", "FLAGSTAFF_DECRYPTION_KEY=x", "HOME=/"}
 	m := Main{Args: []string{"-create-key", "a@example.com", "-store", filepath.Join(t.TempDir(), "none.db")}, Environ: environ, Stdout: out, Stderr: out}
 	if code := m.Run(t.Context()); code != 1 {
 		t.Errorf("exit code %d, want 1", code)

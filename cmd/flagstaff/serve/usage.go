@@ -119,7 +119,7 @@ func flagNames(set *flag.FlagSet) (names []string) {
 }
 
 // clientVariables are the variables of the commands that talk to a server.
-var clientVariables = []string{"FLAGSTAFF_URL", "FLAGSTAFF_KEY", "FLAGSTAFF_FROM_KEY", "FLAGSTAFF_PROJECT"}
+var clientVariables = []string{"FLAGSTAFF_URL", "FLAGSTAFF_KEY", "FLAGSTAFF_FROM_KEY", "FLAGSTAFF_DECRYPTION_KEY", "FLAGSTAFF_PROJECT"}
 
 // unknownVariables returns a sentence for each variable of the environment that
 // looks like a setting and is none. Tests have variables of their own, and so have the

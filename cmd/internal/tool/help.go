@@ -23,6 +23,8 @@ Environment:
         flag -project
   FLAGSTAFF_FROM_KEY
         the key for the server or the product that -from names
+  FLAGSTAFF_DECRYPTION_KEY
+        the key of a file of GrowthBook that is encrypted; it stays on this machine
 `
 
 // rootHelp ends the help of the program as a whole.

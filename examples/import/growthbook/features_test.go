@@ -21,7 +21,16 @@ func TestFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oracle.Product{Convert: growthbook.Convert, Open: open}.RunDocument(t, document, visitor, "read-replicas", "maintenance-mode", "nav-language-switch")
+	p := oracle.Product{Convert: growthbook.Convert, Export: growthbook.Export, Open: open}
+	p.RunDocument(t, document, visitor, "read-replicas", "maintenance-mode", "nav-language-switch")
+	p.Generate = func(r *rand.Rand, n int) ([]byte, []oracle.Subject) {
+		subjects := make([]oracle.Subject, n)
+		for i := range subjects {
+			subjects[i] = visitor(r)
+		}
+		return document, subjects
+	}
+	p.RunExport(t)
 }
 
 func visitor(r *rand.Rand) oracle.Subject {

@@ -18,40 +18,47 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/convert/growthbook"
 )
 
-var product = oracle.Product{Convert: growthbook.Convert, Generate: generate, Open: open, Options: convert.Options{Properties: map[string]string{"plan": "tier"}}}
+var product = oracle.Product{
+	Convert: growthbook.Convert, Export: growthbook.Export, Generate: generate, Open: open, Options: convert.Options{Properties: map[string]string{"plan": "tier"}},
+}
 
 func TestOracle(t *testing.T) { product.Run(t) }
 
-// TestOracleBites moves the end of a range by one of the 1000 or 10000 numbers of the hash.
-func TestOracleBites(t *testing.T) {
-	product.Bites(t, func(r *rand.Rand, document []byte) []byte {
-		var d map[string]any
-		if err := json.Unmarshal(document, &d); err != nil {
-			t.Fatal(err)
-		}
-		var rules []map[string]any
-		for _, f := range d["features"].(map[string]any) {
-			for _, rule := range f.(map[string]any)["rules"].([]any) {
-				if rule := rule.(map[string]any); rule["coverage"] != nil && rule["force"] != nil && rule["range"] == nil {
-					rules = append(rules, rule)
-				}
+func TestExportByHand(t *testing.T) { product.RunByHand(t, true, "plain", "share") }
+
+func TestExport(t *testing.T) { product.RunExport(t) }
+
+func TestExportBites(t *testing.T) { product.BitesExport(t, moved) }
+
+func TestOracleBites(t *testing.T) { product.Bites(t, moved) }
+
+// moved moves the ends of shares by one of the 1000 or 10000 numbers of the hash.
+func moved(_ *rand.Rand, document []byte) []byte {
+	var d map[string]any
+	if err := json.Unmarshal(document, &d); err != nil {
+		panic(err)
+	}
+	found := false
+	for _, f := range d["features"].(map[string]any) {
+		for _, rule := range f.(map[string]any)["rules"].([]any) {
+			rule := rule.(map[string]any)
+			step := 0.001
+			if rule["hashVersion"] == 2.0 {
+				step = 0.0001
+			}
+			if share, ok := rule["coverage"].(float64); ok && rule["force"] != nil && rule["range"] == nil {
+				rule["coverage"], found = share+step, true
 			}
 		}
-		if len(rules) == 0 {
-			return nil
-		}
-		rule := rules[r.IntN(len(rules))]
-		step := 0.001
-		if rule["hashVersion"] == 2.0 {
-			step = 0.0001
-		}
-		rule["coverage"] = rule["coverage"].(float64) + step
-		document, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return document
-	})
+	}
+	if !found {
+		return nil
+	}
+	document, err := json.Marshal(d)
+	if err != nil {
+		panic(err)
+	}
+	return document
 }
 
 func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {
@@ -180,7 +187,7 @@ func (g *generator) account() any {
 
 func (g *generator) id() any {
 	if g.chance(3) {
-		return ""
+		return pick(g.Rand, "", "ada")
 	}
 	return pick(g.Rand, "user-", "u", "ü", "日本", "😀", "\ue000", "") + fmt.Sprint(g.IntN(20000))
 }

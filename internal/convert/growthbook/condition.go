@@ -350,28 +350,21 @@ func (c *conditions) pattern(a attribute, value any) (expression, error) {
 	if re.Op != syntax.OpConcat {
 		parts = []*syntax.Regexp{re}
 	}
-	begins := len(parts) > 0 && parts[0].Op == syntax.OpBeginText
-	if begins {
-		parts = parts[1:]
+	var ends [2]string
+	if len(parts) > 0 && parts[0].Op == syntax.OpBeginText {
+		parts, ends[0] = parts[1:], "^"
 	}
-	ends := len(parts) > 0 && parts[len(parts)-1].Op == syntax.OpEndText
-	if ends {
-		parts = parts[:len(parts)-1]
+	if n := len(parts) - 1; n >= 0 && parts[n].Op == syntax.OpEndText {
+		parts, ends[1] = parts[:n], "$"
 	}
 	if len(parts) != 1 || parts[0].Op != syntax.OpLiteral || parts[0].Flags&syntax.FoldCase != 0 {
 		return c.other(a, "$regex", pattern, nil)
 	}
-	operator := "icontains"
-	switch {
-	case begins && ends:
-		operator = "exact"
-	case begins:
-		operator = "starts_with"
-	case ends:
-		operator = "ends_with"
-	}
-	return c.own(a, operator, string(parts[0].Rune), flags.Comparison{CaseSensitive: true, StrictType: true}), nil
+	return c.own(a, patterns[ends], string(parts[0].Rune), flags.Comparison{CaseSensitive: true, StrictType: true}), nil
 }
+
+// patterns are operators that do what a text between two ends does as a pattern.
+var patterns = map[[2]string]string{{"^", "$"}: "exact", {"^", ""}: "starts_with", {"", "$"}: "ends_with", {"", ""}: "icontains"}
 
 // inGroup compares with the list of a saved group.
 func (c *conditions) inGroup(a attribute, name string, value any) (expression, error) {

@@ -26,21 +26,43 @@ type document struct {
 // known are members of a document that say nothing about flags.
 var known = []string{"features", "savedGroups", "encryptedFeatures", "encryptedSavedGroups", "encryptedContextualBandits", "encryptedExperiments", "status", "dateUpdated", "sseSupport", "contextualBandits", "experiments"}
 
-func read(data []byte, key string) (*document, error) {
+// Decrypt returns a document with the members that are encrypted as [Convert] reads them. The key
+// is the decryption key of the SDK connection.
+func Decrypt(data []byte, key string) ([]byte, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		return data, nil // Convert says what is wrong
+	}
+	for name, plain := range encrypted(members) {
+		text, err := decryptMember(members[name], key)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		members[plain] = text
+		delete(members, name)
+	}
+	return json.Marshal(members)
+}
+
+// encrypted returns the names of members that are encrypted, with those that they have decrypted.
+func encrypted(members map[string]json.RawMessage) map[string]string {
+	names := make(map[string]string)
+	for name := range members {
+		if plain, ok := strings.CutPrefix(name, "encrypted"); ok && slices.Contains(known, name) && given(members[name]) {
+			names[name] = strings.ToLower(plain[:1]) + plain[1:]
+		}
+	}
+	return names
+}
+
+func read(data []byte) (*document, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil || members == nil {
 		return nil, errors.Join(errors.New(wanted), err)
 	}
-	for name := range members {
-		plain, ok := strings.CutPrefix(name, "encrypted")
-		if !ok || !slices.Contains(known, name) || !given(members[name]) {
-			continue
-		}
-		text, err := decrypt(members[name], key)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		members[strings.ToLower(plain[:1])+plain[1:]] = text
+	if names := slices.Sorted(maps.Keys(encrypted(members))); len(names) > 0 {
+		return nil, fmt.Errorf("%s is encrypted: fetch it by an SDK connection without encryption, "+
+			"or give flagstaff import the decryption key in FLAGSTAFF_DECRYPTION_KEY", names[0])
 	}
 	features := members["features"]
 	if !given(features) {
@@ -74,11 +96,8 @@ func given(raw json.RawMessage) bool {
 	return raw != nil && string(raw) != "null" && string(raw) != `""`
 }
 
-// decrypt reads a text of an initialization vector and AES in CBC, both in base64.
-func decrypt(raw json.RawMessage, key string) (json.RawMessage, error) {
-	if key == "" {
-		return nil, errors.New("it is encrypted: fetch it by an SDK connection without encryption, or give its decryption key")
-	}
+// decryptMember reads a text of an initialization vector and AES in CBC, both in base64.
+func decryptMember(raw json.RawMessage, key string) (json.RawMessage, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		return nil, errors.New("it is not a text")
@@ -86,13 +105,16 @@ func decrypt(raw json.RawMessage, key string) (json.RawMessage, error) {
 	vector, encrypted, _ := strings.Cut(text, ".")
 	iv, err1 := base64.StdEncoding.DecodeString(vector)
 	b, err2 := base64.StdEncoding.DecodeString(encrypted)
-	k, err3 := base64.StdEncoding.DecodeString(key)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
+	}
+	k, err := base64.StdEncoding.DecodeString(key)
+	if err != nil {
+		return nil, errors.New("the key is not base64, as decryption keys of SDK connections are")
 	}
 	block, err := aes.NewCipher(k)
 	if err != nil {
-		return nil, err
+		return nil, errors.New("the key is not one of 16, 24 or 32 bytes, as decryption keys of SDK connections are")
 	}
 	if len(iv) != aes.BlockSize || len(b) == 0 || len(b)%aes.BlockSize != 0 {
 		return nil, errors.New("it is not text that AES has encrypted")

@@ -37,7 +37,8 @@ func one(f flags.Filter) expression {
 
 // opposites are operators whose contrary has a name.
 var opposites = map[string]string{
-	"exact": "is_not", "starts_with": "not_starts_with", "ends_with": "not_ends_with", "icontains": "not_icontains", "in": "not_in",
+	"exact": "is_not", "starts_with": "not_starts_with", "ends_with": "not_ends_with", "icontains": "not_icontains",
+	"icontains_multi": "not_icontains_multi", "in": "not_in",
 	"$in": "$nin", "$ini": "$nini", "$eq": "$ne", "$veq": "$vne", "$vne": "$veq",
 }
 

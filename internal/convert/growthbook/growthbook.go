@@ -19,7 +19,7 @@ func Convert(data []byte, o *convert.Options) (*convert.Project, error) {
 	if o == nil {
 		o = new(convert.Options)
 	}
-	d, err := read(data, o.Key)
+	d, err := read(data)
 	if err != nil {
 		return nil, err
 	}
@@ -642,23 +642,33 @@ func (b *builder) holds(r *rule, condition json.RawMessage, values []json.RawMes
 		b.problem("%s: conditions on a prerequisite lie more than %d deep within each other: they are not met.", r.where, maxDepth)
 		return held
 	}
-	set := flags.RuleSet{ReturnType: "boolean", Aggregation: flags.ByPerson, Rules: []flags.Rule{{ID: convert.ID(), Type: "targeted_release", Targeting: filters, Value: json.RawMessage("true")}}}
-	probe := convert.Project{Flags: []convert.Flag{{Key: "probe", Active: true, Rules: set}}}
-	d, err := probe.Definitions(nil)
-	if err != nil {
-		return held
-	}
-	s, err := flags.Compile(d, flags.CompileOptions{})
+	s, err := probe(filters)
 	if err != nil {
 		return held
 	}
 	for i, v := range values {
-		held[i] = s.Bool("probe", &flags.Request{DistinctID: "probe", PersonProperties: map[string]any{parentProperty + "value": v}}, false)
+		held[i] = s.Bool(probeKey, &flags.Request{DistinctID: "probe", PersonProperties: map[string]any{parentProperty + "value": v}}, false)
 	}
 	if complete {
 		b.held[key] = held
 	}
 	return held
+}
+
+// probeKey is the key of the flag of a probe. No other flag has it.
+var probeKey = convert.ID("growthbook", "probe")
+
+// probe compiles a flag that is true if filters all hold, beside others that these may be about.
+func probe(filters []flags.Filter, others ...convert.Flag) (*flags.Snapshot, error) {
+	set := flags.RuleSet{ReturnType: "boolean", Aggregation: flags.ByPerson, Rules: []flags.Rule{
+		{ID: probeKey, Type: "targeted_release", Targeting: filters, Value: json.RawMessage("true")},
+	}}
+	project := convert.Project{Flags: append(others, convert.Flag{Key: probeKey, Active: true, Rules: set})}
+	d, err := project.Definitions(nil)
+	if err != nil {
+		return nil, err
+	}
+	return flags.Compile(d, flags.CompileOptions{})
 }
 
 func asBytes(list []json.RawMessage) [][]byte {

@@ -214,7 +214,7 @@ func TestNotGrowthBook(t *testing.T) {
 		``: "want what GrowthBook serves at /api/features/KEY", `[]`: "want what GrowthBook serves", `{"flags": {}}`: "want what GrowthBook serves",
 		`{"features": [{"id": "f"}]}`:                      "not an object of features by their keys",
 		`{"features": {}, "savedGroups": 5}`:               "savedGroups is not an object",
-		`{"features": {}, "encryptedFeatures": "aXY=.YQ"}`: "encryptedFeatures: it is encrypted: fetch it by an SDK connection without encryption, or give its decryption key",
+		`{"features": {}, "encryptedFeatures": "aXY=.YQ"}`: "encryptedFeatures is encrypted: fetch it by an SDK connection without encryption, or give flagstaff import the decryption key",
 	} {
 		if _, err := growthbook.Convert([]byte(document), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", document, err, want)
@@ -237,13 +237,22 @@ func TestEncrypted(t *testing.T) {
 	}
 	document := []byte(`{"features": {}, "encryptedFeatures": "` + encrypt(`{"f": {"defaultValue": 1, "rules": [{"force": 2, "condition": {"a": {"$inGroup": "g"}}}]}}`) +
 		`", "encryptedSavedGroups": "` + encrypt(`{"g": ["b"]}`) + `"}`)
-	p, err := growthbook.Convert(document, &convert.Options{Key: base64.StdEncoding.EncodeToString(key)})
+	decrypted, err := growthbook.Decrypt(document, base64.StdEncoding.EncodeToString(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := growthbook.Convert(decrypted, nil)
 	if err != nil || len(p.Flags) != 1 || len(p.Cohorts) != 1 || len(p.Flags[0].Problems) > 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for _, key := range []string{"x", "", base64.StdEncoding.EncodeToString([]byte("0123456789abcdeg"))} {
-		if _, err := growthbook.Convert(document, &convert.Options{Key: key}); err == nil {
+		if _, err := growthbook.Decrypt(document, key); err == nil {
 			t.Errorf("the key %q decrypts it", key)
+		}
+	}
+	for _, same := range []string{`{"features":{},"encryptedFeatures":""}`, `[1]`, `no JSON`} {
+		if got, err := growthbook.Decrypt([]byte(same), "x"); err != nil || string(got) != same && same[0] != '{' {
+			t.Errorf("%s becomes %s: %v", same, got, err)
 		}
 	}
 }

@@ -27,6 +27,7 @@ func definitions(flag string) []byte {
 			{"id":"33333333-3333-4333-8333-333333333333","rule_type":"percentage_rollout","targeting":{"properties":[]},"value":true,"rollout_percentage":50,
 			"on_rollout_miss":"continue","assignment_algorithm":"sha1_60_v1","seed":"s"}]}}],
 		"cohorts":[{"id":3,"name":"Static","is_static":true},
+		{"id":6,"name":"Broken","filters":{"properties":{"type":"XOR","values":[{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true}]}}},
 		{"id":4,"name":"Seniors","filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[{"type":"person","key":"age","operator":"gt","value":60}]}]}}}]}`)
 }
 
@@ -61,22 +62,24 @@ func TestRefused(t *testing.T) {
 		"payloads":         {`"filters":{"groups":[{"properties":[],"rollout_percentage":100}],"payloads":{"true":"1"}}`, "payloads", nil},
 		"for groups":       {ruleSet(`"aggregation_group_type_index":0,`, release("")), "It is for groups", nil},
 		"for some":         {`"evaluation_contexts":["web"],` + ruleSet("", release("")), "some programs alone", nil},
+		"a later version":  {`"filters":{"version":10}`, "Its filters are of the version 10, which is not known", nil},
 		"a fault":          {ruleSet("", `{}`), "Its definition has a fault", nil},
 		"any letters":      {ruleSet("", release(`{"type":"person","key":"plan","operator":"exact","value":"pro"}`)), `Rule 1: the filter on "plan"`, nil},
 		"a static cohort":  {ruleSet("", release(`{"type":"cohort","key":"id","value":3}`)), `The cohort "Static" has members that no other product can compute`, nil},
 		"a cohort":         {ruleSet("", release(`{"type":"cohort","key":"id","value":4}`)), "Rule 1: ", map[string]string{"configcat": "Seniors"}},
+		"a broken cohort":  {ruleSet("", release(`{"type":"cohort","key":"id","value":6}`)), `The cohort "Broken", or one that it refers to, has a fault`, nil},
 		"no such cohort":   {ruleSet("", release(`{"type":"cohort","key":"id","value":5}`)), "a cohort that is not there", nil},
 		"a refused flag":   {ruleSet("", rule(`"rule_type":"targeted_release","value":false`, `{"type":"flag","key":"half","operator":"flag_evaluates_to","value":true,"negation":true}`)), "half", nil},
 		"no such flag":     {ruleSet("", release(`{"type":"flag","key":"gone","operator":"flag_evaluates_to","value":true}`)), `It needs the flag "gone", which is not there`, nil},
 		"another hash":     {ruleSet("", split(`"hash":"fnv1a_32","ends":["5"],"values":[true],"rest":"last","no_subject":"first"`)), "Rule 1: it draws", map[string]string{"launchdarkly": "it draws with another hash"}},
 		"an end between":   {ruleSet("", split(`"hash":"sha1_60","prefix":"f.x.","ends":["5"],"values":[true],"rest":"last","no_subject":"first"`)), "draws", map[string]string{"launchdarkly": "at ends that no weights have there"}},
-		"the fallback":     {strings.Replace(ruleSet("", release(`{"type":"any","filters":[]}`)), `"default_value":false`, `"default_value":null`, 1), "the caller falls back on", map[string]string{"unleash": "another value than false", "go-feature-flag": "-"}},
+		"the fallback":     {strings.Replace(ruleSet("", release(`{"type":"any","filters":[]}`)), `"default_value":false`, `"default_value":null`, 1), "the caller falls back on", map[string]string{"unleash": "another value than false", "go-feature-flag": "-", "growthbook": "-"}},
 		"for everybody":    {ruleSet("", release("")), "-", nil},
 		"everybody drawn":  {ruleSet("", rule(`"rule_type":"percentage_rollout","value":true,"rollout_percentage":100,`+draws, "")), "-", nil},
 		"nobody drawn":     {ruleSet("", rule(`"rule_type":"percentage_rollout","value":true,"rollout_percentage":0,`+draws, "")), "-", nil},
 		"one value drawn":  {ruleSet("", split(`"hash":"sha1_60","prefix":"f.x.","ends":["1152921504606846976"],"values":[true],"rest":"last","no_subject":"first"`)), "draws", map[string]string{"launchdarkly": "-"}},
 		"an ID":            {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true}`)), "-", map[string]string{"launchdarkly": `the filter on "distinct_id"`}},
-		"an ID, strictly":  {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true,"strict_type":true,"any_element":true}`)), `the filter on "distinct_id"`, map[string]string{"launchdarkly": "-", "go-feature-flag": "-"}},
+		"an ID, strictly":  {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true,"strict_type":true,"any_element":true}`)), `the filter on "distinct_id"`, map[string]string{"launchdarkly": "-", "go-feature-flag": "-", "growthbook": "-"}},
 		"everybody by now": {`"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}`, "-", nil},
 	} {
 		for i := range products.All {

@@ -31,8 +31,17 @@ var All = []Product{
 	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert, gofeatureflag.Export},
 	{"flipt", "Flipt", flipt.Convert, flipt.Export},
 	{"flagd", "flagd", flagd.Convert, nil},
-	{"growthbook", "GrowthBook", growthbook.Convert, nil},
+	{"growthbook", "GrowthBook", growthbook.Convert, growthbook.Export},
 	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
+}
+
+// Decrypt returns a document of the product as Convert takes it. One that is not encrypted stays as
+// it is.
+func (p *Product) Decrypt(document []byte, key string) ([]byte, error) {
+	if p.Name == "growthbook" {
+		return growthbook.Decrypt(document, key)
+	}
+	return document, nil
 }
 
 // Named returns the product with a name.
