@@ -200,6 +200,46 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestLargeQueries has queries that would come to more comparisons than there is time and memory
+// for.
+func TestLargeQueries(t *testing.T) {
+	list := func(n int, between, format string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(parts, between)
+	}
+	nested := `{"var": "a"}`
+	for range 60 {
+		nested = `{"if": [` + nested + `, {"var": "b"}, {"var": "c"}]}`
+	}
+	for name, query := range map[string]string{
+		"a chain":     list(20_000, " or ", "a eq %d"),
+		"long":        list(100_000, " or ", "a eq %d"),
+		"a list":      `{"or": [` + list(50_000, ",", `{"==": [{"var": "a"}, %d]}`) + `]}`,
+		"which fails": `{"and": [` + list(3000, ",", `{"<": [{"var": "a"}, {"if": [{"var": "b%d"}, 1]}]}`) + `]}`,
+		"branches":    `{"if": [` + list(20_000, ",", `{"var": "a"}, %d`) + `]}`,
+		"nested":      nested,
+		"defaults":    strings.Repeat(`{"var": ["a", `, 500) + `1` + strings.Repeat(`]}`, 500),
+	} {
+		document, err := json.Marshal(map[string]any{"f": map[string]any{
+			"variations": map[string]any{"a": true, "b": false}, "defaultRule": map[string]any{"variation": "a"},
+			"targeting": []any{map[string]any{"query": query, "variation": "b"}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := gofeatureflag.Convert(document, &convert.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if problems := p.Flags[0].Problems; (len(problems) == 0) != (name == "defaults") {
+			t.Errorf("%s: %.200q", name, problems)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ document, want string }{
 		{`[]`, "this is not a file of GO Feature Flag"},

@@ -128,14 +128,26 @@ type parser struct {
 	tokens []token
 	behind []string // what is left of the query at each token
 	depth  int
+	count  int // of comparisons
 }
 
-const maxDepth = 100
+const (
+	maxDepth       = 100
+	maxComparisons = 2000      // as of a rule: rules.md §2
+	maxQuery       = 256 << 10 // bytes, as of all filters of a flag
+)
 
-var errDepth = errors.New("it has too many parentheses within each other")
+var (
+	errDepth = errors.New("it has too many parentheses within each other")
+	errLong  = fmt.Errorf("it has more than %d KiB", maxQuery>>10)
+	errCount = fmt.Errorf("it has more than %d comparisons", maxComparisons)
+)
 
 // parse returns the condition of a query, and what stands behind it: GO Feature Flag ignores that.
 func parse(query string) (n *node, behind string, err error) {
+	if len(query) > maxQuery {
+		return nil, "", errLong
+	}
 	p := &parser{}
 	rest := query
 	for rest != "" {
@@ -156,7 +168,7 @@ func parse(query string) (n *node, behind string, err error) {
 	}
 	// The product passes over a sign that is none, behind which the query may go on.
 	if left := p.behind[i]; p.kind(i) == "" && utf8.RuneCountInString(left) > 1 {
-		return nil, "", fmt.Errorf("there is something that it cannot have at %q", clip(left))
+		return nil, "", fmt.Errorf("there is something that it cannot have at %q%s", clip(left), guessed)
 	}
 	return n, p.behind[0], nil
 }
@@ -191,10 +203,12 @@ func (p *parser) wrong(want string) error {
 		want = "an operator"
 	}
 	if p.behind[0] == "" {
-		return fmt.Errorf("it ends where %s should be", want)
+		return fmt.Errorf("it ends where %s should be%s", want, guessed)
 	}
-	return fmt.Errorf("want %s at %q", want, clip(p.behind[0]))
+	return fmt.Errorf("want %s at %q%s", want, clip(p.behind[0]), guessed)
 }
+
+const guessed = ", where GO Feature Flag would guess"
 
 func clip(s string) string {
 	const most = 30
@@ -262,6 +276,9 @@ func (p *parser) condition() (*node, error) {
 }
 
 func (p *parser) comparison() (*node, error) {
+	if p.count++; p.count > maxComparisons {
+		return nil, errCount
+	}
 	n := &node{}
 	for {
 		name, err := p.take(isName)
@@ -365,6 +382,16 @@ func (n *node) isSimple() bool {
 		first = false
 		return ok
 	})
+}
+
+// chain returns the conditions between which the same word stands, in their order.
+func (n *node) chain(word string) (list []*node) {
+	for ; n.kind == word; n = n.parts[0] {
+		list = append(list, n.parts[1])
+	}
+	list = append(list, n)
+	slices.Reverse(list)
+	return list
 }
 
 // all reports whether f holds for all comparisons, in their order.

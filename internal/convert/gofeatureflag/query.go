@@ -50,18 +50,18 @@ func (b *queryBuild) filter(n *node) (flags.Filter, error) {
 func (b *queryBuild) verdict(n *node) (logic.Verdict, error) {
 	switch n.kind {
 	case "and", "or":
-		v, err := b.verdict(n.parts[0])
-		if err != nil {
-			return v, err
-		}
-		w, err := b.verdict(n.parts[1])
-		if err != nil {
-			return w, err
+		var list []logic.Verdict
+		for _, part := range n.chain(n.kind) {
+			v, err := b.verdict(part)
+			if err != nil {
+				return v, err
+			}
+			list = append(list, v)
 		}
 		if n.kind == "and" {
-			return v.And(w), nil
+			return logic.Every(list...)
 		}
-		return v.Or(w), nil
+		return logic.Some(list...)
 	case "not":
 		v, err := b.verdict(n.parts[0])
 		return v.Not(), err

@@ -84,7 +84,7 @@ func (b *flagBuild) condition(query, title string) (flags.Filter, error) {
 	}
 	n, behind, err := parse(query)
 	if err != nil {
-		return logic.False(), fmt.Errorf("%w, where GO Feature Flag would guess", err)
+		return logic.False(), err
 	}
 	if strings.Trim(behind, " ") != "" {
 		b.out.Note("What stands behind the query of rule %s, %q, is ignored there, and here.", title, clip(behind))

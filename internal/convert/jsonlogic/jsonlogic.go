@@ -1,6 +1,7 @@
 package jsonlogic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -67,6 +68,11 @@ func Read(document []byte) (rule any, err error) {
 
 // Verdict returns for whom an expression counts as true.
 func (c *Converter) Verdict(e any) (logic.Verdict, error) {
+	v, err := c.verdict(e)
+	return v, cmp.Or(err, logic.Check(&v.Yes, &v.No))
+}
+
+func (c *Converter) verdict(e any) (logic.Verdict, error) {
 	name, arguments, ok := operation(e)
 	if !ok {
 		return c.truth(e)
@@ -186,19 +192,17 @@ func truthy(v any) bool {
 
 // chain returns for whom all or one of a list counts as true.
 func (c *Converter) chain(name string, list []any) (logic.Verdict, error) {
-	out := logic.Sure(logic.Bool(name == "and" && len(list) > 0))
-	for _, e := range list {
-		v, err := c.Verdict(e)
-		switch {
-		case err != nil:
-			return v, err
-		case name == "and":
-			out = out.And(v)
-		default:
-			out = out.Or(v)
+	verdicts := make([]logic.Verdict, len(list))
+	for i, e := range list {
+		var err error
+		if verdicts[i], err = c.Verdict(e); err != nil {
+			return verdicts[i], err
 		}
 	}
-	return out, nil
+	if name == "and" && len(list) > 0 {
+		return logic.Every(verdicts...)
+	}
+	return logic.Some(verdicts...)
 }
 
 // branches returns for whom the value of an if counts as true.
@@ -270,7 +274,7 @@ func (c *Converter) negation(arguments any) (logic.Verdict, error) {
 			return logic.Sure(logic.True()), nil
 		}
 		for _, e := range list[1:] {
-			if err := c.ignore(e); err != nil {
+			if _, err := c.ignorable(e); err != nil {
 				return logic.Verdict{}, err
 			}
 		}
@@ -294,13 +298,13 @@ func (c *Converter) negation(arguments any) (logic.Verdict, error) {
 	return v.Not(), err
 }
 
-// ignore is for arguments that count only if they fail.
-func (c *Converter) ignore(e any) error {
+// ignorable returns the cases of an argument that may count only if it fails.
+func (c *Converter) ignorable(e any) ([]Case, error) {
 	cases, err := c.Cases(e)
 	if err == nil && slices.ContainsFunc(cases, func(k Case) bool { return k.Fails }) {
 		err = fmt.Errorf("an argument that is not used, and may fail, cannot be converted")
 	}
-	return err
+	return cases, err
 }
 
 // maxMissing is how many attributes may be looked for at once: each may be there or not.
@@ -346,6 +350,20 @@ func (v Value) isNull() flags.Filter {
 
 // Cases returns the values that an expression may have.
 func (c *Converter) Cases(e any) ([]Case, error) {
+	cases, err := c.cases(e)
+	return cases, cmp.Or(err, check(cases))
+}
+
+// check returns an error if cases come to too many comparisons.
+func check(cases []Case) error {
+	list := make([]*flags.Filter, len(cases))
+	for i := range cases {
+		list[i] = &cases[i].When
+	}
+	return logic.Check(list...)
+}
+
+func (c *Converter) cases(e any) ([]Case, error) {
 	if list, ok := e.([]any); ok {
 		return c.list(list)
 	}
@@ -465,6 +483,9 @@ func (c *Converter) chainCases(name string, list []any) (out []Case, err error) 
 			on = append(on, logic.And(when, goes))
 		}
 		going = logic.Or(on...)
+		if err := cmp.Or(check(out), logic.Check(&going)); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case c.OldFlagd: // nothing but what counts as true ends it
@@ -503,6 +524,9 @@ func (c *Converter) branchCases(list []any) (out []Case, err error) {
 			out = append(out, Case{logic.And(going, logic.Not(condition.Yes), logic.Not(condition.No)), Value{Fails: true}})
 		}
 		going = logic.And(going, condition.No)
+		if err := cmp.Or(check(out), logic.Check(&going)); err != nil {
+			return nil, err
+		}
 	}
 	other := Constant(nil)
 	if len(list) == 1 {
@@ -537,7 +561,7 @@ func (c *Converter) clauseCases(e any) ([]Case, error) {
 
 // variable returns the cases of an attribute with a name, and perhaps a default.
 func (c *Converter) variable(arguments any) ([]Case, error) {
-	var other any
+	var others []Case // of a default
 	name := arguments
 	if list, ok := name.([]any); ok {
 		if len(list) == 0 {
@@ -547,12 +571,13 @@ func (c *Converter) variable(arguments any) ([]Case, error) {
 		if _, ok := name.(float64); ok {
 			return failure(), nil
 		}
-		if len(list) == 2 {
-			other = list[1]
-		}
 		for _, e := range list[1:] {
-			if err := c.ignore(e); err != nil {
+			cases, err := c.ignorable(e)
+			if err != nil {
 				return nil, err
+			}
+			if len(list) == 2 && e != nil {
+				others = cases
 			}
 		}
 		if name == nil {
@@ -580,12 +605,8 @@ func (c *Converter) variable(arguments any) ([]Case, error) {
 		}
 	}
 	cases, err := c.Var(path)
-	if err != nil || other == nil {
+	if err != nil || others == nil {
 		return cases, err
-	}
-	others, err := c.Cases(other)
-	if err != nil {
-		return nil, err
 	}
 	var out []Case
 	for _, k := range cases {

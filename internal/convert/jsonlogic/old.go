@@ -1,6 +1,7 @@
 package jsonlogic
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -89,6 +90,9 @@ func (c *Converter) oldAnd(list []any, truth bool) (out []Case, err error) {
 			}
 		}
 		going = next
+		if err := cmp.Or(check(out), logic.Check(&going[noNumbers], &going[noneAbove], &going[oneAbove])); err != nil {
+			return nil, err
+		}
 	}
 	if !truth && !logic.IsFalse(&going[oneAbove]) {
 		return nil, errors.New("an and of numbers, whose value counts, cannot be converted")

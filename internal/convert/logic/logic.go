@@ -27,23 +27,27 @@ func IsTrue(f *flags.Filter) bool  { holds, ok := convert.IsConstant(f); return 
 func IsFalse(f *flags.Filter) bool { holds, ok := convert.IsConstant(f); return ok && !holds }
 
 // And returns a filter that holds if all do. They are looked at in their order.
-func And(list ...flags.Filter) flags.Filter { return once(convert.All(list...)) }
+func And(list ...flags.Filter) flags.Filter { return once(allOf, convert.All(list...)) }
 
 // Or returns a filter that holds if one of them does.
-func Or(list ...flags.Filter) flags.Filter { return once(convert.Any(list...)) }
+func Or(list ...flags.Filter) flags.Filter { return once(anyOf, convert.Any(list...)) }
 
 // Not returns a filter that holds if f does not.
 func Not(f flags.Filter) flags.Filter { return convert.Not(f) }
 
-// once leaves out what a group has already.
-func once(f flags.Filter) flags.Filter {
-	if !f.IsGroup() || f.Negation {
+// once leaves out what a group of a kind has already.
+func once(kind string, f flags.Filter) flags.Filter {
+	if f.Type != kind || f.Negation {
 		return f
 	}
 	list := []flags.Filter{}
+	seen := make(map[string][]int) // where filters with a key, an operator and a value are in the list
 	for i := range f.Filters {
-		if !slices.ContainsFunc(list, func(g flags.Filter) bool { return equal(&f.Filters[i], &g) }) {
-			list = append(list, f.Filters[i])
+		g := &f.Filters[i]
+		name := g.Key + "\x00" + g.Operator + "\x00" + string(g.Value)
+		if !slices.ContainsFunc(seen[name], func(at int) bool { return equal(g, &list[at]) }) {
+			seen[name] = append(seen[name], len(list))
+			list = append(list, *g)
 		}
 	}
 	if f.Filters = list; len(list) == 1 {
@@ -75,20 +79,55 @@ func Fails() Verdict { return Verdict{Yes: False(), No: False()} }
 // Not returns the condition that is true where v is false.
 func (v Verdict) Not() Verdict { return Verdict{v.No, v.Yes, v.Sure} }
 
-// And returns the condition that is w where v is true, and else v.
-func (v Verdict) And(w Verdict) Verdict {
-	yes := And(v.Yes, w.Yes)
-	switch {
-	case v.Sure && w.Sure:
-		return Sure(yes)
-	case v.Sure:
-		return Verdict{Yes: yes, No: Or(v.No, w.No)}
+// Every returns the condition that all of a list are true, up to the first that is not.
+func Every(list ...Verdict) (Verdict, error) {
+	sure := 0
+	var yes []flags.Filter
+	for sure < len(list) && list[sure].Sure {
+		yes = append(yes, list[sure].Yes)
+		sure++
 	}
-	return Verdict{Yes: yes, No: Or(v.No, And(v.Yes, w.No))}
+	out, err := Sure(And(yes...)), error(nil)
+	for _, v := range list[sure:] {
+		no := v.No
+		if !out.Sure { // else whoever comes to v is not in out.No
+			no = And(out.Yes, no)
+		}
+		out = Verdict{Yes: And(out.Yes, v.Yes), No: Or(out.No, no)}
+		if err = Check(&out.Yes, &out.No); err != nil {
+			break
+		}
+	}
+	return out, err
 }
 
-// Or returns the condition that is w where v is false, and else v.
-func (v Verdict) Or(w Verdict) Verdict { return v.Not().And(w.Not()).Not() }
+// Some returns the condition that one of a list is true, up to the first that is.
+func Some(list ...Verdict) (Verdict, error) {
+	not := make([]Verdict, len(list))
+	for i, v := range list {
+		not[i] = v.Not()
+	}
+	v, err := Every(not...)
+	return v.Not(), err
+}
+
+// maxWork is how many comparisons filters may come to while they are made of an expression: more
+// than a rule can have, as some go away again.
+const maxWork = 10 * maxAll
+
+// Check returns an error if filters come to too many comparisons. Whoever makes filters of parts
+// again and again must ask, before there are more of them than memory.
+func Check(list ...*flags.Filter) error {
+	count := 0
+	for _, f := range list {
+		if measure(f, &count); count > maxWork {
+			return errMany
+		}
+	}
+	return nil
+}
+
+var errMany = fmt.Errorf("it comes to more than %d comparisons", maxAll)
 
 // The limits of rules.md §2.
 const (
@@ -119,7 +158,7 @@ func Targeting(f flags.Filter) ([]flags.Filter, error) {
 		measure(&list[i], &count)
 	}
 	if count > maxAll {
-		return nil, fmt.Errorf("it comes to more than %d comparisons", maxAll)
+		return nil, errMany
 	}
 	return list, nil
 }

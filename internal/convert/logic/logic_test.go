@@ -75,8 +75,13 @@ func TestVerdict(t *testing.T) {
 					if x != no {
 						or = x
 					}
-					check("and", a.And(b), and)
-					check("or", a.Or(b), or)
+					for word, join := range map[string]func(...logic.Verdict) (logic.Verdict, error){"and": logic.Every, "or": logic.Some} {
+						v, err := join(a, b)
+						if err != nil {
+							t.Fatal(err)
+						}
+						check(word, v, map[string]truth{"and": and, "or": or}[word])
+					}
 					check("not", a.Not(), map[truth]truth{no: yes, yes: no, fails: fails}[x])
 				}
 			}
