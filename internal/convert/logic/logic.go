@@ -35,13 +35,16 @@ func Or(list ...flags.Filter) flags.Filter { return once(convert.Any(list...)) }
 // Not returns a filter that holds if f does not.
 func Not(f flags.Filter) flags.Filter { return convert.Not(f) }
 
-// once leaves out what a group has already.
+// once leaves out what a group has already. With the opposite, it settles the group.
 func once(f flags.Filter) flags.Filter {
 	if !f.IsGroup() || f.Negation {
 		return f
 	}
 	list := []flags.Filter{}
 	for i := range f.Filters {
+		if opposite := Not(f.Filters[i]); slices.ContainsFunc(list, func(g flags.Filter) bool { return equal(&opposite, &g) }) {
+			return Bool(f.Type == anyOf)
+		}
 		if !slices.ContainsFunc(list, func(g flags.Filter) bool { return equal(&f.Filters[i], &g) }) {
 			list = append(list, f.Filters[i])
 		}
