@@ -18,12 +18,23 @@ import (
 	"github.com/flagstaff-go/flagstaff/examples/import/internal/oracle"
 )
 
-// TestFile evaluates the flags of a team.
+// TestFile evaluates the flags of a team, and what they are exported as.
 func TestFile(t *testing.T) {
 	document, err := os.ReadFile("../../../internal/convert/flagd/testdata/flags.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+	noWarnings(t, document)
+	p := flagdtest.Product("new", open)
+	p.RunDocument(t, document, viewer, "continue-watching", "legacy-login", "old-player", "maintenance", "watch-party")
+	p.Of(document, viewer).RunExport(t)
+	exported, _ := p.Exported(t, document)
+	noWarnings(t, exported)
+}
+
+// noWarnings wants a file to be as the schema of flagd says.
+func noWarnings(t *testing.T, document []byte) {
+	t.Helper()
 	core, logs := observer.New(zapcore.WarnLevel)
 	l := logger.NewLogger(zap.New(core), false)
 	s, err := store.NewStore(l, []string{"file"})
@@ -36,7 +47,6 @@ func TestFile(t *testing.T) {
 	for _, line := range logs.All() { // what does not follow the schema is a warning
 		t.Error(line.Message)
 	}
-	flagdtest.Product("new", open).RunDocument(t, document, viewer, "continue-watching", "legacy-login", "old-player", "maintenance", "watch-party")
 }
 
 // viewer is somebody whom the targeting of the file is about.

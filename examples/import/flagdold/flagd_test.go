@@ -22,6 +22,14 @@ func TestValues(t *testing.T) { flagdtest.Product("old", open).Run(t) }
 // TestBites moves a boundary by a weight of one.
 func TestBites(t *testing.T) { flagdtest.Product("old", open).Bites(t, flagdtest.Moved) }
 
+func TestExport(t *testing.T) { flagdtest.Product("old", open).RunExport(t) }
+
+func TestExportBites(t *testing.T) { flagdtest.Product("old", open).BitesExport(t, flagdtest.Moved) }
+
+func TestExportByHand(t *testing.T) {
+	flagdtest.Product("old", open).RunByHand(t, true, "plain", "share")
+}
+
 var quiet = logger.NewLogger(zap.NewNop(), false)
 
 func open(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error) {

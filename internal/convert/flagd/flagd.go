@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/convert"
+	"github.com/flagstaff-go/flagstaff/internal/convert/jsonlogic"
 	"github.com/flagstaff-go/flagstaff/internal/convert/objects"
 )
 
@@ -38,8 +39,8 @@ type definition struct {
 // Convert converts a file of flags. Options.Version says how flagd drew: "new", or "old" before
 // core v0.15, which counts with percentages.
 func Convert(file []byte, o *convert.Options) (*convert.Project, error) {
-	if o.Version != "new" && o.Version != "old" {
-		return nil, fmt.Errorf("flagd has changed how it draws (core v0.15 in Go, of April 2026): say which version has served the users, new or old")
+	if err := checkVersion(o); err != nil {
+		return nil, err
 	}
 	var d document
 	if err := json.Unmarshal(file, &d); err != nil || d.Flags == nil {
@@ -55,7 +56,7 @@ func Convert(file []byte, o *convert.Options) (*convert.Project, error) {
 	}
 	p := &convert.Project{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		b := &flagBuild{options: o, old: o.Version == "old", out: convert.Flag{Key: key, Active: true}}
+		b := newBuild(key, o)
 		if err := b.read(all[key]); err != nil {
 			return nil, fmt.Errorf("flag %q: %w", key, err)
 		}
@@ -71,6 +72,13 @@ func Convert(file []byte, o *convert.Options) (*convert.Project, error) {
 		}
 	}
 	return p, nil
+}
+
+func checkVersion(o *convert.Options) error {
+	if o.Version != "new" && o.Version != "old" {
+		return fmt.Errorf("flagd has changed how it draws (core v0.15 in Go, of April 2026): say which version has served the users, new or old")
+	}
+	return nil
 }
 
 func because(err error) string {
@@ -112,6 +120,15 @@ type flagBuild struct {
 	usable  convert.Values
 }
 
+func newBuild(key string, o *convert.Options) *flagBuild {
+	return &flagBuild{options: o, old: o.Version == "old", out: convert.Flag{Key: key, Active: true}}
+}
+
+// newConverter returns what reads expressions of the flag.
+func (b *flagBuild) newConverter() *jsonlogic.Converter {
+	return &jsonlogic.Converter{Var: b.variable, Flagd: true, OldFlagd: b.old, Call: b.call}
+}
+
 // read reads a flag. An error is what flagd does not read either, and then none of the file.
 func (b *flagBuild) read(raw json.RawMessage) error {
 	var members map[string]any
@@ -137,11 +154,15 @@ func (b *flagBuild) read(raw json.RawMessage) error {
 // build makes the rule set.
 func (b *flagBuild) build(refs *references) {
 	b.out.Description, _ = b.def.Metadata["description"].(string)
-	if tags, ok := b.def.Metadata["tags"].([]any); ok {
-		for _, t := range tags {
-			if s, ok := t.(string); ok && s != "" {
-				b.out.Tags = append(b.out.Tags, s)
-			}
+	tags, _ := b.def.Metadata["tags"].([]any)
+	if text, ok := b.def.Metadata["tags"].(string); ok { // as the schema of flagd has it
+		for tag := range strings.SplitSeq(text, ",") {
+			tags = append(tags, strings.TrimSpace(tag))
+		}
+	}
+	for _, t := range tags {
+		if s, ok := t.(string); ok && s != "" {
+			b.out.Tags = append(b.out.Tags, s)
 		}
 	}
 	b.out.Active = b.def.State != "DISABLED"

@@ -41,8 +41,7 @@ type walk struct {
 
 // rules makes the rules.
 func (b *flagBuild) rules(refs *references) {
-	w := &walk{flagBuild: b}
-	w.converter = &jsonlogic.Converter{Var: b.variable, Flagd: true, OldFlagd: b.old, Call: w.call}
+	w := &walk{flagBuild: b, converter: b.newConverter()}
 	if err := w.targeting(refs); err != nil {
 		b.out.Problem("The targeting cannot be kept: %v. Everybody gets the default variant.", err)
 		w.outcomes = nil
@@ -219,11 +218,11 @@ func (w *walk) fractional(who flags.Filter, arguments any) error {
 }
 
 // call returns the cases of fractional within other expressions.
-func (w *walk) call(name string, arguments any) (cases []jsonlogic.Case, known bool, err error) {
+func (b *flagBuild) call(name string, arguments any) (cases []jsonlogic.Case, known bool, err error) {
 	if name != "fractional" {
 		return nil, false, nil
 	}
-	list, err := w.flagBuild.fractional(w.converter, arguments)
+	list, err := b.fractional(b.newConverter(), arguments)
 	if err != nil {
 		return nil, true, err
 	}

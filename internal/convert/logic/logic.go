@@ -35,19 +35,24 @@ func Or(list ...flags.Filter) flags.Filter { return once(anyOf, convert.Any(list
 // Not returns a filter that holds if f does not.
 func Not(f flags.Filter) flags.Filter { return convert.Not(f) }
 
-// once leaves out what a group of a kind has already.
+// once leaves out what a group of a kind has already. With the opposite, it settles the group.
 func once(kind string, f flags.Filter) flags.Filter {
 	if f.Type != kind || f.Negation {
 		return f
 	}
 	list := []flags.Filter{}
 	seen := make(map[string][]int) // where filters with a key, an operator and a value are in the list
-	for i := range f.Filters {
-		g := &f.Filters[i]
-		name := g.Key + "\x00" + g.Operator + "\x00" + string(g.Value)
-		if !slices.ContainsFunc(seen[name], func(at int) bool { return equal(g, &list[at]) }) {
-			seen[name] = append(seen[name], len(list))
-			list = append(list, *g)
+	name := func(g *flags.Filter) string { return g.Key + "\x00" + g.Operator + "\x00" + string(g.Value) }
+	has := func(g *flags.Filter) bool {
+		return slices.ContainsFunc(seen[name(g)], func(at int) bool { return equal(g, &list[at]) })
+	}
+	for _, g := range f.Filters {
+		if opposite := Not(g); has(&opposite) {
+			return Bool(kind == anyOf)
+		}
+		if !has(&g) {
+			seen[name(&g)] = append(seen[name(&g)], len(list))
+			list = append(list, g)
 		}
 	}
 	if f.Filters = list; len(list) == 1 {

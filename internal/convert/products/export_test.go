@@ -20,6 +20,20 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 )
 
+// versions are what Options.Version can be of products that want it.
+var versions = map[string][]string{"flagd": {"new", "old"}}
+
+// optionsOf returns options for each version of a product.
+func optionsOf(product string) (list []convert.Options) {
+	for _, v := range versions[product] {
+		list = append(list, convert.Options{Version: v})
+	}
+	if list == nil {
+		list = make([]convert.Options, 1)
+	}
+	return list
+}
+
 // definitions returns a document with a flag, and one that it may need.
 func definitions(flag string) []byte {
 	return []byte(`{"flags":[{"id":1,"key":"f","active":true,` + flag + `},
@@ -73,13 +87,13 @@ func TestRefused(t *testing.T) {
 		"no such flag":     {ruleSet("", release(`{"type":"flag","key":"gone","operator":"flag_evaluates_to","value":true}`)), `It needs the flag "gone", which is not there`, nil},
 		"another hash":     {ruleSet("", split(`"hash":"fnv1a_32","ends":["5"],"values":[true],"rest":"last","no_subject":"first"`)), "Rule 1: it draws", map[string]string{"launchdarkly": "it draws with another hash"}},
 		"an end between":   {ruleSet("", split(`"hash":"sha1_60","prefix":"f.x.","ends":["5"],"values":[true],"rest":"last","no_subject":"first"`)), "draws", map[string]string{"launchdarkly": "at ends that no weights have there"}},
-		"the fallback":     {strings.Replace(ruleSet("", release(`{"type":"any","filters":[]}`)), `"default_value":false`, `"default_value":null`, 1), "the caller falls back on", map[string]string{"unleash": "another value than false", "go-feature-flag": "-", "growthbook": "-"}},
+		"the fallback":     {strings.Replace(ruleSet("", release(`{"type":"any","filters":[]}`)), `"default_value":false`, `"default_value":null`, 1), "the caller falls back on", map[string]string{"unleash": "another value than false", "go-feature-flag": "-", "growthbook": "-", "flagd": "-"}},
 		"for everybody":    {ruleSet("", release("")), "-", nil},
 		"everybody drawn":  {ruleSet("", rule(`"rule_type":"percentage_rollout","value":true,"rollout_percentage":100,`+draws, "")), "-", nil},
 		"nobody drawn":     {ruleSet("", rule(`"rule_type":"percentage_rollout","value":true,"rollout_percentage":0,`+draws, "")), "-", nil},
 		"one value drawn":  {ruleSet("", split(`"hash":"sha1_60","prefix":"f.x.","ends":["1152921504606846976"],"values":[true],"rest":"last","no_subject":"first"`)), "draws", map[string]string{"launchdarkly": "-"}},
 		"an ID":            {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true}`)), "-", map[string]string{"launchdarkly": `the filter on "distinct_id"`}},
-		"an ID, strictly":  {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true,"strict_type":true,"any_element":true}`)), `the filter on "distinct_id"`, map[string]string{"launchdarkly": "-", "go-feature-flag": "-", "growthbook": "-"}},
+		"an ID, strictly":  {ruleSet("", release(`{"type":"person","key":"distinct_id","operator":"exact","value":["ada"],"case_sensitive":true,"must_be_set":true,"strict_type":true,"any_element":true}`)), `the filter on "distinct_id"`, map[string]string{"launchdarkly": "-", "go-feature-flag": "-", "growthbook": "-", "flagd": "-"}},
 		"everybody by now": {`"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}`, "-", nil},
 	} {
 		for i := range products.All {
@@ -87,31 +101,33 @@ func TestRefused(t *testing.T) {
 			if product.Export == nil {
 				continue
 			}
-			t.Run(name+"/"+product.Name, func(t *testing.T) {
-				p, err := convert.Read(definitions(tt.flag))
-				if err != nil {
-					t.Fatal(err)
-				}
-				document, refused, err := product.Export(p, &convert.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := tt.want
-				if more, ok := tt.more[product.Name]; ok {
-					want = more
-				}
-				i := slices.IndexFunc(refused, func(k convert.Kept) bool { return k.Flag == "f" })
-				switch {
-				case want == "-" && i >= 0:
-					t.Errorf("refused: %q", refused[i].Reasons)
-				case want == "-" && !bytes.Contains(document, []byte(`"f"`)):
-					t.Errorf("the flag is not in %s", document)
-				case want != "-" && i < 0:
-					t.Errorf("not refused: %s", document)
-				case want != "-" && !strings.Contains(strings.Join(refused[i].Reasons, " "), want):
-					t.Errorf("refused for %q, want %q", refused[i].Reasons, want)
-				}
-			})
+			for _, o := range optionsOf(product.Name) {
+				t.Run(name+"/"+product.Name+o.Version, func(t *testing.T) {
+					p, err := convert.Read(definitions(tt.flag))
+					if err != nil {
+						t.Fatal(err)
+					}
+					document, refused, err := product.Export(p, &o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := tt.want
+					if more, ok := tt.more[product.Name]; ok {
+						want = more
+					}
+					i := slices.IndexFunc(refused, func(k convert.Kept) bool { return k.Flag == "f" })
+					switch {
+					case want == "-" && i >= 0:
+						t.Errorf("refused: %q", refused[i].Reasons)
+					case want == "-" && !bytes.Contains(document, []byte(`"f"`)):
+						t.Errorf("the flag is not in %s", document)
+					case want != "-" && i < 0:
+						t.Errorf("not refused: %s", document)
+					case want != "-" && !strings.Contains(strings.Join(refused[i].Reasons, " "), want):
+						t.Errorf("refused for %q, want %q", refused[i].Reasons, want)
+					}
+				})
+			}
 		}
 	}
 }
@@ -166,19 +182,23 @@ func partsOf(t testing.TB) (pool []part) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := product.Convert(document, &convert.Options{Group: func(string) int { return 0 }})
-			if err != nil {
-				continue // the file is for other tests
-			}
-			if document, err = p.Document([]string{"org"}); err != nil {
-				t.Fatal(err)
-			}
-			var d struct{ Flags, Cohorts []any }
-			if err := json.Unmarshal(document, &d); err != nil {
-				t.Fatal(err)
-			}
-			for i := range d.Flags {
-				pool = append(pool, part{d.Flags[i : i+1], d.Cohorts})
+			for _, o := range optionsOf(product.Name) {
+				o.Group = func(string) int { return 0 }
+				p, err := product.Convert(document, &o)
+				if err != nil {
+					continue // the file is for other tests
+				}
+				definitions, err := p.Document([]string{"org"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var d struct{ Flags, Cohorts []any }
+				if err := json.Unmarshal(definitions, &d); err != nil {
+					t.Fatal(err)
+				}
+				for i := range d.Flags {
+					pool = append(pool, part{d.Flags[i : i+1], d.Cohorts})
+				}
 			}
 		}
 	}
@@ -245,40 +265,47 @@ func exportAndBack(t *testing.T, document []byte) (exported int) {
 		if product.Export == nil {
 			continue
 		}
-		p, err := convert.Read(document)
-		if err != nil {
-			return 0
+		for _, o := range optionsOf(product.Name) {
+			exported += toAndBack(t, document, product, o)
 		}
-		written, refused, err := product.Export(p, &convert.Options{})
-		if err != nil {
-			t.Errorf("%s: %v", product.Name, err)
-			continue
-		}
-		o := convert.Options{Group: func(name string) int {
-			for i, n := range p.GroupTypes {
-				if n == name {
-					return i
-				}
-			}
-			return -1
-		}}
-		back, err := product.Convert(written, &o)
-		if err != nil {
-			t.Errorf("%s: %v\n%s", product.Name, err, written)
-			continue
-		}
-		if got, want := len(back.Flags), len(p.Flags)-len(refused); got != want {
-			t.Errorf("%s: %d flags come back, want %d\n%s", product.Name, got, want, written)
-		}
-		for _, flag := range back.Flags {
-			if len(flag.Problems) > 0 {
-				t.Errorf("%s: flag %s comes back with problems %q\n%s", product.Name, flag.Key, flag.Problems, written)
-			}
-		}
-		exported += len(back.Flags)
-		sameValues(t, product.Name, document, back, p.GroupTypes)
 	}
 	return exported
+}
+
+func toAndBack(t *testing.T, document []byte, product *products.Product, o convert.Options) (exported int) {
+	p, err := convert.Read(document)
+	if err != nil {
+		return 0
+	}
+	name := product.Name + o.Version
+	written, refused, err := product.Export(p, &o)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return 0
+	}
+	o.Group = func(name string) int {
+		for i, n := range p.GroupTypes {
+			if n == name {
+				return i
+			}
+		}
+		return -1
+	}
+	back, err := product.Convert(written, &o)
+	if err != nil {
+		t.Errorf("%s: %v\n%s", name, err, written)
+		return 0
+	}
+	if got, want := len(back.Flags), len(p.Flags)-len(refused); got != want {
+		t.Errorf("%s: %d flags come back, want %d\n%s", name, got, want, written)
+	}
+	for _, flag := range back.Flags {
+		if len(flag.Problems) > 0 {
+			t.Errorf("%s: flag %s comes back with problems %q\n%s", name, flag.Key, flag.Problems, written)
+		}
+	}
+	sameValues(t, name, document, back, p.GroupTypes)
+	return len(back.Flags)
 }
 
 // sameValues evaluates definitions, and what comes back of them, for persons whose properties are

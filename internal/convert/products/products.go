@@ -30,7 +30,7 @@ var All = []Product{
 	{"unleash", "Unleash", unleash.Convert, unleash.Export},
 	{"go-feature-flag", "GO Feature Flag", gofeatureflag.Convert, gofeatureflag.Export},
 	{"flipt", "Flipt", flipt.Convert, flipt.Export},
-	{"flagd", "flagd", flagd.Convert, nil},
+	{"flagd", "flagd", flagd.Convert, flagd.Export},
 	{"growthbook", "GrowthBook", growthbook.Convert, growthbook.Export},
 	{"configcat", "ConfigCat", configcat.Convert, configcat.Export},
 }

@@ -18,8 +18,9 @@ import (
 // Product returns flagd as one version of it draws. open reads a file with its library.
 func Product(version string, open func(t testing.TB, document []byte) func(string, *oracle.Subject) (json.RawMessage, error)) *oracle.Product {
 	return &oracle.Product{
-		Convert: flagd.Convert, Options: convert.Options{Version: version}, Open: open,
-		Generate: func(r *rand.Rand, n int) ([]byte, []oracle.Subject) { return document(r, n, version) },
+		Convert: flagd.Convert, Export: flagd.Export, Options: convert.Options{Version: version}, Open: open,
+		MayRefuse: "no targeting of flagd comes back as it",
+		Generate:  func(r *rand.Rand, n int) ([]byte, []oracle.Subject) { return document(r, n, version) },
 	}
 }
 
@@ -52,7 +53,9 @@ func document(r *rand.Rand, n int, version string) ([]byte, []oracle.Subject) {
 	}
 	subjects := make([]oracle.Subject, n/5)
 	for i := range subjects {
-		subjects[i] = g.Subject(i)
+		if subjects[i] = g.Subject(i); g.IntN(20) == 0 {
+			subjects[i].ID = "ada" // whom definitions that were written by hand are about
+		}
 		if _, ok := subjects[i].Properties["key"]; !ok && g.IntN(2) == 0 {
 			subjects[i].Properties["key"] = generate.Pick(r, generate.Texts...)
 		}
@@ -194,11 +197,12 @@ func (g generator) fractional() any {
 
 // Moved moves the boundary of a flag whose default is drawn by the smallest step.
 func Moved(_ *rand.Rand, document []byte) []byte {
-	var file map[string]map[string]map[string]any
+	var file map[string]any
 	if json.Unmarshal(document, &file) != nil {
 		return nil
 	}
-	for _, f := range file["flags"] {
+	for _, flag := range file["flags"].(map[string]any) {
+		f := flag.(map[string]any)
 		t, _ := f["targeting"].(map[string]any)
 		list, _ := t["fractional"].([]any)
 		if len(list) < 2 {

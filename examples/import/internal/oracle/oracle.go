@@ -118,6 +118,15 @@ func (p *Product) run(t *testing.T, inFull int) map[string][]string {
 // RunDocument is Run for one document and for subjects that somebody draws. In full, each flag has
 // more than one value among them, but for those that are named.
 func (p Product) RunDocument(t *testing.T, document []byte, subject func(*rand.Rand) Subject, one ...string) {
+	for key, values := range p.Of(document, subject).run(t, fewerInFull) {
+		if fulltest.Enabled() && slices.Contains(one, key) != (len(values) == 1) {
+			t.Errorf("%s has the values %q", key, values)
+		}
+	}
+}
+
+// Of returns the product with one document, and subjects that somebody draws.
+func (p Product) Of(document []byte, subject func(*rand.Rand) Subject) *Product {
 	p.Generate = func(r *rand.Rand, n int) ([]byte, []Subject) {
 		subjects := make([]Subject, n)
 		for i := range subjects {
@@ -125,11 +134,7 @@ func (p Product) RunDocument(t *testing.T, document []byte, subject func(*rand.R
 		}
 		return document, subjects
 	}
-	for key, values := range p.run(t, fewerInFull) {
-		if fulltest.Enabled() && slices.Contains(one, key) != (len(values) == 1) {
-			t.Errorf("%s has the values %q", key, values)
-		}
-	}
+	return &p
 }
 
 // Some draws a value of each property, and leaves out one property of so many.
@@ -185,7 +190,7 @@ func (p *Product) RunExport(t *testing.T) {
 	for done, n := 0, uint64(0); done < pairs; n++ {
 		r := rand.New(rand.NewPCG(seed, n))
 		document, subjects := p.Generate(r, subjectsOfDocument)
-		exported, project := p.export(t, document)
+		exported, project := p.Exported(t, document)
 		before, after := p.answers(t, document, project, subjects), p.answers(t, exported, project, subjects)
 		for i, want := range before {
 			if got := after[i]; !same(got, want) {
@@ -206,7 +211,7 @@ func (p *Product) BitesExport(t *testing.T, moved func(r *rand.Rand, document []
 	for n := uint64(0); time.Since(start) < time.Minute; n++ {
 		r := rand.New(rand.NewPCG(seed, n))
 		document, subjects := p.Generate(r, subjectsOfDocument)
-		exported, project := p.export(t, document)
+		exported, project := p.Exported(t, document)
 		if exported = moved(r, exported); exported == nil {
 			continue
 		}
@@ -306,8 +311,8 @@ func (p *Product) RunByHand(t *testing.T, strict bool, refused ...string) {
 	}
 }
 
-// export imports a document as definitions, and exports these.
-func (p *Product) export(t *testing.T, document []byte) ([]byte, *convert.Project) {
+// Exported imports a document as definitions, and exports these.
+func (p *Product) Exported(t *testing.T, document []byte) ([]byte, *convert.Project) {
 	t.Helper()
 	_, project := p.compile(t, document)
 	definitions, err := project.Document(p.GroupTypes)
