@@ -334,7 +334,11 @@ func (t serverTarget) apply(ctx context.Context, document []byte, o management.A
 		}
 	}
 	report := new(management.ApplyReport)
-	return report, t.Upload(ctx, t.InProject("apply")+"?"+query.Encode(), document, report)
+	err := t.Upload(ctx, t.InProject("apply")+"?"+query.Encode(), document, report)
+	if err == nil && report.Report == nil {
+		err = errors.New("the server's answer has no report of the import: is it a Flagstaff server of this version?")
+	}
+	return report, err
 }
 
 func (t storeTarget) apply(ctx context.Context, document []byte, o management.ApplyOptions) (*management.ApplyReport, error) {

@@ -50,6 +50,9 @@ func Read(document []byte) (*Project, error) {
 		if f.Deleted || more.Archived {
 			continue
 		}
+		if slices.ContainsFunc(p.Flags, func(other Flag) bool { return other.Key == f.Key }) {
+			return nil, fmt.Errorf("two flags have the key %q", f.Key)
+		}
 		out := Flag{Key: f.Key, Description: f.Name, Tags: more.Tags, Active: f.Active, Experiment: f.InExperiment()}
 		r.flag = &out
 		r.read(f)

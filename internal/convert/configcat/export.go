@@ -26,8 +26,8 @@ func Export(p *convert.Project, o *convert.Options) (document []byte, refused []
 			e.takeSalt(f)
 			if cohort, ok := p.Cohort(f); ok && cohort.Criteria != nil {
 				tree := cohort.Filter()
-				for j := range tree.Filters {
-					e.takeSalt(&tree.Filters[j])
+				for _, f := range append([]flags.Filter{tree}, tree.Filters...) { // one filter, or a list of them
+					e.takeSalt(&f)
 				}
 			}
 		}

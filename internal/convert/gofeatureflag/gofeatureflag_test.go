@@ -217,9 +217,9 @@ func TestLargeQueries(t *testing.T) {
 	for name, query := range map[string]string{
 		"a chain":     list(20_000, " or ", "a eq %d"),
 		"long":        list(100_000, " or ", "a eq %d"),
-		"a list":      `{"or": [` + list(50_000, ",", `{"==": [{"var": "a"}, %d]}`) + `]}`,
-		"which fails": `{"and": [` + list(3000, ",", `{"<": [{"var": "a"}, {"if": [{"var": "b%d"}, 1]}]}`) + `]}`,
-		"branches":    `{"if": [` + list(20_000, ",", `{"var": "a"}, %d`) + `]}`,
+		"a list":      `{"or": [` + list(5_000, ",", `{"==": [{"var": "a"}, %d]}`) + `]}`,
+		"which fails": `{"and": [` + list(1_000, ",", `{"<": [{"var": "a"}, {"if": [{"var": "b%d"}, 1]}]}`) + `]}`,
+		"branches":    `{"if": [` + list(5_000, ",", `{"var": "a%d"}, {"var": "b"}`) + `]}`,
 		"nested":      nested,
 		"defaults":    strings.Repeat(`{"var": ["a", `, 500) + `1` + strings.Repeat(`]}`, 500),
 	} {

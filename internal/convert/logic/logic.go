@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/convert"
@@ -41,17 +42,16 @@ func once(kind string, f flags.Filter) flags.Filter {
 		return f
 	}
 	list := []flags.Filter{}
-	seen := make(map[string][]int) // where filters with a key, an operator and a value are in the list
-	name := func(g *flags.Filter) string { return g.Key + "\x00" + g.Operator + "\x00" + string(g.Value) }
+	seen := make(map[string][]int) // where filters are in the list, by what most differ in
 	has := func(g *flags.Filter) bool {
-		return slices.ContainsFunc(seen[name(g)], func(at int) bool { return equal(g, &list[at]) })
+		return slices.ContainsFunc(seen[nameOf(g)], func(at int) bool { return equal(g, &list[at]) })
 	}
 	for _, g := range f.Filters {
 		if opposite := Not(g); has(&opposite) {
 			return Bool(kind == anyOf)
 		}
 		if !has(&g) {
-			seen[name(&g)] = append(seen[name(&g)], len(list))
+			seen[nameOf(&g)] = append(seen[nameOf(&g)], len(list))
 			list = append(list, g)
 		}
 	}
@@ -59,6 +59,15 @@ func once(kind string, f flags.Filter) flags.Filter {
 		return list[0]
 	}
 	return f
+}
+
+// nameOf returns a text in which filters that differ mostly differ.
+func nameOf(f *flags.Filter) string {
+	n := len(f.Filters)
+	if n > 0 {
+		f = &f.Filters[n-1]
+	}
+	return strconv.Itoa(n) + f.Key + "\x00" + f.Operator + "\x00" + string(f.Value)
 }
 
 func equal(a, b *flags.Filter) bool {
