@@ -187,6 +187,10 @@ func foreignReferences(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	v.told = append(v.told, person.ID.String())
+	eventually(t, "that the name of the event is listed", func() bool {
+		names := s.as(v.account).call(t, fmt.Sprintf("GET /api/projects/%d/event_definitions/", v.project.ID), "").ok(t)["results"].([]any)
+		return slices.ContainsFunc(names, func(one any) bool { return one.(map[string]any)["name"] == "e" })
+	})
 	before := s.state(t, v.account)
 	ids := v.foreign.ids
 	me := s.as(other)

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -287,11 +288,14 @@ func (r *ruleForm) fill(out *flags.Rule, of *rulesForm) {
 // split returns the split of another product, which has no field. One that a rule of this type
 // cannot have is empty: the Service says what is wrong with it.
 func (r *ruleForm) split(returnType string) *flags.RuleSplit {
-	rule := forms.Object{"rule_type": forms.Must(json.Marshal(ruleForeign)), "targeting": json.RawMessage(`{"properties":[]}`), "split": forms.ReadObject(r.Raw)["split"]}
-	document := forms.Must(json.Marshal(map[string]any{"version": 2, "return_type": returnType, "default_value": nil, "rules": []forms.Object{rule}}))
+	document := forms.Must(json.Marshal(map[string]any{"version": 2, "return_type": returnType, "default_value": nil, "rules": []any{
+		map[string]any{"rule_type": ruleForeign, "targeting": map[string]any{"properties": []any{}}, "split": forms.ReadObject(r.Raw)["split"]},
+	}}))
 	var alone flags.Filters
-	if json.Unmarshal(document, &alone) == nil && alone.RuleSet != nil && len(alone.RuleSet.Rules) == 1 && alone.RuleSet.Rules[0].Split != nil {
-		return alone.RuleSet.Rules[0].Split
+	if json.Unmarshal(document, &alone) == nil && alone.RuleSet != nil {
+		for _, rule := range alone.RuleSet.Rules {
+			return cmp.Or(rule.Split, new(flags.RuleSplit))
+		}
 	}
 	return new(flags.RuleSplit)
 }
