@@ -288,11 +288,12 @@ func (r *ruleForm) fill(out *flags.Rule, of *rulesForm) {
 // split returns the split of another product, which has no field. One that a rule of this type
 // cannot have is empty: the Service says what is wrong with it.
 func (r *ruleForm) split(returnType string) *flags.RuleSplit {
-	document := forms.Must(json.Marshal(map[string]any{"version": 2, "return_type": returnType, "default_value": nil, "rules": []any{
-		map[string]any{"rule_type": ruleForeign, "targeting": map[string]any{"properties": []any{}}, "split": forms.ReadObject(r.Raw)["split"]},
-	}}))
+	rule := map[string]any{
+		"rule_type": ruleForeign, "targeting": map[string]any{"properties": []any{}}, "split": forms.ReadObject(r.Raw)["split"],
+	}
+	set := map[string]any{"version": 2, "return_type": returnType, "default_value": nil, "rules": []any{rule}}
 	var alone flags.Filters
-	if json.Unmarshal(document, &alone) == nil && alone.RuleSet != nil {
+	if json.Unmarshal(forms.Must(json.Marshal(set)), &alone) == nil && alone.RuleSet != nil {
 		for _, rule := range alone.RuleSet.Rules {
 			return cmp.Or(rule.Split, new(flags.RuleSplit))
 		}
