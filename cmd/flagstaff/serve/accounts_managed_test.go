@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/storage"
 	"github.com/flagstaff-go/flagstaff/surveys"
 )
 
@@ -189,8 +190,11 @@ func foreignReferences(t *testing.T, s *site) {
 	}
 	v.told = append(v.told, person.ID.String())
 	eventually(t, "that the name of the event is listed", func() bool {
-		names := s.as(v.account).call(t, fmt.Sprintf("GET /api/projects/%d/event_definitions/", v.project.ID), "").ok(t)["results"].([]any)
-		return slices.ContainsFunc(names, func(one any) bool { return one.(map[string]any)["name"] == "e" })
+		list, _, err := s.store.Definitions(t.Context(), v.project.ID, storage.DefinesEvent, "", 10, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(list, func(d storage.Definition) bool { return d.Name == "e" })
 	})
 	before := s.state(t, v.account)
 	ids := v.foreign.ids
