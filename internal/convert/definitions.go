@@ -368,6 +368,14 @@ func alone(f *flags.Filter) json.RawMessage {
 	return f.Value
 }
 
+// SameRules reports whether two rule sets do the same, rule by rule.
+func SameRules(a, b *flags.RuleSet) bool {
+	return a.ReturnType == b.ReturnType && SameJSON(a.Default, b.Default) && slices.EqualFunc(a.Rules, b.Rules, func(a, b flags.Rule) bool {
+		return a.Type == b.Type && SameJSON(a.Value, b.Value) && (a.Split == nil) == (b.Split == nil) && (a.Split == nil || SameSplit(a.Split, b.Split)) &&
+			slices.EqualFunc(a.Targeting, b.Targeting, func(a, b flags.Filter) bool { return Same(&a, &b) })
+	})
+}
+
 // SameSplit reports whether two splits are the same.
 func SameSplit(a, b *flags.RuleSplit) bool {
 	x, y := *a, *b

@@ -35,7 +35,6 @@ func Export(p *convert.Project, o *convert.Options) (document []byte, refused []
 			continue
 		}
 		e := &exporter{flagBuild: newBuild(f.Key, o), project: p, flag: f, variants: make(object)}
-		e.converter = e.newConverter()
 		made[f.Key] = e.definition()
 		if back, err := Convert(fileOf(object{f.Key: made[f.Key]}), o); len(f.Problems) == 0 && (err != nil || len(back.Flags[0].Problems) > 0) {
 			e.at = "The flag"
@@ -61,22 +60,15 @@ func fileOf(made object) []byte {
 // An exporter writes a flag, and finds by a converter what its parts come back as.
 type exporter struct {
 	*flagBuild
-	converter *jsonlogic.Converter
-	project   *convert.Project
-	flag      *convert.Flag // that is being written
-	at        string        // the part of it
-	variants  object
-	cohorts   []int64 // within each other
+	project  *convert.Project
+	flag     *convert.Flag // that is being written
+	at       string        // the part of it
+	variants object
+	cohorts  []int64 // within each other
 }
 
 func (e *exporter) refuse(format string, args ...any) {
 	e.flag.Problem("%s: %s.", e.at, fmt.Sprintf(format, args...))
-}
-
-// A step is what those get for whom a condition holds, and none before it.
-type step struct {
-	who  *term
-	what any
 }
 
 func (e *exporter) definition() object {
@@ -95,6 +87,12 @@ func (e *exporter) definition() object {
 	if len(metadata) > 0 {
 		out["metadata"] = metadata
 	}
+	if original := e.original(); original != nil {
+		for name, v := range original {
+			out[name] = v
+		}
+		return out
+	}
 	rules, standard := set.Rules, set.Default
 	if n := len(rules); n > 0 && len(rules[n-1].Targeting) == 0 && rules[n-1].Value != nil {
 		rules, standard = rules[:n-1], rules[n-1].Value
@@ -106,7 +104,7 @@ func (e *exporter) definition() object {
 	if standard != nil {
 		out["defaultVariant"] = otherwise
 	}
-	var steps []step
+	var list []any
 	for i := 0; i < len(rules); i++ {
 		e.at = fmt.Sprintf("Rule %d", i+1)
 		who := convert.All(rules[i].Targeting...)
@@ -124,16 +122,39 @@ func (e *exporter) definition() object {
 		if s := rules[i].Split; s != nil {
 			what = e.drawn(s, none, &who)
 		}
-		steps = append(steps, step{e.term(who, context{}), what})
-	}
-	e.at = "The flag"
-	if len(steps) > 0 && len(e.flag.Problems) == 0 {
-		c := e.targeting(steps, otherwise, make(map[int]chain))
-		if out["targeting"] = c.expression; !c.ok {
-			e.refuse(mayFail)
+		if logic.IsTrue(&who) {
+			list = append(list, what)
+			break
 		}
+		list = append(list, e.expression(e.term(who, context{})), what)
+	}
+	if len(list) > 0 {
+		out["targeting"] = branches(list)
 	}
 	return out
+}
+
+// original returns what [Convert] has kept of the flag, if the flag still does what that says.
+func (e *exporter) original() map[string]json.RawMessage {
+	set := &e.flag.Rules
+	var kept struct {
+		Flagd map[string]json.RawMessage `json:"flagd"`
+	}
+	if len(set.Rules) == 0 || json.Unmarshal(set.Rules[0].Metadata, &kept) != nil || kept.Flagd == nil {
+		return nil
+	}
+	p, err := Convert(fileOf(object{e.flag.Key: kept.Flagd}), e.options)
+	if err != nil {
+		return nil
+	}
+	document, err := p.Document(nil)
+	if err != nil {
+		return nil
+	}
+	if p, err = convert.Read(document); err != nil || len(p.Flags) != 1 || !convert.SameRules(&p.Flags[0].Rules, set) {
+		return nil
+	}
+	return kept.Flagd
 }
 
 var simple = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$`)
@@ -353,31 +374,14 @@ func (e *exporter) leaf(f *flags.Filter, c context) *term {
 		e.refuse("the filter on %q (%s) compares in another way than JSON logic of flagd, which needs case_sensitive and strict_type, or the dialect jsonlogic",
 			f.Key, cmp.Or(f.Operator, f.Type))
 	}
-	t := &term{is: w.Expression, holds: w.Holds, fails: w.Fails, property: f.Key + f.Comparison.Path}
-	t.typed, t.value = typeOf(f)
+	t := &term{is: w.Expression, fails: w.Fails}
 	isText := flags.Filter{Type: f.Type, Key: f.Key, Operator: "text", Comparison: flags.Comparison{Path: f.Comparison.Path, Dialect: jsonlogic.Dialect}}
 	if text := len(f.Value) > 0 && f.Value[0] == '"'; t.fails && text && (isID || has(c.before, &isText)) { // two texts never fail
-		if t.fails = false; t.holds == jsonlogic.No {
-			t.holds, t = jsonlogic.Yes, t.not(true)
+		if t.fails = false; w.Holds == jsonlogic.No {
+			t = t.not(true)
 		}
 	}
 	return t.not(f.Negation)
-}
-
-// typeOf returns the type, and perhaps the value, of properties for which a filter holds.
-func typeOf(f *flags.Filter) (name, value string) {
-	var v any
-	_ = json.Unmarshal(f.Value, &v)
-	switch {
-	case f.Comparison.Dialect != "" && slices.Contains([]string{"text", "number", "list", "null"}, f.Operator):
-		return f.Operator, ""
-	case f.Comparison.Dialect != "":
-		return "", ""
-	case f.Operator != operator.Exact:
-		return "text", ""
-	}
-	names := map[string]string{"string": "text", "float64": "number", "bool": "boolean"}
-	return names[fmt.Sprintf("%T", v)], string(logic.JSON(v))
 }
 
 func (e *exporter) inCohort(f *flags.Filter, c context) *term {

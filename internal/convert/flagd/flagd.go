@@ -113,20 +113,18 @@ func readFlags(raw json.RawMessage) (map[string]json.RawMessage, error) {
 
 // A flagBuild converts one flag.
 type flagBuild struct {
-	options *convert.Options
-	old     bool
-	def     definition
-	out     convert.Flag
-	usable  convert.Values
+	options   *convert.Options
+	old       bool
+	converter *jsonlogic.Converter // of expressions of the flag
+	def       definition
+	out       convert.Flag
+	usable    convert.Values
 }
 
 func newBuild(key string, o *convert.Options) *flagBuild {
-	return &flagBuild{options: o, old: o.Version == "old", out: convert.Flag{Key: key, Active: true}}
-}
-
-// newConverter returns what reads expressions of the flag.
-func (b *flagBuild) newConverter() *jsonlogic.Converter {
-	return &jsonlogic.Converter{Var: b.variable, Flagd: true, OldFlagd: b.old, Call: b.call}
+	b := &flagBuild{options: o, old: o.Version == "old", out: convert.Flag{Key: key, Active: true}}
+	b.converter = &jsonlogic.Converter{Var: b.variable, Flagd: true, OldFlagd: b.old, Call: b.call}
+	return b
 }
 
 // read reads a flag. An error is what flagd does not read either, and then none of the file.

@@ -35,19 +35,28 @@ const (
 // A walk turns targeting into outcomes.
 type walk struct {
 	*flagBuild
-	converter *jsonlogic.Converter
-	outcomes  []outcome
+	rule     any // the targeting, without references
+	outcomes []outcome
 }
 
 // rules makes the rules.
 func (b *flagBuild) rules(refs *references) {
-	w := &walk{flagBuild: b, converter: b.newConverter()}
+	w := &walk{flagBuild: b}
 	if err := w.targeting(refs); err != nil {
 		b.out.Problem("The targeting cannot be kept: %v. Everybody gets the default variant.", err)
 		w.outcomes = nil
 	}
 	w.add(logic.True(), outcome{kind: byDefault})
 	b.emit(w.outcomes)
+	// Where flagd fails for some, the export has nothing but the original that says the same.
+	fails := b.converter.MayFail || slices.ContainsFunc(w.outcomes, func(o outcome) bool { return o.kind == failed })
+	if fails && len(b.out.Rules.Rules) > 0 {
+		kept := object{"variants": b.def.Variants, "targeting": w.rule}
+		if name := b.def.DefaultVariant; name != "" {
+			kept["defaultVariant"] = name
+		}
+		b.out.Rules.Rules[0].Metadata = logic.JSON(object{"flagd": kept})
+	}
 }
 
 func (w *walk) targeting(refs *references) error {
@@ -60,11 +69,11 @@ func (w *walk) targeting(refs *references) error {
 	if m, ok := rule.(map[string]any); rule == nil || ok && len(m) == 0 && compact(w.def.Targeting) == "{}" {
 		return nil
 	}
-	rule, err := refs.resolve(rule)
-	if err != nil {
+	var err error
+	if w.rule, err = refs.resolve(rule); err != nil {
 		return err
 	}
-	return w.expression(logic.True(), rule)
+	return w.expression(logic.True(), w.rule)
 }
 
 func compact(raw json.RawMessage) string {
@@ -222,7 +231,7 @@ func (b *flagBuild) call(name string, arguments any) (cases []jsonlogic.Case, kn
 	if name != "fractional" {
 		return nil, false, nil
 	}
-	list, err := b.fractional(b.newConverter(), arguments)
+	list, err := b.fractional(b.converter, arguments)
 	if err != nil {
 		return nil, true, err
 	}

@@ -28,6 +28,9 @@ type Converter struct {
 
 	// Call returns what an operator of the product's own is, false if there is no such one.
 	Call func(operator string, arguments any) (cases []Case, known bool, err error)
+
+	// MayFail is set once an expression fails for somebody.
+	MayFail bool
 }
 
 // A Case is one of the values that an expression may have, and who has it. No two cases of an
@@ -69,6 +72,7 @@ func Read(document []byte) (rule any, err error) {
 // Verdict returns for whom an expression counts as true.
 func (c *Converter) Verdict(e any) (logic.Verdict, error) {
 	v, err := c.verdict(e)
+	c.MayFail = c.MayFail || !v.Sure
 	return v, cmp.Or(err, logic.Check(&v.Yes, &v.No))
 }
 
@@ -351,6 +355,7 @@ func (v Value) isNull() flags.Filter {
 // Cases returns the values that an expression may have.
 func (c *Converter) Cases(e any) ([]Case, error) {
 	cases, err := c.cases(e)
+	c.MayFail = c.MayFail || slices.ContainsFunc(cases, func(k Case) bool { return k.Fails })
 	return cases, cmp.Or(err, check(cases))
 }
 
