@@ -100,7 +100,7 @@ func TestForms(t *testing.T) {
 		`{`:                            "not JSON",
 		`{"items": []}`:                "REST API",
 		`{"features": []}`:             "want the members flags and segments",
-		`{"flags": {"a": {"key": 1}}}`: "flags.key is a number, and not what LaunchDarkly writes",
+		`{"flags": {"a": {"key": 1}}}`: "key is a number, and not what LaunchDarkly writes",
 		`{"flags": {"a": ` + flag + `}, "flagValues": {"a": 1}}`: "flag a is among flags and flagValues",
 	} {
 		if _, err := Convert([]byte(document), &convert.Options{}); err == nil || !strings.Contains(err.Error(), want) {

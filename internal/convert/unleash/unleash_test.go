@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -161,7 +162,7 @@ func TestRules(t *testing.T) {
 		}
 		var got []string
 		for _, r := range set.Rules {
-			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Type, r.Targeting.Properties, r.Split)))
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Type, string(r.Targeting.Properties), string(r.Split))))
 		}
 		if got := strings.Join(got, "\n"); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", test.strategy, got, test.want)
@@ -296,6 +297,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
+	index := regexp.MustCompile(`\.\d+([."])`) // which some versions of encoding/json have in places
 	for _, test := range []struct{ document, want string }{
 		{``, "want what Unleash answers to GET /api/client/features"},
 		{`[]`, "want what Unleash answers"},
@@ -312,7 +314,7 @@ func TestFaults(t *testing.T) {
 		{`{"features": []} {}`, "want what Unleash answers"},
 	} {
 		_, err := unleash.Convert([]byte(test.document), new(convert.Options))
-		if err == nil || !strings.Contains(err.Error(), test.want) {
+		if err == nil || !strings.Contains(index.ReplaceAllString(err.Error(), "$1"), test.want) {
 			t.Errorf("%s: %v, want %s", test.document, err, test.want)
 		}
 	}
