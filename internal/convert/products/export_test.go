@@ -136,9 +136,9 @@ func TestRefused(t *testing.T) {
 // imports them again.
 func TestMutated(t *testing.T) {
 	pool := partsOf(t)
-	n := 1_000
+	n := 300
 	if fulltest.Enabled() {
-		n = 10_000
+		n = 3_000
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
