@@ -10,7 +10,7 @@ import { Task } from './tasks.js'
 const together = 20
 
 // patience is how long a page has for what it does after a button was pressed, in milliseconds.
-const patience = 10_000
+const patience = 30_000
 
 // losses presses all buttons. They are found in the markup of the screens and states, and
 // those of the templates that no page has had are reported.

@@ -40,7 +40,7 @@ export class Browser {
 		const context = await this.chromium.newContext({
 			baseURL: url, javaScriptEnabled: script, storageState: state, viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC',
 		})
-		context.setDefaultTimeout(10_000)
+		context.setDefaultTimeout(30_000)
 		const page = await this.tab(context)
 		return { context, page, way, hand: new hand(page), script }
 	}
