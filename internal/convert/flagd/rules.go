@@ -47,9 +47,9 @@ func (b *flagBuild) rules(refs *references) {
 		w.outcomes = nil
 	}
 	w.add(logic.True(), outcome{kind: byDefault})
+	fails := b.converter.MayFail || slices.ContainsFunc(w.outcomes, func(o outcome) bool { return o.kind == failed })
 	b.emit(w.outcomes)
 	// Where flagd fails for some, nothing but the original says the same in an export.
-	fails := b.converter.MayFail || slices.ContainsFunc(w.outcomes, func(o outcome) bool { return o.kind == failed })
 	if fails && len(b.out.Rules.Rules) > 0 {
 		kept := object{"variants": b.def.Variants, "targeting": w.rule}
 		if name := b.def.DefaultVariant; name != "" {
