@@ -156,6 +156,18 @@ func TestDecrypted(t *testing.T) {
 	call{args: []string{"import", "-from", "launchdarkly", "-o", out, file}, env: []string{"FLAGSTAFF_DECRYPTION_KEY=" + key}}.here(t).want(t, outcome{0, "wrote the flags to " + out + "\n", ""})
 }
 
+// TestImportForeignElsewhere imports into a server that answers, but not with a report.
+func TestImportForeignElsewhere(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{}`)) }))
+	t.Cleanup(server.Close)
+	got := call{
+		args: []string{"import", "-from", "launchdarkly", write(t, "flags.json", twoFlags)},
+		env:  []string{"FLAGSTAFF_URL=" + server.URL, "FLAGSTAFF_KEY=phx_1", "FLAGSTAFF_PROJECT=1"},
+	}.here(t)
+	got.want(t, outcome{1, "", "flagstaff import: the server's answer has no report of the import: is it a Flagstaff server of this version?\n"})
+}
+
 func relayArchive(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer

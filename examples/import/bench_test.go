@@ -101,8 +101,9 @@ func BenchmarkImported(b *testing.B) {
 	}
 }
 
-// TestFast holds imported flags to 1.2 times the time of flags that were made here, and to less
-// than that of the product's own SDK. Rounds take turns, and the fastest of each counts.
+// TestFast evaluates imported flags in at most 1.2 times the time of flags that were made here,
+// and in less time than the product's own SDK. Rounds take turns, and the fastest round of each
+// way counts.
 func TestFast(t *testing.T) {
 	if !fulltest.Enabled() {
 		t.Skip("a figure needs a machine that does little else")
@@ -127,7 +128,7 @@ func TestFast(t *testing.T) {
 		}
 		sdk, imported, native := fastest[0], fastest[1], fastest[2]
 		toNative, toSDK := float64(imported)/float64(native), float64(imported)/float64(sdk)
-		t.Logf("%s: imported flags take %.2f of the time of native ones, and %.2f of that of its SDK", contenders[i].name, toNative, toSDK)
+		t.Logf("%s: imported flags take %.2f of the time of native flags, and %.2f of the time of the SDK", contenders[i].name, toNative, toSDK)
 		if toNative > 1.2 || toSDK >= 1 {
 			t.Errorf("%s: want at most 1.2, and less than 1", contenders[i].name)
 		}

@@ -39,8 +39,8 @@ type asked struct {
 	Body   any
 }
 
-// looked are the headers that products read, without those of the connection
-var looked = []string{"Authorization", "X-Api-Key", "X-Flipt-Namespace", "X-Configcat-Sdkid", "X-Configcat-Sdkkey", "Content-Type", "User-Agent"}
+// headersRead are the headers that products read, besides the headers of the connection.
+var headersRead = []string{"Authorization", "X-Api-Key", "X-Flipt-Namespace", "X-Configcat-Sdkid", "X-Configcat-Sdkkey", "Content-Type", "User-Agent"}
 
 func seen(t *testing.T, r *http.Request) (a asked) {
 	t.Helper()
@@ -57,7 +57,7 @@ func seen(t *testing.T, r *http.Request) (a asked) {
 		path = before + "/contexts/" + string(text)
 	}
 	a.Line = strings.TrimSuffix(r.Method+" "+path+"?"+query, "?")
-	for _, name := range looked {
+	for _, name := range headersRead {
 		if v := r.Header.Get(name); v != "" {
 			if a.Header == nil {
 				a.Header = make(map[string]string)

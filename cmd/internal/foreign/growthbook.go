@@ -10,7 +10,7 @@ import (
 
 // The proxy of GrowthBook, and what its edge workers are made of, evaluates all features for
 // attributes. The value of a feature is its default value, unless a rule forces another one, as
-// those of experiments do.
+// the rules of experiments do.
 
 func growthBookRequest(c *Client, r *flags.Request) (*call, error) {
 	list := c.attributes(r)

@@ -39,7 +39,7 @@ func flipt(operator string, value jsonscan.Value) (Check, error) {
 	return Check{}, errFliptOperator
 }
 
-var errFliptOperator = errors.New("there is no such operator of Flipt")
+var errFliptOperator = errors.New("the operator is not one of Flipt")
 
 func fliptCheck(match func(Value) bool) Check { return Check{Match: match} }
 

@@ -33,7 +33,7 @@ type share struct {
 const hashes = 1 << 32
 
 // fractional returns what the operator comes to, in cases that exclude each other.
-func (b *flagBuild) fractional(c *jsonlogic.Converter, arguments any) ([]drawing, error) {
+func (b *flagBuild) fractional(arguments any) ([]drawing, error) {
 	always := func(v jsonlogic.Value) []drawing { return []drawing{{when: logic.True(), value: v}} }
 	list, ok := arguments.([]any)
 	if !ok {
@@ -45,14 +45,14 @@ func (b *flagBuild) fractional(c *jsonlogic.Converter, arguments any) ([]drawing
 	if len(list) == 0 {
 		return always(jsonlogic.Value{}), nil
 	}
-	by, rest, err := b.subject(c, list)
+	by, rest, err := b.subject(list)
 	if err != nil {
 		return nil, err
 	}
 	var out []drawing
 	for _, d := range by {
 		if d.split != nil || d.hashed() {
-			shares, ok, err := b.shares(c, rest)
+			shares, ok, err := b.shares(rest)
 			ok = ok && (!b.old || len(list) > 1)
 			switch {
 			case err != nil:
@@ -80,7 +80,7 @@ func (d *drawing) hashed() bool {
 }
 
 // subject returns by what is drawn, and the shares behind it.
-func (b *flagBuild) subject(c *jsonlogic.Converter, list []any) (by []drawing, rest []any, err error) {
+func (b *flagBuild) subject(list []any) (by []drawing, rest []any, err error) {
 	key := func(when flags.Filter) drawing {
 		return drawing{when: when, split: &flags.RuleSplit{Hash: "murmur3_32", Prefix: b.out.Key, NoSubject: "return_default"}}
 	}
@@ -88,10 +88,10 @@ func (b *flagBuild) subject(c *jsonlogic.Converter, list []any) (by []drawing, r
 		return []drawing{key(logic.True())}, list, nil
 	}
 	if m, ok := list[0].(map[string]any); ok && len(m) == 1 && m["cat"] != nil {
-		d, err := b.joined(c, m["cat"])
+		d, err := b.joined(m["cat"])
 		return d, list[1:], err
 	}
-	cases, err := c.Cases(list[0])
+	cases, err := b.converter.Cases(list[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,7 @@ func name(f *flags.Filter) string {
 
 // joined returns the drawing by several texts that are put together, one of which may be an
 // attribute.
-func (b *flagBuild) joined(c *jsonlogic.Converter, arguments any) ([]drawing, error) {
+func (b *flagBuild) joined(arguments any) ([]drawing, error) {
 	list, ok := arguments.([]any)
 	if !ok {
 		return nil, fmt.Errorf("the operator cat can be converted with a list only")
@@ -137,7 +137,7 @@ func (b *flagBuild) joined(c *jsonlogic.Converter, arguments any) ([]drawing, er
 	var prefix, suffix string
 	var subject *jsonlogic.Case
 	for _, e := range list {
-		cases, err := c.Cases(e)
+		cases, err := b.converter.Cases(e)
 		if err != nil {
 			return nil, err
 		}
@@ -209,11 +209,11 @@ func textOf(v any) (string, bool) {
 
 // shares returns the ends of the shares. It is not ok if flagd takes them for a mistake, and then
 // gives the default variant.
-func (b *flagBuild) shares(c *jsonlogic.Converter, list []any) (out []share, ok bool, err error) {
+func (b *flagBuild) shares(list []any) (out []share, ok bool, err error) {
 	var variants []any
 	var weights []float64
 	for _, e := range list {
-		cases, err := c.Cases(e)
+		cases, err := b.converter.Cases(e)
 		if err != nil {
 			return nil, false, fmt.Errorf("of the operator fractional: %w", err)
 		}

@@ -275,7 +275,7 @@ func (e *exporter) fractionalOf(s *flags.RuleSplit, ends []uint64, names []strin
 	}
 	for _, subject := range [][]any{nil, {text}, {object{"cat": cat}}} {
 		arguments := slices.Concat(subject, weighted)
-		list, _ := e.fractional(e.converter, arguments)
+		list, _ := e.fractional(arguments)
 		for i := range list {
 			if d := &list[i]; d.split != nil {
 				if got := alike(d.split); convert.SameSplit(&got, &want) && is(d.shares) {
@@ -292,7 +292,7 @@ func (e *exporter) variableOf(key, path string) string {
 	if key == "distinct_id" {
 		return "targetingKey"
 	}
-	return e.options.Attribute(key) + strings.NewReplacer("/", ".", "~1", "/", "~0", "~").Replace(path)
+	return strings.Join(append([]string{e.options.Attribute(key)}, convert.Steps(path)...), ".")
 }
 
 // A context is what holds for those for whom the value of a condition matters, in the order in

@@ -207,7 +207,7 @@ func (w *walk) named(who flags.Filter, v jsonlogic.Value) error {
 
 // fractional adds the outcomes of a draw.
 func (w *walk) fractional(who flags.Filter, arguments any) error {
-	list, err := w.flagBuild.fractional(w.converter, arguments)
+	list, err := w.flagBuild.fractional(arguments)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (b *flagBuild) call(name string, arguments any) (cases []jsonlogic.Case, kn
 	if name != "fractional" {
 		return nil, false, nil
 	}
-	list, err := b.fractional(b.converter, arguments)
+	list, err := b.fractional(arguments)
 	if err != nil {
 		return nil, true, err
 	}

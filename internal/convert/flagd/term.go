@@ -1,8 +1,6 @@
 package flagd
 
-import (
-	"slices"
-)
+import "slices"
 
 // A term is a condition: "all" or "any" of others, or the opposite ("not") of one, or an
 // expression.

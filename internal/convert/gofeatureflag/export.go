@@ -214,7 +214,7 @@ func (e *exporter) takeKey() bool {
 		return false
 	}
 	f := &set.Rules[0].Targeting[0]
-	key := strings.Join(append([]string{e.options.Attribute(f.Key)}, stepsOf(f.Comparison.Path)...), ".")
+	key := strings.Join(append([]string{e.options.Attribute(f.Key)}, convert.Steps(f.Comparison.Path)...), ".")
 	e.def.BucketingKey = &key
 	for _, e.buckets = range []bool{false, true} {
 		e.out.Rules.Rules = nil

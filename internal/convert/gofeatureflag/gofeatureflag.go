@@ -196,7 +196,7 @@ func (b *flagBuild) about() {
 		}
 	}
 	if b.def.TrackEvents != nil && !*b.def.TrackEvents {
-		b.out.Note("Evaluations of this flag are not exported there (trackEvents is false). Here they are events as those of other flags.")
+		b.out.Note("Evaluations of this flag are not exported there (trackEvents is false). Here they become events, as evaluations of all flags do.")
 	}
 }
 

@@ -197,18 +197,9 @@ func (b *queryBuild) property(path []string, op string, value any) flags.Filter 
 func (b *queryBuild) attribute(path []string, op string, value any) flags.Filter {
 	return flags.Filter{
 		Type: "person", Key: b.options.Property(path[0]), Operator: op, Value: logic.JSON(value),
-		Comparison: flags.Comparison{Path: pointer(path[1:]), Dialect: dialect},
+		Comparison: flags.Comparison{Path: convert.Pointer(path[1:]...), Dialect: dialect},
 	}
 }
-
-func pointer(path []string) (p string) {
-	for _, step := range path {
-		p += "/" + pointerText.Replace(step)
-	}
-	return p
-}
-
-var pointerText = strings.NewReplacer("~", "~0", "/", "~1")
 
 // native returns a filter with our own operator.
 func (b *queryBuild) native(path []string, op string, value any) flags.Filter {
@@ -303,7 +294,7 @@ func (b *queryBuild) double(path []string, op, s string) flags.Filter {
 	return b.native(path, ordered[op], x)
 }
 
-// ordered are our operators for numbers with a fraction, by those of queries.
+// ordered maps the operators of queries to our own, which compare numbers with a fraction.
 var ordered = map[string]string{"lt": operator.LT, "le": operator.LTE, "gt": operator.GT, "ge": operator.GTE}
 
 // list looks for an attribute in a list.

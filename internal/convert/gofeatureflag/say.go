@@ -42,7 +42,7 @@ var languages = []language{
 	},
 }
 
-// comparisons are those of the grammar of nikunjy/rules.
+// comparisons returns comparisons in the grammar of nikunjy/rules that may become a filter.
 func comparisons(name string, f *flags.Filter) []string {
 	if isNotSet(f) {
 		return []string{name + " pr", name + " eq null"}
@@ -90,7 +90,7 @@ func literalOf(value json.RawMessage, fraction string) string {
 	return digits
 }
 
-// logicalComparisons are those of JSONLogic.
+// logicalComparisons returns comparisons in JSONLogic that may become a filter.
 func logicalComparisons(name string, f *flags.Filter) []string {
 	of := func(op string, arguments ...any) string { return string(logic.JSON(map[string]any{op: arguments})) }
 	variable := map[string]string{"var": name}
@@ -190,7 +190,7 @@ func (w writer) write(l *language, f *flags.Filter) (query string, ok bool) {
 	if f.Key != distinctID {
 		name = w.options.Attribute(f.Key)
 	}
-	for _, step := range stepsOf(f.Comparison.Path) {
+	for _, step := range convert.Steps(f.Comparison.Path) {
 		name += "." + step
 	}
 	for _, query := range l.compare(name, f) {
@@ -315,16 +315,4 @@ func singly(f flags.Filter) flags.Filter {
 	all := convert.Any(list...)
 	all.Negation = all.Negation != f.Negation
 	return all
-}
-
-// stepsOf returns the names that a JSON pointer consists of.
-func stepsOf(path string) []string {
-	if path == "" {
-		return nil
-	}
-	steps := strings.Split(path[1:], "/")
-	for i := range steps {
-		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i])
-	}
-	return steps
 }

@@ -275,9 +275,7 @@ func (c *conditions) operator(a attribute, name string, value any) (expression, 
 
 // own returns a filter with an operator of our own, which does what the one of GrowthBook does.
 func (c *conditions) own(a attribute, operator string, value any, comparison flags.Comparison) expression {
-	for _, step := range a.path {
-		comparison.Path += "/" + pointerText.Replace(step)
-	}
+	comparison.Path = convert.Pointer(a.path...)
 	return one(flags.Filter{Type: "person", Key: a.property, Operator: operator, Value: encode(value), Comparison: comparison})
 }
 
@@ -289,8 +287,6 @@ func (c *conditions) other(a attribute, operator string, value any, err error) (
 	}
 	return c.own(a, operator, value, flags.Comparison{Dialect: "growthbook"}), err
 }
-
-var pointerText = strings.NewReplacer("~", "~0", "/", "~1")
 
 // in compares with a list, of which an element of an array may be one, too.
 func (c *conditions) in(a attribute, operator string, list []any) expression {

@@ -127,10 +127,8 @@ func (e *exporter) compared(f flags.Filter) (object, error) {
 
 // path returns the name of the attribute that a filter is about, with the path within it.
 func (e *exporter) path(f *flags.Filter) string {
-	return e.attribute(f.Key) + pathText.Replace(f.Comparison.Path)
+	return strings.Join(append([]string{e.attribute(f.Key)}, convert.Steps(f.Comparison.Path)...), ".")
 }
-
-var pathText = strings.NewReplacer("/", ".", "~1", "/", "~0", "~")
 
 // positive returns a condition that comes back as a filter.
 func (e *exporter) positive(f flags.Filter) (object, error) {
@@ -158,7 +156,7 @@ func (e *exporter) positive(f flags.Filter) (object, error) {
 		return object{"$or": []object{c, {path: object{"$elemMatch": c[path]}}}}, err
 	}
 	f.Value = encode(value)
-	if own && !bytes.ContainsRune(f.Value, '"') { // there are no letters
+	if own && !bytes.ContainsRune(f.Value, '"') { // which has no letters
 		f.Comparison.CaseSensitive = f.Operator == operator.Exact
 	}
 	c := object{path: e.operators(&f, value)}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/operator"
+	"github.com/flagstaff-go/flagstaff/internal/convert"
 	"github.com/flagstaff-go/flagstaff/internal/convert/logic"
 )
 
@@ -49,14 +50,9 @@ type Value struct {
 
 // Property returns the cases of an attribute.
 func Property(key string, path []string) []Case {
-	f := &flags.Filter{Type: "person", Key: key}
-	for _, step := range path {
-		f.Comparison.Path += "/" + pointer.Replace(step)
-	}
+	f := &flags.Filter{Type: "person", Key: key, Comparison: flags.Comparison{Path: convert.Pointer(path...)}}
 	return []Case{{logic.True(), Value{Property: f}}}
 }
-
-var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Constant returns the cases of a constant.
 func Constant(v any) []Case { return []Case{{logic.True(), Value{Constant: v}}} }

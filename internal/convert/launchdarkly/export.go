@@ -285,7 +285,7 @@ func (e *exporter) reference(f *flags.Filter) (kind, ref string) {
 		ref = e.o.Attribute(ref)
 	}
 	if f.Comparison.Path != "" || kind != "" && strings.HasPrefix(ref, "/") {
-		kind, ref = cmp.Or(kind, user), "/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(ref)+f.Comparison.Path
+		kind, ref = cmp.Or(kind, user), convert.Pointer(ref)+f.Comparison.Path
 	}
 	return kind, ref
 }
